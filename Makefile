@@ -92,6 +92,9 @@ hunt: ## search for contracts that cost more than they pay, HOURS long, into wor
 	GOMAXPROCS=1 nice -n 19 go -C workshop test ./internal/hunt -run Agree -whole -timeout 2h
 	GOMAXPROCS=1 nice -n 19 go -C workshop run ./hunt -hours $(or $(HOURS),8)
 
+mutate: ## have the node's code and the independent judge say of CASES changed transactions and blocks whether they are valid (needs python3; SEED=n)
+	GOMAXPROCS=1 go -C workshop run ./mutate -seed $(or $(SEED),1) -cases $(or $(CASES),100000)
+
 flood: build ## attack a node while honest users work on it (needs Linux; ten minutes)
 	go -C workshop run ./flood -cairn ../bin/cairn
 
@@ -108,4 +111,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: advisories docs balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood flood-free ruin siege generate
+.PHONY: advisories docs balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt mutate flood flood-free ruin siege generate

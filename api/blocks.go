@@ -1,7 +1,11 @@
 package api
 
 import (
+	"bytes"
+	"encoding/hex"
 	"encoding/json"
+	"iter"
+	"slices"
 
 	"github.com/cairn-chain/cairn/types"
 )
@@ -14,8 +18,8 @@ var (
 		"The block with a hash; null when there is none. A node that does not have all blocks and finds nothing cannot know: "+
 			"it answers pruned.", ErrPruned)
 	GetBlocks = define[GetBlocksParams, BlockItems]("svc_getBlocks",
-		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET "+
-			"/blocks/FROM-TO.", ErrPruned, ErrOutOfRange)
+		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes, which are "+
+			"half of it, at GET /blocks/FROM-TO.", ErrPruned, ErrOutOfRange)
 )
 
 // Bounds of [GetBlocks].
@@ -69,30 +73,54 @@ const SourcesPath = "/sources/"
 type Block struct {
 	Height           types.Height      `json:"height" doc:"the block's height"`
 	Hash             types.BlockHash   `json:"hash" doc:"the block's hash"`
-	Timestamp        uint64            `json:"timestamp" doc:"Unix seconds"`
+	Timestamp        uint64            `json:"timestamp" doc:"the block's time, in seconds of Unix time, rounded down"`
 	TxCount          uint64            `json:"txCount" doc:"the number of transactions"`
 	StateRoot        types.StateRoot   `json:"stateRoot" doc:"the state's root after the block"`
 	Transactions     BlockTransactions `json:"transactions" doc:"the transactions' hashes, or the transactions"`
 	ParentHash       types.BlockHash   `json:"parentHash" doc:"the hash of the block before; of block 0 a digest of genesis"`
-	TransactionsRoot types.MerkleRoot  `json:"transactionsRoot" doc:"the RFC 6962 root over the transactions' hashes"`
-	ReceiptsRoot     types.MerkleRoot  `json:"receiptsRoot" doc:"the RFC 6962 root over the encoded receipts"`
+	TransactionsRoot types.MerkleRoot  `json:"transactionsRoot" doc:"the root over the leaves of the transactions"`
+	ReceiptsRoot     types.MerkleRoot  `json:"receiptsRoot" doc:"the root over the leaves of the receipts"`
 	GasUsed          Quantity          `json:"gasUsed" doc:"the gas that the transactions used"`
 	GasLimit         Quantity          `json:"gasLimit" doc:"the gas that they could use"`
 	BaseFee          Quantity          `json:"baseFee" doc:"the price per gas that was burned"`
-	Producer         types.PublicKey   `json:"producer" doc:"the key that signed the block"`
-	Signature        Data              `json:"signature" doc:"its BIP-340 signature over the hash"`
+	Producer         types.PublicKey   `json:"producer" doc:"the key whose seal the block carries"`
+	Seal             Seal              `json:"seal" doc:"what shows that the producer made the block"`
+	Version          uint32            `json:"version" doc:"the version of the protocol by which it was made"`
+	TimestampMs      uint64            `json:"timestampMs" doc:"the block's time, in milliseconds of Unix time"`
 	Size             uint64            `json:"size" doc:"the length of bincode(Block) in bytes"`
 }
 
-// BlockTransactions holds a block's transactions: the transactions themselves if Full is not nil, otherwise their
-// hashes.
+// Seal is what binds a block's producer to it.
+type Seal struct {
+	Type      SealType `json:"type" doc:"signature"`
+	Signature Data     `json:"signature" doc:"the producer's BIP-340 signature over the block's hash; 64 zero bytes of block 0"`
+}
+
+// SealType is the kind of a seal.
+type SealType string
+
+// SealSignature is the only kind of a seal.
+const SealSignature SealType = "signature"
+
+// BlockTransactions holds a block's transactions: the transactions themselves if Full or, on a server, Each is not nil,
+// otherwise their hashes.
 type BlockTransactions struct {
 	Hashes []types.TxID
 	Full   []Transaction
+	Each   iter.Seq2[*Transaction, error] // reads the transactions one after the other; an error ends it
 }
 
 // MarshalJSON encodes an array of hashes or of objects.
 func (t BlockTransactions) MarshalJSON() ([]byte, error) {
+	if t.Each != nil {
+		t.Full = []Transaction{}
+		for tx, err := range t.Each {
+			if err != nil {
+				return nil, err
+			}
+			t.Full = append(t.Full, *tx)
+		}
+	}
 	if t.Full != nil {
 		return json.Marshal(t.Full)
 	}
@@ -128,14 +156,45 @@ func (t *BlockTransactions) UnmarshalJSON(text []byte) error {
 // BlockItems is the result of [GetBlocks].
 type BlockItems []BlockItem
 
-// Split implements [jsonrpc.Splitter].
-func (b *Block) Split() (shell any, member string, list any) {
-	if b == nil || b.Transactions.Full == nil {
-		return b, "", nil
+// WriteJSON implements [jsonrpc.Streamer].
+func (b *Block) WriteJSON(write func([]byte) error) error {
+	if b == nil || b.Transactions.Each == nil {
+		return write(b.appendJSON(nil))
 	}
-	empty := *b
-	empty.Transactions = BlockTransactions{}
-	return &empty, "transactions", b.Transactions.Full
+	const empty = `"transactions":[`
+	shell := *b
+	shell.Transactions = BlockTransactions{}
+	text := shell.appendJSON(nil)
+	at := bytes.Index(text, []byte(empty)) + len(empty)
+	if err := write(text[:at]); err != nil {
+		return err
+	}
+	var item bytes.Buffer
+	for tx, err := range b.Transactions.Each {
+		if err != nil {
+			return err
+		}
+		if err := encode(&item, tx); err != nil {
+			return err
+		}
+		if err := write(item.Bytes()); err != nil {
+			return err
+		}
+		item.Reset()
+		item.WriteByte(',')
+	}
+	return write(text[at:])
+}
+
+// encode appends the encoding of encoding/json without HTML escapes.
+func encode(to *bytes.Buffer, value any) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	to.Truncate(to.Len() - 1) // Encode ends with a newline
+	return nil
 }
 
 // appendJSON appends the encoding of encoding/json.
@@ -154,7 +213,37 @@ func (b *Block) appendJSON(dst []byte) []byte {
 type BlockItem struct {
 	Block *Block `json:"block" doc:"the block, its transactions as hashes; null with raw_only"`
 	Raw   Data   `json:"raw" doc:"bincode(Block), or bincode(SignedHeader) without include_transactions"`
+	// Rest, on a server, reads what comes after Raw, piece by piece; an error ends it.
+	Rest iter.Seq2[[]byte, error] `json:"-"`
 }
+
+// WriteJSON implements [jsonrpc.Streamer].
+func (item *BlockItem) WriteJSON(write func([]byte) error) error {
+	text := item.AppendJSON(nil)
+	if item.Rest == nil {
+		return write(text)
+	}
+	const end = `"}`
+	if err := write(text[:len(text)-len(end)]); err != nil {
+		return err
+	}
+	for piece, err := range item.Rest {
+		if err != nil {
+			return err
+		}
+		for part := range slices.Chunk(piece, rawPieceBytes) {
+			if text = hex.AppendEncode(text[:0], part); len(part) > 0 {
+				if err := write(text); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return write([]byte(end))
+}
+
+// rawPieceBytes is how many raw bytes are written at once.
+const rawPieceBytes = 32 << 10
 
 // AppendJSON implements [jsonrpc.Appender]. It is several times as fast as encoding/json for raw JSON.
 func (item *BlockItem) AppendJSON(dst []byte) []byte {

@@ -1,6 +1,10 @@
 package api
 
-import "github.com/cairn-chain/cairn/types"
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
+)
 
 // Methods on the chain, the node and accounts.
 var (
@@ -12,7 +16,7 @@ var (
 		"An account's nonce: the number of its transactions that are included.",
 		ErrBadAccount, ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	ResolveAddress = define[ResolveAddressParams, ResolvedAddress]("svc_resolveAddress",
-		"The public key within a taproot address of any network.", ErrBadAddress)
+		"The 32 bytes of an account within a taproot address of any network.", ErrBadAddress)
 	GetNodeInfo   = define[NoParams, NodeInfo]("svc_getNodeInfo", "What this node is, and the chain it follows.")
 	GetSyncStatus = define[NoParams, SyncStatus]("svc_getSyncStatus", "How far this node is behind the primary.")
 	ChainID       = define[NoParams, Quantity]("svc_chainId", "The chain id that transactions are signed for.")
@@ -49,7 +53,7 @@ type ResolveAddressParams struct {
 
 // ResolvedAddress is the result of [ResolveAddress].
 type ResolvedAddress struct {
-	PublicKey types.Account `json:"pubkey" doc:"the x-only public key"`
+	PublicKey types.Account `json:"pubkey" doc:"the account: an x-only public key, a policy hash or a contract"`
 }
 
 // Mode is a node's role for its chain.
@@ -71,25 +75,34 @@ const (
 
 // NodeInfo is the result of [GetNodeInfo].
 type NodeInfo struct {
-	Version           string           `json:"version" doc:"the software's version"`
-	Network           types.Network    `json:"network" doc:"mainnet, testnet or regtest; fixes the prefix of addresses"`
-	Mode              Mode             `json:"mode" doc:"primary, replica or archive"`
-	BlockHeight       types.Height     `json:"block_height" doc:"the height of the latest block"`
-	ProtocolPublicKey string           `json:"protocol_public_key" doc:"the key whose signature blocks carry now: hex without 0x, which no other answer lacks"`
-	PeerCount         uint64           `json:"peer_count" doc:"replicas that sync from here, or upstreams in use"`
-	Build             Build            `json:"build" doc:"what the program was built of"`
-	ChainID           uint64           `json:"chain_id" doc:"the chain id"`
-	GenesisHash       types.BlockHash  `json:"genesis_hash" doc:"the hash of block 0, which names the chain"`
-	ProtocolVersion   uint32           `json:"protocol_version" doc:"the version of rules and gas schedule in force"`
-	ScheduleDigest    types.Digest     `json:"schedule_digest" doc:"the digest of the gas schedule that this node runs"`
-	Verification      string           `json:"verification" doc:"how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them"`
-	OldestHeight      types.Height     `json:"oldest_height" doc:"the oldest height whose state can be read"`
-	Proofs            *ProofRange      `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
-	RangeProofs       []RangeProofs    `json:"range_proofs" doc:"the ranges of blocks that have a proof together, by their length"`
-	Primary           *string          `json:"primary" doc:"where the primary is reached; null on a primary"`
-	ProducerKey       *types.PublicKey `json:"producer_key" doc:"the key with which this node makes blocks while it is the producer's; null if it has none"`
-	Override          *Override        `json:"parameters_override" doc:"parameters set outside the chain; null when there are none"`
-	Cluster           *Cluster         `json:"cluster" doc:"the cluster that this node is a member of; null of none"`
+	Version           string            `json:"version" doc:"the software's version"`
+	Network           types.Network     `json:"network" doc:"mainnet, testnet or regtest; fixes the prefix of addresses"`
+	Mode              Mode              `json:"mode" doc:"primary, replica or archive"`
+	BlockHeight       types.Height      `json:"block_height" doc:"the height of the latest block"`
+	ProtocolPublicKey string            `json:"protocol_public_key" doc:"the key whose signature blocks carry now: hex without 0x, which no other answer lacks"`
+	PeerCount         uint64            `json:"peer_count" doc:"replicas that sync from here, or upstreams in use"`
+	Build             Build             `json:"build" doc:"what the program was built of"`
+	ChainID           uint64            `json:"chain_id" doc:"the chain id"`
+	GenesisHash       types.BlockHash   `json:"genesis_hash" doc:"the hash of block 0, which names the chain"`
+	ProtocolVersion   uint32            `json:"protocol_version" doc:"the version of the protocol by which the next block is made, of one at the latest block's time"`
+	KnownVersions     []uint32          `json:"known_versions" doc:"the versions that this program knows, ascending; it halts before the first block of another"`
+	Upgrade           *AnnouncedUpgrade `json:"upgrade" doc:"the upgrade that the parameters announce; null if there is none"`
+	ScheduleDigest    types.Digest      `json:"schedule_digest" doc:"the digest of the gas schedule that this node runs"`
+	Verification      string            `json:"verification" doc:"how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them"`
+	OldestHeight      types.Height      `json:"oldest_height" doc:"the oldest height whose state can be read"`
+	Proofs            *ProofRange       `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
+	RangeProofs       []RangeProofs     `json:"range_proofs" doc:"the ranges of blocks that have a proof together, by their length"`
+	Primary           *string           `json:"primary" doc:"where the primary is reached; null on a primary"`
+	ProducerKey       *types.PublicKey  `json:"producer_key" doc:"the key with which this node makes blocks while it is the producer's; null if it has none"`
+	Override          *Override         `json:"parameters_override" doc:"parameters set outside the chain; null when there are none"`
+	Cluster           *Cluster          `json:"cluster" doc:"the cluster that this node is a member of; null of none"`
+}
+
+// AnnouncedUpgrade is a change to another version of the protocol that the parameters announce.
+type AnnouncedUpgrade struct {
+	Version uint32 `json:"version" doc:"the version"`
+	From    uint64 `json:"from" doc:"blocks of this time or later are of that version, in milliseconds of Unix time"`
+	Known   bool   `json:"known" doc:"whether this program knows the version; else install one that does before then"`
 }
 
 // Cluster describes several nodes that act as one producer, from the view of one of them.
@@ -181,12 +194,22 @@ type ParametersInfo struct {
 	Height       types.Height    `json:"height" doc:"the block after which these are in force"`
 	Version      uint32          `json:"version" doc:"of protocol rules and gas schedule"`
 	GasLimit     types.Gas       `json:"gas_limit" doc:"of a block"`
+	BlockBytes   uint32          `json:"block_bytes" doc:"the most bytes that a block's transactions may have together"`
 	TargetBPS    uint16          `json:"target_bps" doc:"the share of gas_limit at which the base fee stands still, in 1/10000"`
 	MinBaseFee   types.Amount    `json:"min_base_fee" doc:"the base fee's lower bound"`
 	MaxBaseFee   types.Amount    `json:"max_base_fee" doc:"the base fee's upper bound"`
 	Producer     types.PublicKey `json:"producer" doc:"the key that signs blocks"`
 	FeeRecipient types.Account   `json:"fee_recipient" doc:"the account that receives priority fees"`
+	Admin        types.Account   `json:"admin" doc:"the account that may change the parameters"`
+	Notice       uint64          `json:"notice" doc:"how long ahead an upgrade must be announced, in milliseconds"`
+	Upgrade      *Upgrade        `json:"upgrade" doc:"the upgrade that is announced; null if there is none"`
 	Proof        *AccountProof   `json:"proof" doc:"the Merkle proof of the parameters' state key; null for a block outside the window of proofs"`
+}
+
+// Upgrade is an announced change to another version of the protocol.
+type Upgrade struct {
+	Version uint32 `json:"version" doc:"the version"`
+	From    uint64 `json:"from" doc:"blocks of this time or later are of that version, in milliseconds of Unix time"`
 }
 
 // ParametersParams are the parameters of [GetParameters].
@@ -235,4 +258,29 @@ type ProofEnd struct {
 	Type      ProofEndType `json:"type" doc:"leaf: the key's own; empty: nothing; other: another key's leaf"`
 	Path      *Data        `json:"path,omitempty" doc:"of another key's leaf: its path"`
 	ValueHash *Data        `json:"valueHash,omitempty" doc:"of another key's leaf: the hash of its value"`
+}
+
+// Merkle returns the proof in the form that package proof verifies. It fails for an end of no kind, or one without what
+// its kind has.
+func (p AccountProof) Merkle() (types.MerkleProof, error) {
+	proof := types.MerkleProof{Key: p.Key, Siblings: make([][32]byte, len(p.Siblings))}
+	if p.Value != nil {
+		proof.Value = *p.Value
+	}
+	for i, sibling := range p.Siblings {
+		proof.Siblings[i] = sibling
+	}
+	switch end := p.End; {
+	case end.Type == EndLeaf:
+		proof.End.Kind = types.EndLeaf
+	case end.Type == EndEmpty:
+		proof.End.Kind = types.EndEmpty
+	case end.Type == EndOther && end.Path != nil && end.ValueHash != nil && len(*end.Path) == 32 && len(*end.ValueHash) == 32:
+		proof.End = types.ProofEnd{
+			Kind: types.EndOther, Path: [32]byte(*end.Path), ValueHash: [32]byte(*end.ValueHash),
+		}
+	default:
+		return types.MerkleProof{}, fmt.Errorf("the end of a Merkle proof is %q, or is incomplete", end.Type)
+	}
+	return proof, nil
 }

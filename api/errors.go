@@ -64,8 +64,13 @@ var (
 var (
 	// ErrUndecodable is returned for bytes that are not the canonical encoding of a transaction, or that are too long.
 	ErrUndecodable = reason(CodeUndecodable, "undecodable", "the transaction does not decode")
-	// ErrBadSignature is returned if the signature is not the sender's.
-	ErrBadSignature = reason(CodeNotAuthentic, "bad_signature", "the signature is not valid for the sender")
+	// ErrBadSignature is returned if a witness does not show that the sender, or the payer, signed: a signature is false,
+	// or there are more or fewer of them than the policy asks for.
+	ErrBadSignature = reason(CodeNotAuthentic, "bad_signature", "a signature of the sender or the payer does not hold")
+	// ErrWrongPolicy is returned for a witness by a policy or key other than data.authority, the authority of
+	// data.account, which is the sender or the payer.
+	ErrWrongPolicy = reason(CodeNotAuthentic, "wrong_policy",
+		"the witness is by a policy or key that is not, or no longer, the account's")
 	// ErrWrongChain is returned for a transaction signed for another chain. data.chainId is the ID of this chain.
 	ErrWrongChain = reason(CodeNotAuthentic, "wrong_chain", "the transaction is for another chain")
 	// ErrNonceTooLow is returned for a nonce that is already used.
@@ -81,10 +86,13 @@ var (
 	// is the cause, in a word of [TransactionStatus]. The transaction may be sent again unchanged.
 	ErrDropped = reason(CodeMempoolFull, "dropped", "the transaction has left the mempool, and no block has it")
 	// ErrCannotPay is returned if the balance, less the reserve for the sender's earlier pending transactions, does not
-	// cover value + gas limit × max fee. data.balance is the balance after the latest block, data.reserved the reserve
+	// cover value + gas limit × max fee, or the value alone if another account pays the fee. data.balance is the balance after the latest block, data.reserved the reserve
 	// for data.pending earlier transactions, and data.needed the maximum cost of this transaction. The missing amount
 	// is needed − (balance − reserved).
-	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "the sender's balance is under value + gas limit × max fee")
+	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "the sender's balance is under value + gas limit × max fee, or under the value")
+	// ErrPayerCannotPay is returned if the payer's balance, less the reserve for what it pays for in the pool, does not
+	// cover gas limit × max fee. Its data is that of ErrCannotPay, for the payer.
+	ErrPayerCannotPay = reason(CodeCannotPay, "payer_cannot_pay", "the payer's balance is under gas limit × max fee")
 	// ErrFeeTooLow is returned for a max fee below data.minBaseFee, the lowest base fee that the parameters allow.
 	ErrFeeTooLow = reason(CodeFeeTooLow, "fee_too_low", "the max fee is under the lowest base fee")
 	// ErrReplacementUnderpriced is returned for a replacement of a pending transaction that does not raise both fees by
@@ -106,16 +114,30 @@ var (
 	ErrGasOverBlock = reason(CodeGasLimit, "gas_over_block", "the gas limit is over the block's")
 	// ErrPriorityOverMax is returned for a priority fee above the max fee.
 	ErrPriorityOverMax = reason(CodeNotAllowed, "priority_over_max", "the priority fee is over the max fee")
-	// ErrSenderIsContract is returned for a sender that has code.
-	ErrSenderIsContract = reason(CodeNotAllowed, "sender_is_contract", "a contract cannot send transactions")
-	// ErrBadVersion is returned for an unknown transaction version.
-	ErrBadVersion = reason(CodeNotAllowed, "bad_version", "the transaction's version is unknown")
-	// ErrNotProducer is returned for a change of the parameters by an account other than the producer.
-	ErrNotProducer = reason(CodeNotAllowed, "not_producer", "only the producer may change the parameters")
+	// ErrExpired is returned for a transaction whose valid_until, data.validUntil, has passed. Unless a block has it
+	// already, none ever will.
+	ErrExpired = reason(CodeNotAllowed, "expired", "the transaction's valid_until has passed")
+	// ErrBadPolicy is returned for a policy, of a witness or a SetPolicy, that is not valid, and for a recovery by a
+	// witness whose policy has none.
+	ErrBadPolicy = reason(CodeNotAllowed, "bad_policy", "a policy is not valid, or has no recovery to sign by")
+	// ErrBadPayer is returned for a payer that is the sender, for a payer without a witness or the reverse, and for a
+	// recovery without a payer.
+	ErrBadPayer = reason(CodeNotAllowed, "bad_payer",
+		"the payer is the sender, it and its witness are not both there, or a recovery has no payer")
+	// ErrBadValidUntil is returned for a valid_until after the year 9999.
+	ErrBadValidUntil = reason(CodeNotAllowed, "bad_valid_until", "valid_until is after the year 9999")
+	// ErrNotZero is returned for a target or value where the payload has none.
+	ErrNotZero = reason(CodeNotAllowed, "not_zero", "the payload has no target, or no value: it must be zero")
+	// ErrOverflow is returned if the fee cap, or the sum of a batch, does not fit in 64 bits.
+	ErrOverflow = reason(CodeNotAllowed, "overflow", "the fee or the sum of the values does not fit in 64 bits")
+	// ErrNotAdmin is returned for a change of the parameters by an account other than the admin, data.admin.
+	ErrNotAdmin = reason(CodeNotAllowed, "not_admin", "only the admin may change the parameters")
+	// ErrTextTooLong is returned if a witness signs a text of more than data.limit bytes, as of a batch with many steps.
+	ErrTextTooLong = reason(CodeNotAllowed, "text_too_long", "the text is too long to be signed: sign by key, or send in parts")
 	// ErrBadParameters is returned for new parameters that break a rule.
 	ErrBadParameters = reason(CodeNotAllowed, "bad_parameters", "the new parameters are not valid")
-	// ErrFieldTooLong is returned if data.member, which is the name, function or arguments, exceeds data.limit bytes.
-	ErrFieldTooLong = reason(CodeNotAllowed, "field_too_long", "the name, the function or the arguments are too long")
+	// ErrFieldTooLong is returned if data.member, which is the name, function, arguments or witness, exceeds data.limit bytes.
+	ErrFieldTooLong = reason(CodeNotAllowed, "field_too_long", "the name, the function, the arguments or a witness is too long")
 	// ErrCodeTooLong is returned for a deploy whose code exceeds its limit.
 	ErrCodeTooLong = reason(CodeModuleRefused, "code_too_long", "the contract's code is too long")
 	// ErrReadOnly is returned by a node that does not accept transactions. data.primary is a node that does; it is
@@ -204,8 +226,8 @@ var (
 var admissionErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrNonceTooLow, ErrNonceTooHigh, ErrHeld, ErrCannotPay, ErrFeeTooLow,
 	ErrReplacementUnderpriced, ErrAlreadyKnown, ErrMempoolFull, ErrNotWritten, ErrIntrinsicGas, ErrGasOverBlock,
-	ErrPriorityOverMax,
-	ErrSenderIsContract, ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrReadOnly,
+	ErrPriorityOverMax, ErrWrongPolicy, ErrPayerCannotPay, ErrExpired, ErrBadPolicy, ErrBadPayer, ErrBadValidUntil,
+	ErrNotZero, ErrOverflow, ErrNotAdmin, ErrTextTooLong, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrReadOnly,
 	ErrNoPrimary, ErrHalted, ErrBusy, ErrQuarantined, ErrOverran,
 }
 
@@ -216,8 +238,8 @@ func with(errors []*jsonrpc.Error, more ...*jsonrpc.Error) []*jsonrpc.Error {
 
 // callErrors are the errors of running a transaction without sending it.
 var callErrors = []*jsonrpc.Error{
-	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrIntrinsicGas, ErrGasOverBlock, ErrSenderIsContract,
-	ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrExecutionFailed,
+	ErrUndecodable, ErrWrongChain, ErrIntrinsicGas, ErrGasOverBlock, ErrExpired, ErrBadPolicy, ErrBadPayer,
+	ErrBadValidUntil, ErrNotZero, ErrOverflow, ErrNotAdmin, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrExecutionFailed,
 	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrRequestGas, ErrTimeUp, ErrHalted,
 	ErrNoState, ErrQuarantined, ErrEngineFailed,
 }

@@ -12,7 +12,7 @@ import (
 
 // ContractVersion is the semantic version of this interface. Additions increase the minor number. The meaning of a
 // method never changes and no field is ever removed.
-const ContractVersion = "1.6.0"
+const ContractVersion = "2.0.0"
 
 // Discover returns the document of the methods that a node serves (OpenRPC 1.x, "Service Discovery").
 var Discover = define[NoParams, Document]("rpc.discover", "This interface as an OpenRPC document.")

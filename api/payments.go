@@ -8,7 +8,8 @@ import (
 // GetPayments lists payments.
 var (
 	GetPayments = define[GetPaymentsParams, PaymentPage]("svc_getPayments",
-		"What accounts are paid and pay, however: by transfers, as the value of deploys and calls, and by contracts. The "+
+		"What accounts are paid and pay, however: by transfers, steps of batches, as the value of deploys and calls, and by "+
+			"contracts. The "+
 			"next page begins at the cursor resume; a page may be short, or empty, and not the last.",
 		ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned, ErrTimeUp, ErrBadAccount, ErrWrongNetwork,
 		ErrUnknownWord)
@@ -46,15 +47,19 @@ type PaymentKind string
 
 // The kinds of payments.
 const (
-	PaymentTransfer PaymentKind = "transfer" // the value of a transfer
-	PaymentDeploy   PaymentKind = "deploy"   // the value of a deploy, which the new contract gets
-	PaymentCall     PaymentKind = "call"     // the value of a call, which the contract gets
-	PaymentContract PaymentKind = "contract" // a payment by a running contract
+	PaymentTransfer    PaymentKind = "transfer"    // the value of a transfer
+	PaymentDeploy      PaymentKind = "deploy"      // the value of a deploy, which the new contract gets
+	PaymentInstantiate PaymentKind = "instantiate" // the value of an instantiate, which the new contract gets
+	PaymentCall        PaymentKind = "call"        // the value of a call, which the contract gets
+	PaymentBatch       PaymentKind = "batch"       // the value of a step of a batch
+	PaymentContract    PaymentKind = "contract"    // a payment by a running contract
 )
 
 // PaymentKinds lists the kinds.
 func PaymentKinds() []PaymentKind {
-	return []PaymentKind{PaymentTransfer, PaymentDeploy, PaymentCall, PaymentContract}
+	return []PaymentKind{
+		PaymentTransfer, PaymentDeploy, PaymentInstantiate, PaymentCall, PaymentBatch, PaymentContract,
+	}
 }
 
 // Direction is the direction of a payment relative to the requested accounts.
@@ -92,9 +97,10 @@ type Payment struct {
 	Timestamp        uint64          `json:"timestamp" doc:"the time of its block, in seconds of Unix time"`
 	TransactionHash  types.TxID      `json:"tx_hash" doc:"the transaction's hash"`
 	TransactionIndex uint32          `json:"transaction_index" doc:"the transaction's place in the block"`
-	Log              *uint32         `json:"log" doc:"of a contract's payment: the place of its event among the transaction's, from 0; null otherwise"`
-	Kind             PaymentKind     `json:"kind" doc:"transfer, deploy, call or contract"`
+	Log              *uint32         `json:"log" doc:"of a payment by a contract or a step of a batch: the place of its event among the transaction's, from 0; null otherwise"`
+	Kind             PaymentKind     `json:"kind" doc:"transfer, deploy, instantiate, call, batch or contract"`
 	From             types.Account   `json:"from" doc:"who paid"`
 	To               types.Account   `json:"to" doc:"who was paid"`
 	Amount           Quantity        `json:"amount" doc:"how much, in smallest units"`
+	Memo             *Data           `json:"memo" doc:"the 32 bytes that came with it; null if none did"`
 }

@@ -30,16 +30,18 @@ type PendingFilter struct {
 // PendingTransaction is an item of the result of [GetPendingTransactions], with the fields for a list.
 // [GetTransactionByHash] returns the others.
 type PendingTransaction struct {
-	Hash                 types.TxID    `json:"hash" doc:"the transaction's hash"`
-	From                 types.Account `json:"from" doc:"the sender"`
-	To                   types.Account `json:"to" doc:"as of the transaction"`
-	Nonce                Quantity      `json:"nonce" doc:"the sender's count of transactions before it"`
-	Type                 string        `json:"type" doc:"transfer, deploy, call or configure"`
-	Value                Quantity      `json:"value" doc:"the native amount moved"`
-	GasLimit             Quantity      `json:"gasLimit" doc:"the most gas that it may use"`
-	MaxFeePerGas         Quantity      `json:"maxFeePerGas" doc:"the most it pays per gas"`
-	MaxPriorityFeePerGas Quantity      `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
-	Executable           bool          `json:"executable" doc:"whether a block may take it; else it is held for an earlier nonce or for balance"`
+	Hash                 types.TxID     `json:"hash" doc:"the transaction's hash"`
+	From                 types.Account  `json:"from" doc:"the sender"`
+	To                   types.Account  `json:"to" doc:"as of the transaction"`
+	Nonce                Quantity       `json:"nonce" doc:"the sender's count of transactions before it"`
+	Type                 string         `json:"type" doc:"transfer, deploy, call, configure, batch, set_policy or instantiate"`
+	Value                Quantity       `json:"value" doc:"the native amount moved"`
+	GasLimit             Quantity       `json:"gasLimit" doc:"the most gas that it may use"`
+	MaxFeePerGas         Quantity       `json:"maxFeePerGas" doc:"the most it pays per gas"`
+	MaxPriorityFeePerGas Quantity       `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
+	Payer                *types.Account `json:"payer" doc:"the account that pays the fee; null if the sender does"`
+	ValidUntil           *uint64        `json:"validUntil" doc:"the latest time of a block that may have it, in milliseconds of Unix time; null if there is no such time"`
+	Executable           bool           `json:"executable" doc:"whether a block may take it; else it is held for an earlier nonce or for balance"`
 }
 
 // MempoolStats is the result of [GetMempoolStats].
@@ -55,7 +57,7 @@ type MempoolStats struct {
 
 // MempoolClass describes how a class of transactions was affected by lack of space.
 type MempoolClass struct {
-	Class     string `json:"class" doc:"held for an earlier nonce or for balance, under_base_fee, executable; or signatures and suspects, which wait to be verified"`
+	Class     string `json:"class" doc:"held for an earlier nonce or for balance, under_base_fee, executable; sponsored by a payer that pays for 4,096 already; or signatures and suspects, which wait to be verified"`
 	Refused   uint64 `json:"refused" doc:"how many were refused since the node started"`
 	Displaced uint64 `json:"displaced" doc:"how many were pending, and made way for others, since the node started"`
 	Refusing  bool   `json:"refusing" doc:"whether one was refused within the last minute"`

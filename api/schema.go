@@ -66,6 +66,8 @@ var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[abi.Kind]():         choice(abi.Record, abi.Enum),
 	reflect.TypeFor[abi.Type]():         {"", Schema{"type": "string"}},
 	reflect.TypeFor[ProofEndType]():     choice(EndLeaf, EndEmpty, EndOther),
+	reflect.TypeFor[SealType]():         choice(SealSignature),
+	reflect.TypeFor[Role]():             choice(RoleSender, RolePayer),
 	reflect.TypeFor[Topic]():            choice(Topics()...),
 	reflect.TypeFor[PaymentKind]():      choice(PaymentKinds()...),
 	reflect.TypeFor[Direction]():        choice(DirectionIn, DirectionOut, DirectionBoth),
@@ -129,6 +131,10 @@ func (s schemas) of(t reflect.Type) Schema {
 		s.named[e.name] = e.schema
 		return refTo(e.name)
 	}
+	if name, ok := formOf[t]; ok {
+		s.addForms()
+		return refTo(name)
+	}
 	if t == reflect.TypeFor[BlockTransactions]() {
 		item := []Schema{s.of(reflect.TypeFor[types.TxID]()), s.of(reflect.TypeFor[Transaction]())}
 		return Schema{"type": "array", "items": Schema{"oneOf": item}}
@@ -181,15 +187,19 @@ func (s schemas) object(t reflect.Type) Schema {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		fieldType := field.Type
 		if option == "omitempty" && fieldType.Kind() == reflect.Pointer {
 			fieldType = fieldType.Elem() // in a result it may be absent, but is never null
 		}
 		schema := s.of(fieldType)
+		if field.Tag.Get("null") == "true" || option != "" && s.taken {
+			schema = orNull(schema)
+		}
 		if option == "" {
 			required = append(required, name)
-		} else if s.taken {
-			schema = orNull(schema)
 		}
 		properties[name] = described(schema, field.Tag.Get("doc"))
 	}

@@ -19,5 +19,5 @@ var (
 
 // RawTransactionParams are the parameters of the methods that take an encoded transaction.
 type RawTransactionParams struct {
-	Transaction LooseData `json:"transaction" doc:"bincode(SignedTransaction); without the signature's 64 bytes if none is needed"`
+	Transaction LooseData `json:"transaction" doc:"bincode(SignedTransaction)"`
 }

@@ -93,7 +93,7 @@ type NotificationParams[R any] struct {
 
 // Event is a log of an included transaction: the notification of [TopicEvents].
 type Event struct {
-	ContractID       types.ContractID `json:"contract_id" doc:"the contract that emitted it; zero for a payment made by code"`
+	ContractID       types.ContractID `json:"contract_id" doc:"the contract that emitted it; zero for a log of the protocol"`
 	EventName        string           `json:"event_name" doc:"the event's name"`
 	Data             Data             `json:"data" doc:"the event's data"`
 	BlockHeight      types.Height     `json:"block_height" doc:"the height of its block"`

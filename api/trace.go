@@ -16,7 +16,7 @@ var (
 
 // TraceUnsentParams are the parameters of [TraceUnsent].
 type TraceUnsentParams struct {
-	Transaction LooseData `json:"transaction" doc:"bincode(SignedTransaction); without the signature's 64 bytes if none is needed"`
+	Transaction LooseData `json:"transaction" doc:"bincode(SignedTransaction), or its unsigned form, without the witnesses"`
 	View        bool      `json:"view" jsonrpc:"optional" doc:"whether to make its call in view context, as svc_viewCall does for the zero account; false by default"`
 	Places      bool      `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, for which the codes are compiled anew; false by default"`
 }
@@ -33,9 +33,10 @@ type Trace struct {
 	GasUsed Quantity `json:"gasUsed" doc:"the gas that the transaction used"`
 	Status  Status   `json:"status" doc:"success or failed"`
 	Error   *string  `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
-	// Parts plus the root's GasUsed equal GasUsed.
-	Parts     map[string]Quantity `json:"parts" doc:"the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, call, instance, new_account, forfeited; with the root's gasUsed they add up to gasUsed"`
-	Root      *TraceCall          `json:"root" doc:"the call that it made; null if no contract ran"`
+	// Parts plus the GasUsed of Root and Further equal GasUsed.
+	Parts     map[string]Quantity `json:"parts" doc:"the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, new_contract, call, instance, new_account, forfeited; with the gasUsed of root and further they add up to gasUsed"`
+	Root      *TraceCall          `json:"root" doc:"the call that it made, or the first one of a batch; null if no contract ran"`
+	Further   []TraceCall         `json:"further" doc:"the calls of a batch's steps after the first call, in their order"`
 	Truncated bool                `json:"truncated" doc:"whether there was more to show than a trace holds: storage, events and messages are left out from there on"`
 }
 

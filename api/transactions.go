@@ -14,7 +14,7 @@ var (
 		"Where a transaction is: pending, success, failed, dropped or unknown. A node that does not have all blocks and finds "+
 			"nothing cannot know: it answers pruned.", ErrPruned)
 	GetTransactionsByAddress = define[GetTransactionsByAddressParams, []Transaction]("svc_getTransactionsByAddress",
-		"Included transactions in which an account is sender, recipient or a called contract, newest first.",
+		"Included transactions in which an account is sender, payer, recipient or a called contract, of a step too, newest first.",
 		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned)
 	GetTransactionByNonce = define[TransactionByNonceParams, *Transaction]("svc_getTransactionByNonce",
 		"The included transaction in which an account used a nonce; null if none did. A node that does not have all blocks "+
@@ -98,38 +98,45 @@ type ListRecentTransactionsParams struct {
 
 // Transaction is the result of [GetTransactionByHash].
 type Transaction struct {
-	Hash                 types.TxID        `json:"hash" doc:"the transaction's hash"`
+	Hash                 types.TxID        `json:"hash" doc:"the transaction's hash, which the sender signs"`
 	From                 types.Account     `json:"from" doc:"the sender"`
-	To                   types.Account     `json:"to" doc:"the recipient, the called or the created contract; of a configure the sender"`
-	Value                Quantity          `json:"value" doc:"the native amount moved"`
+	To                   types.Account     `json:"to" doc:"the recipient, the called or the created contract; of a batch, a set_policy and a configure the sender"`
+	Value                Quantity          `json:"value" doc:"the native amount moved; of a batch the sum of its steps'"`
 	GasLimit             Quantity          `json:"gasLimit" doc:"the most gas that it may use"`
 	GasPrice             Quantity          `json:"gasPrice" doc:"the price paid per gas; the max fee while pending"`
 	Nonce                Quantity          `json:"nonce" doc:"the sender's count of transactions before it"`
 	BlockHeight          *types.Height     `json:"blockHeight" doc:"the height of its block; null while pending"`
 	BlockHash            *types.BlockHash  `json:"blockHash" doc:"the hash of its block; null while pending"`
 	Status               Status            `json:"status" doc:"pending, success or failed"`
-	Type                 string            `json:"type" doc:"transfer, deploy, call or configure"`
+	Type                 string            `json:"type" doc:"transfer, deploy, call, configure, batch, set_policy or instantiate"`
 	MaxFeePerGas         Quantity          `json:"maxFeePerGas" doc:"the most it pays per gas"`
 	MaxPriorityFeePerGas Quantity          `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
-	Input                *Input            `json:"input" doc:"what the payload carries besides value; null of a transfer"`
+	Payer                *types.Account    `json:"payer" doc:"the account that pays the fee; null if the sender does"`
+	ValidUntil           *uint64           `json:"validUntil" doc:"the latest time of a block that may have it, in milliseconds of Unix time; null if there is no such time"`
+	Memo                 *Data             `json:"memo" doc:"of a transfer: the 32 bytes that it carries; null if it carries none"`
+	Steps                []types.Step      `json:"steps" null:"true" doc:"of a batch: the transfers and calls that it makes, in order; null otherwise"`
+	Input                *Input            `json:"input" doc:"what else the payload carries; null of a transfer and a batch"`
 	TransactionIndex     *uint32           `json:"transactionIndex" doc:"its place in the block; null while pending"`
-	Signature            Data              `json:"signature" doc:"the sender's BIP-340 signature"`
+	Witness              Witness           `json:"witness" doc:"what shows that the sender signed"`
+	PayerWitness         *Witness          `json:"payerWitness" doc:"what shows that the payer signed; null without a payer"`
 	Error                *string           `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
-	Contract             *types.ContractID `json:"contract,omitempty" doc:"of a deploy: the contract that it creates"`
+	Contract             *types.ContractID `json:"contract,omitempty" doc:"of a deploy or instantiate: the contract that it creates"`
 	Cursor               string            `json:"cursor,omitempty" doc:"in a list: where the next page begins"`
 	GasUsed              *Quantity         `json:"gasUsed" doc:"the gas that it used; null while pending"`
-	Fee                  *Quantity         `json:"fee" doc:"what it paid for that: gasUsed × gasPrice; null while pending"`
+	Fee                  *Quantity         `json:"fee" doc:"what was paid for that: gasUsed × gasPrice; null while pending"`
 }
 
-// Input is the content of a transaction's payload besides its value.
+// Input is the content of a transaction's payload besides its value, memo and steps.
 type Input struct {
 	Function   *string           `json:"function,omitempty" doc:"of a call: the function's name"`
-	Args       *Data             `json:"args,omitempty" doc:"of a call or deploy: the arguments"`
-	Name       *string           `json:"name,omitempty" doc:"of a deploy: the contract's name"`
-	CodeHash   *types.CodeHash   `json:"codeHash,omitempty" doc:"of a deploy that brings its code: its SHA-256"`
-	CodeSize   *uint64           `json:"codeSize,omitempty" doc:"of a deploy that brings its code: its length in bytes"`
-	CopyOf     *types.ContractID `json:"copyOf,omitempty" doc:"of a deploy that brings no code: the contract whose code it takes"`
+	Args       *Data             `json:"args,omitempty" doc:"of a call, deploy or instantiate: the arguments"`
+	Name       *string           `json:"name,omitempty" doc:"of a deploy or instantiate: the contract's name"`
+	CodeHash   *types.CodeHash   `json:"codeHash,omitempty" doc:"of a deploy: the SHA-256 of its code"`
+	CodeSize   *uint64           `json:"codeSize,omitempty" doc:"of a deploy: the length of its code in bytes"`
+	Template   *types.ContractID `json:"template,omitempty" doc:"of an instantiate: the contract whose code the new one gets"`
 	Parameters *types.Parameters `json:"parameters,omitempty" doc:"of a configure: the new parameters"`
+	Recovery   *bool             `json:"recovery,omitempty" doc:"of a set_policy: whether it begins a recovery, which takes effect after the delay"`
+	Policy     *types.Policy     `json:"policy,omitempty" doc:"of a set_policy: the new policy; absent if the account's own key takes over"`
 }
 
 // Status is the status of a transaction.
@@ -151,19 +158,21 @@ type Receipt struct {
 	BlockHash         types.BlockHash   `json:"blockHash" doc:"the hash of its block"`
 	Status            Quantity          `json:"status" doc:"0x1 success, 0x0 failed"`
 	GasUsed           Quantity          `json:"gasUsed" doc:"the gas that it used"`
-	ContractAddress   *types.ContractID `json:"contractAddress" doc:"of a deploy that succeeded: the contract; null otherwise"`
+	ContractAddress   *types.ContractID `json:"contractAddress" doc:"of a deploy or instantiate that succeeded: the contract; null otherwise"`
 	Logs              []Log             `json:"logs" doc:"the events that it emitted"`
 	TransactionIndex  uint32            `json:"transactionIndex" doc:"its place in the block"`
 	EffectiveGasPrice Quantity          `json:"effectiveGasPrice" doc:"the price paid per gas"`
+	Fee               Quantity          `json:"fee" doc:"what was paid: gasUsed × effectiveGasPrice"`
 	ReturnData        Data              `json:"returnData" doc:"what it returned, or the revert data of a failed one"`
 	Error             *string           `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	From              types.Account     `json:"from" doc:"the sender"`
 	To                types.Account     `json:"to" doc:"as of the transaction"`
+	Payer             *types.Account    `json:"payer" doc:"the account that paid the fee; null if the sender did"`
 }
 
 // Log is an event in a [Receipt].
 type Log struct {
-	Address     types.ContractID `json:"address" doc:"the contract that emitted it; zero for a payment made by code"`
+	Address     types.ContractID `json:"address" doc:"the contract that emitted it; zero for a log of the protocol"`
 	Topics      []Data           `json:"topics" doc:"SHA-256 of the event's name, then its own topics"`
 	Data        Data             `json:"data" doc:"the event's data"`
 	EventName   string           `json:"eventName" doc:"the event's name"`
@@ -176,5 +185,5 @@ type TransactionStatus struct {
 	Status        Status        `json:"status" doc:"pending, success, failed, dropped or unknown"`
 	BlockHeight   *types.Height `json:"blockHeight" doc:"the height of its block; null unless included"`
 	Confirmations uint64        `json:"confirmations" doc:"blocks from its own to the latest, both counted; 0 unless included"`
-	Error         *string       `json:"error" doc:"why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, not_built, nonce_too_high or taken_back; null otherwise"`
+	Error         *string       `json:"error" doc:"why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, wrong_policy, payer_cannot_pay, not_built, nonce_too_high or taken_back; null otherwise"`
 }

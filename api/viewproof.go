@@ -29,7 +29,7 @@ type GetViewProofParams struct {
 
 // ViewProof is the result of [GetViewProof].
 type ViewProof struct {
-	Header  Data        `json:"header" doc:"the block's header with its signature, encoded: 308 bytes"`
+	Header  Data        `json:"header" doc:"the block's header with its seal, encoded: 280 bytes"`
 	Values  []ViewValue `json:"values" doc:"the state keys that are read, ascending, and no others"`
 	Witness Data        `json:"witness" doc:"shapes and digests of the state tree around these keys, encoded"`
 	Codes   []Data      `json:"codes" doc:"the codes that are run, in the order of loading, each once, except those known"`

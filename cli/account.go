@@ -13,25 +13,46 @@ import (
 
 // accountView is the result of cairn account.
 type accountView struct {
-	Account      types.Account     `json:"account"`
-	Address      string            `json:"address"`
-	Balance      api.Quantity      `json:"balance"`
-	Nonce        api.Quantity      `json:"nonce"`
-	PendingNonce api.Quantity      `json:"pendingNonce"` // executable transactions in the mempool counted
-	Payments     []api.Payment     `json:"payments"`     // newest first
-	Transactions []api.Transaction `json:"transactions"` // newest first
+	Account      types.Account        `json:"account"`
+	Address      string               `json:"address"`
+	Balance      api.Quantity         `json:"balance"`
+	Nonce        api.Quantity         `json:"nonce"`
+	Authority    types.Account        `json:"authority"` // who signs for it: itself, or a policy's hash
+	Policy       *types.Policy        `json:"policy"`    // whose hash the authority is; null if not known
+	Recovery     *api.PendingRecovery `json:"recovery"`  // under way; null: none
+	Contract     bool                 `json:"contract"`
+	PendingNonce api.Quantity         `json:"pendingNonce"` // executable transactions in the mempool counted
+	Payments     []api.Payment        `json:"payments"`     // newest first
+	Transactions []api.Transaction    `json:"transactions"` // newest first
+
+	isKey, isPolicy bool // it is known to be one's
 }
 
 func (a *app) newAccount() *cobra.Command {
-	var limit, payments uint64
-	command := a.completeNames(a.lookUp(&cobra.Command{
+	command := a.showAccount(&cobra.Command{
 		Use:   "account ACCOUNT",
-		Short: "Show an account: balance, nonce, latest payments and transactions",
+		Short: "Show an account, and let a policy sign for it",
 		Example: `  cairn account alice
   cairn account alice --payments 100 --transactions 0
-  cairn account dev0 --transactions 50 --json`,
+  cairn account policy new treasury --signer alice --signer bob --threshold 2`,
 		Args: exactly("ACCOUNT"),
-	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+	})
+	command.AddCommand(a.newPolicy(), a.showAccount(&cobra.Command{
+		Use:   "show ACCOUNT",
+		Short: "Show an account: who signs for it, balance, latest payments and transactions",
+		Long: `Show an account: who signs for it, a recovery that is under way, balance, nonce, latest payments and transactions. It is
+what "cairn account ACCOUNT" shows, also for an account that has the name of a command.`,
+		Example: `  cairn account show alice
+  cairn account show dev0 --transactions 50 --json`,
+		Args: exactly("ACCOUNT"),
+	}))
+	return command
+}
+
+// showAccount makes a command that shows an account.
+func (a *app) showAccount(command *cobra.Command) *cobra.Command {
+	var limit, payments uint64
+	a.completeNames(a.lookUp(command, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
 		account, err := s.account(args[0])
 		if err != nil {
 			return err
@@ -48,11 +69,15 @@ func (a *app) newAccount() *cobra.Command {
 			return err
 		}
 		view.Address = chain.Network.Address(account.ID)
+		view.isKey, view.isPolicy = account.IsKey(), account.Policy != nil
+		if view.Policy == nil {
+			view.Policy = s.policyOf(view.Authority, account.Policy)
+		}
 		if view.Payments, err = s.paymentsOf(ctx, account.ID, payments); err != nil {
 			return err
 		}
 		return s.Result(view, func(t *output.Text) {
-			view.people(t)
+			view.people(t, chain.Network)
 			if len(view.Payments) > 0 {
 				t.Line("")
 				paymentTable(t, view.Payments, account.ID, s.naming(chain.Network))
@@ -69,8 +94,7 @@ func (s *session) viewAccount(ctx context.Context, account types.Account, limit 
 	view := accountView{Account: account, Transactions: []api.Transaction{}}
 	name := account.String()
 	var batch client.Batch
-	balance := client.Add(&batch, api.GetBalance, api.GetBalanceParams{Account: name})
-	nonce := client.Add(&batch, api.GetTransactionCount, api.GetTransactionCountParams{Account: name})
+	found := client.Add(&batch, api.GetAccount, api.GetAccountParams{Account: name})
 	pending := client.Add(&batch, api.GetTransactionCount, api.GetTransactionCountParams{
 		Account: name, Block: api.Pending(),
 	})
@@ -78,12 +102,12 @@ func (s *session) viewAccount(ctx context.Context, account types.Account, limit 
 	if err != nil {
 		return view, err
 	}
-	if view.Balance, err = balance.Result(); err != nil {
+	known, err := found.Result()
+	if err != nil {
 		return view, err
 	}
-	if view.Nonce, err = nonce.Result(); err != nil {
-		return view, err
-	}
+	view.Balance, view.Nonce, view.Authority = known.Balance, known.Nonce, known.Authority
+	view.Policy, view.Recovery, view.Contract = known.Policy, known.Recovery, known.Contract
 	if view.PendingNonce, err = pending.Result(); err != nil || limit == 0 {
 		return view, err
 	}
@@ -91,12 +115,23 @@ func (s *session) viewAccount(ctx context.Context, account types.Account, limit 
 	return view, err
 }
 
-func (v accountView) people(t *output.Text) {
-	t.Fields(
-		output.Field{Name: "Address", Value: v.Address}, output.Field{Name: "Account", Value: v.Account},
+func (v accountView) people(t *output.Text, network types.Network) {
+	fields := []output.Field{{Name: "Address", Value: v.Address}, {Name: "Account", Value: v.Account}}
+	switch {
+	case v.isKey:
+	case v.Contract, v.isPolicy, v.Policy != nil && v.Authority == v.Account:
+		fields = append(fields, output.Field{Name: "Use", Value: cairnOnly})
+	default:
+		fields = append(fields, output.Field{Name: "Use", Value: "unless you know that it is a key's, " + cairnOnly})
+	}
+	fields = append(fields, output.Field{Name: "Signed by", Value: v.signers(network)})
+	if v.Recovery != nil {
+		fields = append(fields, output.Field{Name: "RECOVERY", Value: recoveryText(network, v.Recovery, v.Account)})
+	}
+	t.Fields(append(fields,
 		output.Field{Name: "Balance", Value: coins(v.Balance)}, output.Field{Name: "Nonce", Value: uint64(v.Nonce)},
 		output.Field{Name: "Next nonce", Value: uint64(v.PendingNonce)},
-	)
+	)...)
 	if len(v.Transactions) > 0 {
 		t.Line("")
 		transactionTable(t, v.Transactions)

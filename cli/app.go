@@ -162,34 +162,15 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 	if types.Network(a.settings.Network).Prefix() == "" {
 		return nil, fmt.Errorf("unknown network %q: it is mainnet, testnet or regtest", a.settings.Network)
 	}
-	var options []client.Option
-	if path := a.settings.APIKeyFile; path != "" {
-		key, err := readSecretFile(path)
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, client.WithToken(key))
-	}
 	roots, err := readRoots(a.settings.CAFile)
 	if err != nil {
 		return nil, err
-	}
-	if roots != nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.TLSClientConfig = roots
-		options = append(options, client.WithTransport(transport))
-	}
-	options = append(options, client.WithRetry(0)) // no retries: a user should see at once that no node is there
-	node, err := client.New(a.settings.RPCURL, options...)
-	if err != nil {
-		return nil, fmt.Errorf("the node's URL: %w", err)
 	}
 	s := &session{
 		Printer:  PrinterOf(command),
 		settings: a.settings,
 		home:     home,
 		store:    a.open(home),
-		client:   node,
 		tls:      roots,
 		asker:    a.asker,
 		terminal: terminal.Is(command.ErrOrStderr()),
@@ -197,7 +178,28 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 	if s.asker == nil {
 		s.asker = terminal.New(command.InOrStdin(), command.ErrOrStderr())
 	}
+	if s.client, err = s.another(a.settings.RPCURL); err != nil {
+		return nil, fmt.Errorf("the node's URL: %w", err)
+	}
 	return s, nil
+}
+
+// another returns a client of a node, with the credentials and certificates of the settings.
+func (s *session) another(url string) (*client.Client, error) {
+	options := []client.Option{client.WithRetry(0)} // no retries: a user should see at once that no node is there
+	if path := s.settings.APIKeyFile; path != "" {
+		key, err := readSecretFile(path)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, client.WithToken(key))
+	}
+	if s.tls != nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.TLSClientConfig = s.tls
+		options = append(options, client.WithTransport(transport))
+	}
+	return client.New(url, options...)
 }
 
 // maxRootsBytes bounds the size of a certificate file: the system's own has a quarter of that.

@@ -155,11 +155,14 @@ func (f *benchmark) target(ctx context.Context, s *session, plan loadgen.Plan) (
 		if err := s.onChain(ctx, from); err != nil {
 			return nil, err
 		}
-		key, err := from.Key(s.store, func(name string) (string, error) { return s.password(ctx, name) })
+		if !from.IsKey() {
+			return nil, output.Usage(fmt.Errorf("%s signs by a policy, and this takes a key", from.Text))
+		}
+		secret, err := s.secret(ctx, from)
 		if err != nil {
 			return nil, err
 		}
-		treasury = &key
+		treasury = &secret.Key
 	}
 	preparing, cancel := s.patience(ctx)
 	defer cancel()

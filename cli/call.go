@@ -65,7 +65,7 @@ from, has the flag --arg-from.`,
 	set.BoolVar(&flags.view, "view", false, "make a view call, whatever the ABI says")
 	set.BoolVar(&flags.trace, "trace", false, "show what the call did, call by call, also of a view, a dry run or a call that would fail")
 	registerSources(command, &flags.sources)
-	flags.register(command)
+	flags.register(a, command)
 	flags.registerGasLimit(command)
 	// The flags depend on the contract, so the words are parsed when the command runs.
 	command.DisableFlagParsing, command.Args = true, cobra.ArbitraryArgs
@@ -178,19 +178,19 @@ func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, 
 	if err != nil {
 		return output.Usage(err)
 	}
-	from, err := s.sender(f.dryRun)
+	from, err := s.sender(f.unsigned())
 	if err != nil {
 		return err
 	}
 	if err := from.On(t.chain); err != nil {
 		return output.Usage(err)
 	}
-	payload := types.Call{Amount: value, Contract: t.contract, Function: t.function.Name, Args: args}
+	action := client.CallEncoded(t.contract, t.function.Name, args, value)
 	f.submission.traced = traced
-	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
+	receipt, err := f.send(ctx, s, command, from, action)
 	if f.isTraced() && f.gasLimit == 0 && errors.Is(err, api.ErrExecutionFailed) {
 		tx := types.Transaction{
-			Version: types.TransactionVersion, ChainID: t.chain.ID, Sender: from.ID, Payload: payload,
+			ChainID: t.chain.ID, Sender: from.ID, Target: action.Target, Value: action.Value, Payload: action.Payload,
 		}
 		return t.reverted(s.failedUnsent(ctx, tx, false, traced, err))
 	}
@@ -221,8 +221,7 @@ func (s *session) view(ctx context.Context, t target, args []byte, traced traced
 	asking, cancel := s.patience(ctx)
 	defer cancel()
 	tx := types.Transaction{
-		Version: types.TransactionVersion, ChainID: t.chain.ID,
-		Payload: types.Call{Contract: t.contract, Function: t.function.Name, Args: args},
+		ChainID: t.chain.ID, Target: types.Account(t.contract), Payload: types.Call{Function: t.function.Name, Args: args},
 	}
 	result, err := s.client.View(asking, t.contract, t.function.Name, args, api.Latest())
 	if err != nil && traced.wanted {

@@ -38,7 +38,7 @@ least. Wait until that is in a block, and pay its fee. If the transaction is in 
 		if err != nil {
 			return output.Usage(err)
 		}
-		from, err := s.sender(flags.dryRun)
+		from, err := s.sender(flags.unsigned())
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ least. Wait until that is in a block, and pay its fee. If the transaction is in 
 		if err != nil {
 			return err
 		}
-		receipt, err := flags.sendWith(ctx, s, from.ID, client.Transfer(from.ID, 0), fields, s.keyOf(ctx, from))
+		receipt, err := flags.sendWith(ctx, s, from, client.Transfer(from.ID, 0), fields)
 		if errors.Is(err, api.ErrNonceTooLow) { // a block took the transaction meanwhile
 			looking, cancel := s.patience(ctx)
 			defer cancel()
@@ -66,7 +66,7 @@ least. Wait until that is in a block, and pay its fee. If the transaction is in 
 		}
 		return s.cancelled(ctx, old.Hash, *receipt)
 	})
-	flags.registerSending(command)
+	flags.registerSending(a, command)
 	return command
 }
 
@@ -144,7 +144,7 @@ func (s *session) outbid(
 		return given, err
 	}
 	fields := client.TxFields{
-		Nonce: new(uint64(old.Nonce)), MaxFee: given.MaxFee, Priority: given.Priority,
+		Nonce: new(uint64(old.Nonce)), MaxFee: given.MaxFee, Priority: given.Priority, ValidFor: given.ValidFor,
 	}
 	if fields.MaxFee == nil {
 		fields.MaxFee = new(max(leastMax, types.Amount(price.SuggestedMaxFee)))

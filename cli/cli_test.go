@@ -32,7 +32,7 @@ func TestSuccess(t *testing.T) {
 		people  string // a part of the text
 	}{
 		{"--version", `"version":"1.2.3"`, "cairn 1.2.3, go"},
-		{"version", `"protocolVersion":1,"scheduleDigest":"0x`, "\nprotocol version 1, gas schedule 0x00"},
+		{"version", `"protocolVersion":2,"scheduleDigest":"0x`, "\nprotocol version 2, gas schedule 0x00"},
 		{"--help", `"help":"A blockchain node`, "Keys and coins:"},
 		{"help send", `"help":"Send coins`, "Usage:\n  cairn send TO AMOUNT [flags]"},
 		{"keys list --help", `"help":"List keys`, "Usage:"},
@@ -45,7 +45,7 @@ func TestSuccess(t *testing.T) {
 			"keys export alice --yes --password-file $HOME/password.txt", `"privateKey":"` + strings.Repeat("0", 63) + `3"`,
 			strings.Repeat("0", 63) + "3\n",
 		},
-		{"account dev0", `"balance":"0x3b9aca00","nonce":"0x3","pendingNonce":"0x4"`, "Balance     10 coins"},
+		{"account dev0", `"balance":"0x3b9aca00","nonce":"0x3","authority":"0x4e5df36c`, "Balance     10 coins"},
 		{"account alice --transactions 0", `"transactions":[]`, "Next nonce  4"},
 		{
 			"account alice --payments 1", `"payments":[{"cursor":""`,
@@ -87,16 +87,16 @@ func TestSuccess(t *testing.T) {
 		{"rpc svc_getTransactionByHash " + hash("00"), `"result":null`, "null\n"},
 		{"send dev1 1.5 --from dev0", `"status":"0x1"`, "New balance  10 coins"},
 		{"send dev1 1.5 --from dev0 --no-wait", `"transactionHash":"0x`, "Transaction  0x"},
-		{"send dev1 1.5 --from dev0 --dry-run", `"maxCost":"0x8f78c28"`, "Costs at most  1.50441 coins"},
+		{"send dev1 1.5 --from dev0 --dry-run", `"maxCost":"0x8f405d0"`, "Costs at most  1.5021 coins"},
 		{"send dev1 1 --from alice --password-file $HOME/password.txt", `"fee":"0x35b60"`, "Fee          0.0022 coins"},
-		{"configure --protocol-key $HOME/protocol.key --gas-limit 60000000", `"status":"0x1"`, "Status       success"},
+		{"configure --admin-key $HOME/admin.key --gas-limit 60000000", `"status":"0x1"`, "Status       success"},
 		{
-			"configure --protocol-key $HOME/protocol.key --target-bps 4000 --dry-run", `"type":"configure"`,
-			"New target             4000 bps",
+			"configure --admin-key $HOME/admin.key --target-bps 4000 --dry-run", `"type":"configure"`,
+			"New target              4000 bps",
 		},
 	}
 	desk := newDesk(t, node)
-	desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")
+	desk.write(t, "admin.key", strings.Repeat("1", 64)+"\n")
 	desk.write(t, "bare.wasm", "\x00asm\x01\x00\x00\x00")
 	for _, test := range tests {
 		t.Run(test.command, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestSuccess(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
-	desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")
+	desk.write(t, "admin.key", strings.Repeat("1", 64)+"\n")
 	desk.write(t, "bare.wasm", "\x00asm\x01\x00\x00\x00")
 	desk.write(t, "gold.wasm", goldModule())
 	desk.write(t, "unknown.toml", `rpc-ulr = "x"`)
@@ -133,11 +133,11 @@ func TestWrongUsage(t *testing.T) {
 		"send dev1 1 --from alice", "send dev1 1 --from alice --password-file $HOME/none",
 		"send dev1 1 --from alice --password-file $HOME/empty",
 		"account", "account nobody", "account dev10", "account " + testnet, "tx", "tx 0x12", "block x", "block 1 2", "rpc",
-		"configure", "configure --protocol-key $HOME/none --gas-limit 5",
-		"configure --protocol-key $HOME/password.txt --gas-limit 5",
-		"configure --protocol-key $HOME/protocol.key", "configure --protocol-key $HOME/protocol.key --gas-limit 50000000",
-		"configure --protocol-key $HOME/protocol.key --producer nobody",
-		"configure --protocol-key $HOME/protocol.key --fee-recipient " + testnet,
+		"configure", "configure --admin-key $HOME/none --gas-limit 5",
+		"configure --admin-key $HOME/password.txt --gas-limit 5",
+		"configure --admin-key $HOME/admin.key", "configure --admin-key $HOME/admin.key --gas-limit 50000000",
+		"configure --admin-key $HOME/admin.key --producer nobody",
+		"configure --admin-key $HOME/admin.key --fee-recipient " + testnet,
 		"keys new", "keys new Bad --password-file $HOME/password.txt", "keys new dev3 --password-file $HOME/password.txt",
 		"keys new bob --words 13 --password-file $HOME/password.txt",
 		"keys new bob --network moon --password-file $HOME/password.txt",
@@ -297,8 +297,8 @@ func TestOperationFails(t *testing.T) {
 			"mempool_full",
 		},
 		{
-			"not the producer", "configure --protocol-key $HOME/protocol.key --gas-limit 5",
-			func(n *fakeNode) { n.refuse = api.ErrNotProducer }, -32009, "not_producer",
+			"not the admin", "configure --admin-key $HOME/admin.key --gas-limit 5",
+			func(n *fakeNode) { n.refuse = api.ErrNotAdmin }, -32009, "not_admin",
 		},
 		{"fails in its block", "send dev1 1 --from dev0", func(n *fakeNode) {
 			n.receipt = func(r *api.Receipt) { r.Status, r.Error = 0, &reason }
@@ -326,7 +326,7 @@ func TestOperationFails(t *testing.T) {
 				test.node(node)
 			}
 			desk := newDesk(t, node)
-			desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")
+			desk.write(t, "admin.key", strings.Repeat("1", 64)+"\n")
 			desk.write(t, "wrong.txt", "wrong\n")
 			desk.write(t, keysDir+"/torn.json", "{")
 			args := strings.Fields(strings.ReplaceAll(test.command, "$HOME", desk.home))

@@ -3,10 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/cli/argument"
 	"github.com/cairn-chain/cairn/cli/keystore"
 	"github.com/cairn-chain/cairn/cli/output"
@@ -18,9 +19,10 @@ import (
 // parameterFlags holds the flags of cairn configure. Parameters whose flags are not given stay unchanged.
 type parameterFlags struct {
 	gasLimit, minBaseFee, maxBaseFee uint64
+	blockBytes                       uint32
 	targetBPS                        uint16
-	version                          uint32
-	producer, feeRecipient           string
+	producer, feeRecipient, admin    string
+	notice                           time.Duration
 }
 
 func (a *app) newConfigure() *cobra.Command {
@@ -29,52 +31,69 @@ func (a *app) newConfigure() *cobra.Command {
 	var keyFile string
 	command := a.define(&cobra.Command{
 		Use:   "configure",
-		Short: "Change the chain's parameters, as its producer",
-		Long: `Change the chain's parameters with a transaction signed by the key of its producer, and wait until it is in a
-block. What no flag gives stays as it is. The parameters hold from the next block on.
+		Short: "Change the chain's parameters, as its admin",
+		Long: `Change the chain's parameters with a transaction of their admin, and wait until it is in a block. The admin signs with
+--admin-key or, as any account, with --from. What no flag gives stays as it is. The parameters hold from the next block on.
 
---producer hands production over: the present producer cannot sign a block after it.`,
-		Example: `  cairn configure --protocol-key data/protocol.key --gas-limit 60000000
-  cairn configure --protocol-key data/protocol.key --min-base-fee 12 --fee-recipient alice --dry-run`,
+--producer hands production over: the present producer cannot sign a block after it. --admin hands on the right to change
+parameters: to give it to several people, name a policy. "cairn upgrade" announces another version of the protocol.`,
+		Example: `  cairn configure --admin-key data/admin.key --gas-limit 60000000
+  cairn configure --admin-key data/admin.key --min-base-fee 12 --fee-recipient alice --dry-run
+  cairn configure --from board --admin newboard --draft change.json`,
 		Args: exactly(),
-	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
-		key, err := readKeyFile(keyFile)
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
+		admin, err := s.admin(keyFile, flags.unsigned())
 		if err != nil {
-			return output.Usage(err)
+			return err
 		}
 		present, next, err := s.nextParameters(ctx, command, parameters)
 		if err != nil {
 			return err
 		}
-		if next == present {
+		if next.Equal(present) {
 			return output.Usage(errors.New("nothing changes: give a parameter's flag with another value than the present one"))
 		}
-		if next.Version > a.build.ProtocolVersion {
-			s.Note("Warning: this program knows protocol version %d. Nodes that do not know version %d halt before the first "+
-				"block that needs it.",
-				a.build.ProtocolVersion, next.Version)
+		if next.Admin != present.Admin {
+			s.Note("Warning: from then on only %s can change parameters.", next.Admin)
 		}
-		return flags.submit(ctx, s, command, client.NewSigner(key).Account(), client.Configure(next),
-			func() (crypto.PrivateKey, error) { return key, nil })
+		return flags.submit(ctx, s, command, admin, client.Configure(next))
 	})
-	command.Flags().StringVar(&keyFile, "protocol-key", "", "file with the producer's private key, 64 hex digits")
-	// Fails only for a flag that does not exist.
-	_ = command.MarkFlagRequired("protocol-key")
+	adminKeyFlag(command, &keyFile)
 	parameters.register(command)
-	a.completeAccount(command, "producer", "fee-recipient")
-	flags.register(command)
+	a.completeAccount(command, "producer", "fee-recipient", "admin")
+	flags.register(a, command)
 	return command
+}
+
+// adminKeyFlag adds the flag for the key of the chain's admin.
+func adminKeyFlag(command *cobra.Command, file *string) {
+	command.Flags().StringVar(file, "admin-key", "", "file with the admin's private key, 64 hex digits; or give --from")
+	command.MarkFlagsMutuallyExclusive("admin-key", "from")
+}
+
+// admin returns the account that signs as the chain's admin: of a key file, or of --from.
+func (s *session) admin(keyFile string, unsigned bool) (argument.Account, error) {
+	if keyFile == "" {
+		return s.sender(unsigned)
+	}
+	key, err := readKeyFile(keyFile)
+	if err != nil {
+		return argument.Account{}, output.Usage(err)
+	}
+	return argument.OfKey(key, keyFile), nil
 }
 
 func (p *parameterFlags) register(command *cobra.Command) {
 	flags := command.Flags()
 	flags.Uint64Var(&p.gasLimit, "gas-limit", 0, "gas of a block")
+	flags.Uint32Var(&p.blockBytes, "block-bytes", 0, "bytes of a block's transactions together")
 	flags.Uint16Var(&p.targetBPS, "target-bps", 0, "share of the gas limit at which the base fee stands still, in 1/10000")
 	flags.Uint64Var(&p.minBaseFee, "min-base-fee", 0, "the base fee's lower bound, in smallest units per gas")
 	flags.Uint64Var(&p.maxBaseFee, "max-base-fee", 0, "the base fee's upper bound, in smallest units per gas")
 	flags.StringVar(&p.producer, "producer", "", "account of the key that signs blocks")
 	flags.StringVar(&p.feeRecipient, "fee-recipient", "", "account that receives the priority fees")
-	flags.Uint32Var(&p.version, "version", 0, "version of protocol rules and gas schedule: the present one or the next")
+	flags.StringVar(&p.admin, "admin", "", "account that may change the parameters")
+	flags.DurationVar(&p.notice, "notice", 0, "how long ahead upgrades are announced; it can never be made shorter again")
 }
 
 func readKeyFile(path string) (crypto.PrivateKey, error) {
@@ -97,7 +116,11 @@ func (s *session) nextParameters(
 	if err != nil {
 		return present, next, err
 	}
-	if err := s.onChain(ctx, append(producer, recipient...)...); err != nil {
+	admin, err := s.optionalAccount(flags.admin)
+	if err != nil {
+		return present, next, err
+	}
+	if err := s.onChain(ctx, slices.Concat(producer, recipient, admin)...); err != nil {
 		return present, next, err
 	}
 	ctx, cancel := s.patience(ctx)
@@ -121,14 +144,23 @@ func (s *session) nextParameters(
 	if given("max-base-fee") {
 		next.MaxBaseFee = types.Amount(flags.maxBaseFee)
 	}
-	if given("version") {
-		next.Version = flags.version
+	if given("block-bytes") {
+		next.BlockBytes = flags.blockBytes
+	}
+	if given("notice") {
+		if flags.notice < 0 {
+			return present, next, output.Usage(errors.New("--notice is a time to come"))
+		}
+		next.Notice = uint64(flags.notice.Milliseconds())
 	}
 	for _, account := range producer {
 		next.Producer = types.PublicKey(account.ID)
 	}
 	for _, account := range recipient {
 		next.FeeRecipient = account.ID
+	}
+	for _, account := range admin {
+		next.Admin = account.ID
 	}
 	return present, next, nil
 }
@@ -140,16 +172,4 @@ func (s *session) optionalAccount(text string) ([]argument.Account, error) {
 	}
 	account, err := s.account(text)
 	return []argument.Account{account}, err
-}
-
-func parametersOf(info api.ParametersInfo) types.Parameters {
-	return types.Parameters{
-		Version:      info.Version,
-		GasLimit:     info.GasLimit,
-		TargetBPS:    info.TargetBPS,
-		MinBaseFee:   info.MinBaseFee,
-		MaxBaseFee:   info.MaxBaseFee,
-		Producer:     info.Producer,
-		FeeRecipient: info.FeeRecipient,
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/cli/argument"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -107,6 +108,8 @@ type contractView struct {
 	Address string       `json:"address"`
 	Balance api.Quantity `json:"balance"`
 	ABI     *abi.ABI     `json:"abi"` // null if the code has none
+	// CanChange is whether the code can replace itself by another.
+	CanChange bool `json:"canChange"`
 	// Source is the source that the code claims, and whether this user has verified it.
 	Source contractSource `json:"source"`
 }
@@ -145,8 +148,19 @@ func (a *app) newContractShow() *cobra.Command {
 		if view.Source, err = s.sourceOf(code); err != nil {
 			return err
 		}
+		if view.CanChange, err = contractbuild.CanChange(code); err != nil {
+			return fmt.Errorf("the code: %w", err)
+		}
 		return s.Result(view, view.people)
 	}))
+}
+
+// changes says whether a contract's code can change.
+func changes(can bool) string {
+	if can {
+		return "the code can replace itself by another (replace_code)"
+	}
+	return "never"
 }
 
 func (v contractView) people(t *output.Text) {
@@ -155,6 +169,7 @@ func (v contractView) people(t *output.Text) {
 		output.Field{Name: "Name", Value: oneLine(v.Name)}, output.Field{Name: "Deployer", Value: v.Deployer},
 		output.Field{Name: "Block", Value: v.DeployedAt}, output.Field{Name: "Balance", Value: coins(v.Balance)},
 		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", v.CodeSize, v.CodeHash)},
+		output.Field{Name: "Changes", Value: changes(v.CanChange)},
 		v.Source.field(),
 	)
 	if v.ABI == nil {

@@ -185,10 +185,10 @@ func TestCallTakesParametersAsFlags(t *testing.T) {
 			t.Errorf("%s: %+v", test.words, o)
 			continue
 		}
-		call := onlyCall(t, node)
-		if call.Contract.String() != gold || call.Function != test.function || string(call.Args) != test.args ||
-			(call.Amount != 0) != (test.function == "stop") {
-			t.Errorf("%s: called %s with %s and %d", test.words, call.Function, call.Args, call.Amount)
+		call, tx := onlyCall(t, node), node.onlySent(t)
+		if tx.Target.String() != gold || call.Function != test.function || string(call.Args) != test.args ||
+			(tx.Value != 0) != (test.function == "stop") {
+			t.Errorf("%s: called %s with %s and %d", test.words, call.Function, call.Args, tx.Value)
 		}
 	}
 }
@@ -515,7 +515,7 @@ func TestDeploy(t *testing.T) {
 	got := result[deployedContract](t, o)
 	deploy, ok := node.onlySent(t).Payload.(types.Deploy)
 	args := fmt.Sprintf(`{"owner":%q,"cap":null}`, developmentAccount(t, "dev1"))
-	if !ok || deploy.Name != "Gold" || deploy.Amount != 7 || string(deploy.Code) != goldModule() ||
+	if !ok || deploy.Name != "Gold" || node.onlySent(t).Value != 7 || string(deploy.Code) != goldModule() ||
 		string(deploy.InitArgs) != args {
 		t.Errorf("deployed %+v", deploy)
 	}
@@ -560,7 +560,7 @@ func TestTokenCommands(t *testing.T) {
 		}
 		call := onlyCall(t, node)
 		args := strings.ReplaceAll(test.args, "DEV1", developmentAccount(t, "dev1").String())
-		if call.Function != test.function || string(call.Args) != args || call.Contract.String() != gold {
+		if call.Function != test.function || string(call.Args) != args || node.onlySent(t).Target.String() != gold {
 			t.Errorf("%s: %s with %s", test.command, call.Function, call.Args)
 		}
 	}

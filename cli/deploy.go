@@ -27,6 +27,12 @@ type deployment struct {
 	name, args, alias, value string
 }
 
+// template is what a new contract gets its code from: a file's code, or a contract that has it.
+type template struct {
+	code []byte            // nil: the contract's
+	of   *types.ContractID // nil: the code is sent
+}
+
 // deployedContract is the result of a deploy that was awaited.
 type deployedContract struct {
 	includedTransaction
@@ -40,8 +46,8 @@ func (a *app) newDeploy() *cobra.Command {
 		Short: "Deploy a contract",
 		Long: `Deploy a contract's WebAssembly code, and wait until it is in a block.
 
-With a contract in place of a file the new contract gets that one's code. It has an ID, storage and coins of its own.
-Nothing is compiled for it, so it costs a fraction of what the first one did.
+With a contract in place of a file the new contract is an instance of that one: it gets the same code, and an ID, storage and
+coins of its own. Nothing is sent or compiled, so it costs a hundredth of what the first one did.
 
 The arguments of its function init are a JSON object by parameter name. Accounts in it may be named as everywhere. With
 --alias the contract can be named in further commands.`,
@@ -50,45 +56,46 @@ The arguments of its function init are a JSON object by parameter name. Accounts
   cairn deploy nep20.wasm --from dev0 --alias gold --args '{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100000}'`,
 		Args: exactly("FILE"),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
-		code, err := s.deployable(ctx, args[0])
+		from, err := s.deployable(ctx, args[0])
 		if err != nil {
 			return output.Usage(err)
 		}
-		return flags.deploy(ctx, s, command, code, []byte(flags.args))
+		return flags.deploy(ctx, s, command, from, []byte(flags.args))
 	})
 	command.Flags().StringVar(&flags.args, "args", "", "arguments of the function init, a JSON object")
-	flags.register(command)
+	flags.register(a, command)
 	return command
 }
 
-func (f *deployment) register(command *cobra.Command) {
+func (f *deployment) register(a *app, command *cobra.Command) {
 	command.Flags().StringVar(&f.name, "name", "", "the contract's name on the chain, at most 64 bytes")
 	command.Flags().StringVar(&f.alias, "alias", "", "a name for the contract in the keystore")
 	command.Flags().StringVar(&f.value, "value", "0u", "coins that go to the contract")
-	f.submission.register(command)
+	f.submission.register(a, command)
 	f.registerGasLimit(command)
 	command.MarkFlagsMutuallyExclusive("alias", "no-wait")
 	command.MarkFlagsMutuallyExclusive("alias", "dry-run")
+	command.MarkFlagsMutuallyExclusive("alias", draftFlag)
 }
 
-// deployable returns the code in a file, or a reference to the code of a deployed contract for a copy.
-func (s *session) deployable(ctx context.Context, argument string) ([]byte, error) {
+// deployable returns the code in a file, or a deployed contract whose code the new one gets.
+func (s *session) deployable(ctx context.Context, argument string) (template, error) {
 	if info, err := os.Stat(argument); filepath.Ext(argument) == ".wasm" || err == nil && info.Mode().IsRegular() {
-		return readCode(argument)
+		code, err := readCode(argument)
+		return template{code: code}, err
 	}
 	asking, cancel := s.patience(ctx)
 	defer cancel()
 	id, _, err := s.contract(asking, argument)
-	return types.CopyOf(id), err
+	return template{of: &id}, err
 }
 
-// abiOf returns the ABI of the code of a deploy, which may be a reference. The error may be [abi.ErrNoABI].
-func (s *session) abiOf(ctx context.Context, code []byte) (abi.ABI, error) {
-	source, ok := types.Deploy{Code: code}.Copies()
-	if !ok {
-		return abi.FromCode(code)
+// abiOf returns the ABI of a template's code. The error may be [abi.ErrNoABI].
+func (s *session) abiOf(ctx context.Context, from template) (abi.ABI, error) {
+	if from.of == nil {
+		return abi.FromCode(from.code)
 	}
-	declared, err := s.client.ContractABI(ctx, source)
+	declared, err := s.client.ContractABI(ctx, *from.of)
 	if err != nil || declared == nil {
 		return abi.ABI{}, cmp.Or(err, abi.ErrNoABI)
 	}
@@ -112,13 +119,25 @@ func readCode(path string) ([]byte, error) {
 	return code, nil
 }
 
-// deploy sends the deploy and writes the command's result. args is as given by the user.
-func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Command, code, args []byte) error {
+// action returns what makes the contract.
+func (t template) action(name string, args []byte, value types.Amount) client.Action {
+	if t.of == nil {
+		return client.Action{Value: value, Payload: types.Deploy{Name: name, Code: t.code, InitArgs: args}}
+	}
+	return client.Action{
+		Target: types.Account(*t.of), Value: value, Payload: types.Instantiate{Name: name, InitArgs: args},
+	}
+}
+
+// deploy makes the contract and writes the command's result. args is as given by the user.
+func (f *deployment) deploy(
+	ctx context.Context, s *session, command *cobra.Command, source template, args []byte,
+) error {
 	value, err := argument.ParseAmount(f.value)
 	if err != nil {
 		return output.Usage(err)
 	}
-	from, err := s.sender(f.dryRun)
+	from, err := s.sender(f.unsigned())
 	if err != nil {
 		return err
 	}
@@ -137,14 +156,13 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 			return output.Usage(err)
 		}
 	}
-	encoded, err := s.initArgs(asking, chain, code, args)
+	encoded, err := s.initArgs(asking, chain, source, args)
 	if err != nil {
 		return output.Usage(err)
 	}
-	payload := types.Deploy{Amount: value, Name: f.name, Code: code, InitArgs: encoded}
-	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
+	receipt, err := f.send(ctx, s, command, from, source.action(f.name, encoded, value))
 	if receipt == nil || err != nil {
-		return tooDear(err, code)
+		return tooDear(err, source.code)
 	}
 	if err := client.Failure(*receipt); err != nil {
 		s.pointAtTrace(*receipt)
@@ -207,8 +225,10 @@ func (s *session) free(name string, of keystore.Chain) error {
 
 // initArgs encodes a deploy's arguments. It checks them against the code's ABI; without an ABI it returns them
 // unchanged.
-func (s *session) initArgs(ctx context.Context, chain argument.Chain, code, args []byte) ([]byte, error) {
-	declared, err := s.abiOf(ctx, code)
+func (s *session) initArgs(
+	ctx context.Context, chain argument.Chain, source template, args []byte,
+) ([]byte, error) {
+	declared, err := s.abiOf(ctx, source)
 	if errors.Is(err, abi.ErrNoABI) {
 		if len(args) > 0 && !json.Valid(args) {
 			return nil, errors.New("the arguments are not JSON")

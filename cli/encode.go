@@ -162,7 +162,7 @@ func (a *app) newDecode() *cobra.Command {
 (--as result) or reverted with (--as error), or an event of that name (--as event). With a file no node is asked.
 --as transaction takes the bytes of a transaction alone, and needs no contract.`,
 		Example: "  cairn decode gold transfer 0x01a0…\n  cairn decode abi.json Transfer 0x7b22… --as event\n" +
-			"  cairn decode --as transaction 0x0169…",
+			"  cairn decode --as transaction 0x02…",
 		Args: cobra.RangeArgs(1, 3),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
 		if alone := as == "transaction"; alone && len(args) != 1 || !alone && len(args) != 3 {
@@ -186,7 +186,7 @@ func (a *app) newDecode() *cobra.Command {
 // decoded is the JSON of data.
 func (s *session) decoded(ctx context.Context, as string, args []string, data []byte) (json.RawMessage, error) {
 	if as == "transaction" {
-		tx, err := types.DecodeTransaction(data)
+		tx, err := types.DecodeUnsigned(data)
 		if err != nil {
 			var signed *types.Tx
 			if signed, err = types.DecodeTx(data); err != nil {

@@ -62,12 +62,26 @@ func (a *app) newEvents() *cobra.Command {
 	return command
 }
 
-// eventData formats an event's data. It formats native transfers made by code as JSON, like events of contracts.
+// eventData formats an event's data. It formats those of the protocol as JSON, like events of contracts.
 func eventData(contract types.ContractID, name string, topics []api.Data, data []byte) string {
-	if !contract.IsZero() || name != types.NativeTransfer || len(topics) != 3 || len(data) != 8 {
+	if !contract.IsZero() || len(topics) != 3 {
 		return readable(data)
 	}
-	return fmt.Sprintf(`{"from":"%s","to":"%s","amount":%d}`, topics[1], topics[2], binary.LittleEndian.Uint64(data))
+	first, second := topics[1], topics[2]
+	switch {
+	case name == types.NativeTransfer && len(data) == 8:
+		return fmt.Sprintf(`{"from":"%s","to":"%s","amount":%d}`, first, second, binary.LittleEndian.Uint64(data))
+	case name == types.NativeTransfer && len(data) == 40:
+		return fmt.Sprintf(`{"from":"%s","to":"%s","amount":%d,"memo":"%s"}`, first, second,
+			binary.LittleEndian.Uint64(data), api.Data(data[8:]))
+	case name == types.PolicySet && len(data) == 0:
+		return fmt.Sprintf(`{"account":"%s","authority":"%s"}`, first, second)
+	case name == types.RecoveryStarted && len(data) == 8:
+		return fmt.Sprintf(`{"account":"%s","next":"%s","from":%d}`, first, second, binary.LittleEndian.Uint64(data))
+	case name == types.CodeReplaced && len(data) == 0:
+		return fmt.Sprintf(`{"contract":"%s","codeHash":"%s"}`, first, second)
+	}
+	return readable(data)
 }
 
 // eventFlags declares the flags that filter events.

@@ -204,7 +204,7 @@ func refuseRepeated(command *cobra.Command) {
 
 // explainFlag explains a flag that cannot be parsed. A wrong command is reported before a wrong flag after it.
 func explainFlag(command *cobra.Command, err error) error {
-	if args := command.Flags().Args(); command.HasSubCommands() && len(args) > 0 {
+	if args := command.Flags().Args(); command.Annotations[groupMark] != "" && len(args) > 0 {
 		return wrongCommand(command, args)
 	}
 	var unknown *pflag.NotExistError
@@ -259,8 +259,12 @@ func asksJSON(args []string) bool {
 	return slices.Contains(args, "--"+jsonFlag) || slices.Contains(args, "--"+jsonFlag+"=true")
 }
 
+// groupMark is the annotation of commands that only have subcommands.
+const groupMark = "group"
+
 // NewGroup returns a command that only has subcommands.
 func NewGroup(command *cobra.Command) *cobra.Command {
+	command.Annotations = map[string]string{groupMark: groupMark}
 	command.Args = cobra.ArbitraryArgs
 	command.SuggestionsMinimumDistance = 2
 	command.RunE = func(command *cobra.Command, args []string) error { return output.Usage(wrongCommand(command, args)) }
@@ -295,6 +299,16 @@ func exactly(names ...string) cobra.PositionalArgs {
 			wants = strings.Join(names, " and ")
 		}
 		return fmt.Errorf("%s takes %s, %d given", command.CommandPath(), wants, len(args))
+	}
+}
+
+// atLeastOne allows the argument called name, and any more.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if len(args) >= 1 {
+			return nil
+		}
+		return fmt.Errorf("%s takes %s at least, none given", command.CommandPath(), name)
 	}
 }
 

@@ -11,13 +11,13 @@ var groups = []struct {
 	id, title string
 	commands  []string
 }{
-	{"coins", "Keys and coins:", []string{"keys", "account", "send", "cancel", "fund", "token"}},
+	{"coins", "Keys and coins:", []string{"keys", "account", "send", "pay", "cancel", "fund", "token"}},
 	{"look", "Look at the chain:", []string{
 		"status", "block", "tx", "events", "proof", "fees", "mempool", "watch", "rpc",
 	}},
 	{"contracts", "Contracts:", []string{"contract", "deploy", "call", "encode", "decode"}},
 	{"node", "Run a node:", []string{"dev", "init", "node", "prove", "doctor", "snapshot", "db", "quarantine", "bench"}},
-	{"network", "Run a network:", []string{"cluster", "signer", "promote", "configure"}},
+	{"network", "Run a network:", []string{"parameters", "configure", "upgrade", "cluster", "signer", "promote"}},
 	{"program", "This program:", []string{"help", "version", "completion"}},
 }
 

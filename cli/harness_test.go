@@ -32,6 +32,8 @@ type fakeNode struct {
 	genesis types.BlockHash
 	balance types.Amount
 	poor    types.Account // who has no coins
+	// account changes what the node tells of an account: by default its own key signs.
+	account func(*api.Account)
 	// refuse, where it is not nil, is what sending fails with.
 	refuse error
 	// late, where it is not nil, is what waiting for a transaction fails with.
@@ -41,12 +43,19 @@ type fakeNode struct {
 	contractAnswers
 	// producer is the chain's, producerKey the node's own; status changes what it tells of itself.
 	producer    types.PublicKey
+	upgrade     *api.Upgrade
 	producerKey *types.PublicKey
 	status      func(*api.SyncStatus)
 
 	mu   sync.Mutex
 	sent []types.SignedTransaction
 }
+
+// nodeTime is the time of the node's head, in the year 2500: ahead of every clock.
+const nodeTime = 16_725_225_600_000
+
+// keyWitness is the witness of transactions that the node tells of.
+var keyWitness = api.Witness{Witness: types.WitnessKey{}}
 
 // method is a method of the node; P and R are those of its declaration.
 func method[P, R any](declared api.Method[P, R], fn func(P) (R, error)) jsonrpc.Method {
@@ -98,6 +107,14 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 			}
 			return api.Quantity(n.balance), nil
 		}),
+		method(api.GetAccount, func(p api.GetAccountParams) (api.Account, error) {
+			id, err := types.Regtest.ParseAccount(p.Account)
+			told := api.Account{Account: id, Authority: id, Balance: api.Quantity(n.balance), Nonce: 3}
+			if n.account != nil {
+				n.account(&told)
+			}
+			return told, err
+		}),
 		method(api.GetTransactionCount, func(p api.GetTransactionCountParams) (api.Quantity, error) {
 			if p.Block.Pending {
 				return 4, nil
@@ -105,7 +122,11 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 			return 3, nil
 		}),
 		method(api.GetTransactionsByAddress, func(p api.GetTransactionsByAddressParams) ([]api.Transaction, error) {
-			return make([]api.Transaction, *p.Page.Limit), nil
+			list := make([]api.Transaction, *p.Page.Limit)
+			for i := range list {
+				list[i].Witness = keyWitness
+			}
+			return list, nil
 		}),
 		method(api.GetPayments, func(p api.GetPaymentsParams) (api.PaymentPage, error) {
 			page := api.PaymentPage{Payments: make([]api.Payment, *p.Filter.Limit), Complete: true}
@@ -123,13 +144,17 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 		}),
 		method(api.GetParameters, func(api.ParametersParams) (api.ParametersInfo, error) {
 			return api.ParametersInfo{
-				Version:      1,
+				Version:      2,
 				GasLimit:     50_000_000,
+				BlockBytes:   2_000_000,
 				TargetBPS:    5000,
 				MinBaseFee:   10,
 				MaxBaseFee:   1000,
 				Producer:     n.producer,
 				FeeRecipient: types.Account{2},
+				Admin:        types.Account{3},
+				Notice:       1000,
+				Upgrade:      n.upgrade,
 			}, nil
 		}),
 	}
@@ -137,9 +162,9 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 
 func (n *fakeNode) blocks() []jsonrpc.Method {
 	block := func(full bool) *api.Block {
-		b := &api.Block{Height: 17, TxCount: 1, Transactions: api.BlockTransactions{Hashes: []types.TxID{{9}}}}
+		b := &api.Block{Height: 17, TxCount: 1, Transactions: api.BlockTransactions{Hashes: []types.TxID{{9}}}, TimestampMs: nodeTime}
 		if full {
-			b.Transactions = api.BlockTransactions{Full: []api.Transaction{{Hash: types.TxID{9}, Type: "transfer"}}}
+			b.Transactions = api.BlockTransactions{Full: []api.Transaction{{Hash: types.TxID{9}, Type: "transfer", Witness: keyWitness}}}
 		}
 		return b
 	}
@@ -161,7 +186,7 @@ func (n *fakeNode) blocks() []jsonrpc.Method {
 			if p.Hash.IsZero() {
 				return nil, nil
 			}
-			tx := &api.Transaction{Hash: p.Hash, Status: api.StatusPending, Type: "call"}
+			tx := &api.Transaction{Hash: p.Hash, Status: api.StatusPending, Type: "call", Witness: keyWitness}
 			if p.Hash != (types.TxID{1}) { // that one is pending
 				height, reason, function := types.Height(17), "reverted", "mint"
 				tx.BlockHeight, tx.BlockHash, tx.Status, tx.Error = &height, &types.BlockHash{}, api.StatusFailed, &reason
@@ -204,7 +229,13 @@ func (n *fakeNode) sending() []jsonrpc.Method {
 		method(api.TraceUnsent, func(api.TraceUnsentParams) (*api.Trace, error) {
 			return &api.Trace{GasUsed: 20_000, Status: api.StatusSuccess, Parts: map[string]api.Quantity{}}, nil
 		}),
-		method(api.EstimateGas, func(api.RawTransactionParams) (api.Quantity, error) { return 21_000, nil }),
+		method(api.EstimateGas, func(p api.RawTransactionParams) (api.Quantity, error) {
+			tx, err := types.DecodeUnsigned(p.Transaction)
+			if _, is := tx.Payload.(types.Transfer); err == nil && is {
+				return 10_000, nil
+			}
+			return 80_000, nil // a call, or a witness of a policy
+		}),
 		method(api.SendRawTransaction, func(p api.RawTransactionParams) (types.TxID, error) {
 			tx, err := n.take(p.Transaction)
 			return tx.ID(), err
@@ -223,7 +254,9 @@ func (n *fakeNode) sending() []jsonrpc.Method {
 				Status:            1,
 				GasUsed:           20_000,
 				EffectiveGasPrice: 11,
+				Fee:               20_000 * 11,
 				From:              tx.Sender,
+				Payer:             tx.Payer,
 			}
 			if n.receipt != nil {
 				n.receipt(&receipt)
@@ -252,7 +285,7 @@ func (n *fakeNode) take(encoded []byte) (types.SignedTransaction, error) {
 	if n.refuse != nil {
 		return tx, n.refuse
 	}
-	if types.VerifySignatures(types.NewTxs(tx))[0] == nil {
+	if types.VerifyWitnesses(types.Regtest, types.NewTxs(tx))[0] == nil {
 		return tx, api.ErrBadSignature
 	}
 	n.mu.Lock()
@@ -341,7 +374,7 @@ func (d *desk) run(t *testing.T, args ...string) outcome {
 }
 
 func (d *desk) runContext(ctx context.Context, args ...string) outcome {
-	a := newApp(Build{Info: build.Info{Version: "1.2.3", Go: "go1.26"}, ProtocolVersion: 1})
+	a := newApp(Build{Info: build.Info{Version: "1.2.3", Go: "go1.26"}, ProtocolVersion: 2})
 	a.environ = func() []string { return d.env }
 	a.asker = d
 	a.workFactor = 1

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,6 +41,9 @@ func (v keyView) fields() []output.Field {
 		{Name: "Name", Value: v.Name}, {Name: "Kind", Value: v.Kind}, {Name: "Address", Value: v.Address},
 		{Name: "Account", Value: v.Account}, {Name: "Network", Value: v.Network},
 	}
+	if v.Policy != "" {
+		fields = append(fields, output.Field{Name: "Policy", Value: "0x" + v.Policy})
+	}
 	if v.Path != "" {
 		fields = append(fields, output.Field{Name: "Path", Value: v.Path})
 	}
@@ -52,24 +54,41 @@ func (v keyView) fields() []output.Field {
 	return fields
 }
 
-func (v keyView) people(t *output.Text) { t.Fields(v.fields()...) }
+func (v keyView) people(t *output.Text) {
+	t.Fields(v.fields()...)
+	if v.Kind.HasPolicy() {
+		t.Line("\nThe address is %s.", cairnOnly)
+	}
+}
 
 // entropyBytes is the entropy of a BIP-39 mnemonic by its number of words.
 var entropyBytes = map[int]int{12: 16, 24: 32}
 
 func (a *app) newKeysNew() *cobra.Command {
 	var words int
+	var p256 bool
 	command := a.define(&cobra.Command{
 		Use:   "new NAME",
 		Short: "Make a key from a new mnemonic, which is shown once",
 		Long: `Make a key from a new mnemonic, which is shown once: on the standard error, or in the result with --json.
 
 Write the words down: they are the only copy besides the encrypted file. The key is at m/86'/coin'/0'/0/0 (BIP-86), so
-that a Bitcoin wallet shows the same address for them.`,
+that a Bitcoin wallet shows the same address for them.
+
+With --p256 it is a key of P-256, as security modules have them, and there is no mnemonic: "cairn keys export" shows it. It
+signs for the account of a policy of its own, and can be a signer of other policies.`,
 		Example: `  cairn keys new alice
+  cairn keys new machine --p256
   cairn keys new alice --words 24 --network mainnet --password-file password.txt --json`,
 		Args: exactly("NAME"),
 	}, []string{"network", "password-file"}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		if p256 {
+			view, err := s.addKey(ctx, args[0], keystore.NewP256)
+			if err != nil {
+				return err
+			}
+			return s.Result(view, view.people)
+		}
 		bytes, ok := entropyBytes[words]
 		if !ok {
 			return output.Usage(fmt.Errorf("a mnemonic has 12 or 24 words, not %d", words))
@@ -96,6 +115,8 @@ that a Bitcoin wallet shows the same address for them.`,
 		return s.Result(result, view.people)
 	})
 	command.Flags().IntVar(&words, "words", 12, "length of the mnemonic: 12 or 24")
+	command.Flags().BoolVar(&p256, "p256", false, "make a key of P-256")
+	command.MarkFlagsMutuallyExclusive("words", "p256")
 	return command
 }
 
@@ -122,6 +143,7 @@ func (s *session) addKey(ctx context.Context, name string, secret func() (keysto
 func (a *app) newKeysImport() *cobra.Command {
 	var mnemonicFile, keyFile string
 	var index uint32
+	var p256 bool
 	command := a.define(&cobra.Command{
 		Use:   "import NAME",
 		Short: "Keep a key that exists: a mnemonic or a private key",
@@ -135,6 +157,9 @@ key of 64 hex digits, which is taken as it is. Without a file, it is asked for.`
 		ctx context.Context, s *session, command *cobra.Command, args []string,
 	) error {
 		view, err := s.addKey(ctx, args[0], func() (keystore.Secret, error) {
+			if p256 {
+				return s.p256Of(ctx, keyFile)
+			}
 			return s.secretOf(ctx, mnemonicFile, keyFile, index)
 		})
 		if err != nil {
@@ -147,8 +172,25 @@ key of 64 hex digits, which is taken as it is. Without a file, it is asked for.`
 	flags.StringVar(&keyFile, "private-key-file", "", "file whose first line is a private key of 64 hex digits")
 	flags.Uint32Var(&index, "index", 0, "which key of the mnemonic")
 	command.MarkFlagsMutuallyExclusive("mnemonic-file", "private-key-file")
+	flags.BoolVar(&p256, "p256", false, "the private key is one of P-256")
 	command.MarkFlagsMutuallyExclusive("index", "private-key-file")
+	command.MarkFlagsMutuallyExclusive("p256", "mnemonic-file")
+	command.MarkFlagsMutuallyExclusive("p256", "index")
 	return command
+}
+
+// p256Of is the secret of a key of P-256, in a file or asked for.
+func (s *session) p256Of(ctx context.Context, keyFile string) (secret keystore.Secret, err error) {
+	var text string
+	if keyFile != "" {
+		text, err = readSecretFile(keyFile)
+	} else if text, err = s.asker.Secret(ctx, "Private key of P-256: "); err != nil {
+		return secret, noTerminal(err, "--private-key-file")
+	}
+	if err == nil {
+		secret, err = keystore.ParseP256(text)
+	}
+	return secret, output.Usage(err)
 }
 
 // secretOf is the secret of a mnemonic or of a private key, whichever file is given, or of either, which is asked for.
@@ -269,7 +311,7 @@ func (a *app) newKeysExport() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if entry.Kind != keystore.KindKey {
+		if !entry.Kind.HasSecret() {
 			return output.Usage(fmt.Errorf("%w: %s", keystore.ErrNoKey, entry.Name))
 		}
 		if err := s.confirm(ctx, yes, entry.Name, "The private key will be readable here."); err != nil {
@@ -283,12 +325,15 @@ func (a *app) newKeysExport() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		raw := secret.Key.Bytes()
+		private, err := secret.PrivateKey()
+		if err != nil {
+			return err
+		}
 		result := struct {
 			keyView
 			PrivateKey string `json:"privateKey"`
 			Mnemonic   string `json:"mnemonic,omitempty"`
-		}{viewOf(entry), hex.EncodeToString(raw[:]), secret.Mnemonic}
+		}{viewOf(entry), private, secret.Mnemonic}
 		return s.Result(result, func(t *output.Text) {
 			fields := append(result.fields(), output.Field{Name: "Private key", Value: result.PrivateKey})
 			if result.Mnemonic != "" {

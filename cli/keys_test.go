@@ -175,7 +175,7 @@ func TestAliasesAreAccounts(t *testing.T) {
 	if o := desk.run(t, "send", "friend-again", "1", "--from", "dev0"); o.exit != 0 {
 		t.Fatalf("%+v", o)
 	}
-	if to := node.onlySent(t).Payload.(types.Transfer).To; to != developmentAccount(t, "dev5") {
+	if to := node.onlySent(t).Target; to != developmentAccount(t, "dev5") {
 		t.Errorf("sent to %s", to)
 	}
 	if o := desk.run(t, "send", "dev0", "1", "--from", "shop", "--json"); o.exit != 2 {
@@ -187,7 +187,7 @@ func TestNamesAreCompleted(t *testing.T) {
 	desk := newDesk(t, nil)
 	for _, args := range [][]string{
 		{"__complete", "send", ""}, {"__complete", "keys", "show", ""}, {"__complete", "send", "--from", ""},
-		{"__complete", "account", ""},
+		{"__complete", "account", "show", ""},
 		{"__complete", "deploy", "--from", ""}, {"__complete", "bench", "--from", ""},
 		{"__complete", "events", "--contract", ""},
 		{"__complete", "configure", "--fee-recipient", ""},

@@ -24,7 +24,7 @@ type transactionView struct {
 func (a *app) newTx() *cobra.Command {
 	command := a.lookUp(&cobra.Command{
 		Use:     "tx HASH",
-		Short:   "Show a transaction and its receipt, or trace it",
+		Short:   "Show a transaction and its receipt, trace it, or sign one from a file",
 		Example: "  cairn tx 0x4f1c…\n  cairn tx trace 0x4f1c…",
 		Args:    exactly("HASH"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -52,7 +52,7 @@ func (a *app) newTx() *cobra.Command {
 			}
 		})
 	})
-	command.AddCommand(a.newTrace())
+	command.AddCommand(a.newTrace(), a.newTxSign(), a.newTxText(), a.newTxAttach(), a.newTxMerge(), a.newTxSend())
 	return command
 }
 
@@ -64,9 +64,7 @@ func (v transactionView) fields() []output.Field {
 		{Name: "Nonce", Value: uint64(v.Nonce)}, {Name: "Gas limit", Value: uint64(v.GasLimit)},
 		{Name: "Max fee", Value: perGas(v.MaxFeePerGas)}, {Name: "Priority fee", Value: perGas(v.MaxPriorityFeePerGas)},
 	}
-	if v.Input != nil && v.Input.Function != nil {
-		fields = append(fields, output.Field{Name: "Function", Value: oneLine(*v.Input.Function)})
-	}
+	fields = append(fields, v.extra()...)
 	if v.Error != nil {
 		fields = append(fields, output.Field{Name: "Error", Value: *v.Error})
 	}
@@ -75,15 +73,46 @@ func (v transactionView) fields() []output.Field {
 			output.Field{Name: "Gas used", Value: uint64(r.GasUsed)}, output.Field{
 				Name: "Gas price", Value: perGas(r.EffectiveGasPrice),
 			})
-		if fee, err := feeOf(*r); err == nil {
-			fields = append(fields, output.Field{Name: "Fee", Value: coins(fee)})
-		}
+		fields = append(fields, feeField(*r))
 		if r.ContractAddress != nil {
 			fields = append(fields, output.Field{Name: "Contract", Value: *r.ContractAddress})
 		}
 		if len(r.ReturnData) > 0 {
 			fields = append(fields, output.Field{Name: "Returned", Value: readable(r.ReturnData)})
 		}
+	}
+	return fields
+}
+
+// extra returns the fields that only some transactions have.
+func (v transactionView) extra() (fields []output.Field) {
+	if v.Memo != nil {
+		fields = append(fields, output.Field{Name: "Memo", Value: memoText(v.Memo)})
+	}
+	if v.Payer != nil {
+		fields = append(fields, output.Field{Name: "Fee paid by", Value: *v.Payer})
+	}
+	if v.ValidUntil != nil {
+		fields = append(fields, output.Field{Name: "Valid until", Value: millisecondTime(*v.ValidUntil)})
+	}
+	for i, step := range v.Steps {
+		fields = append(fields, output.Field{Name: fmt.Sprintf("Step %d", i+1), Value: stepText(step)})
+	}
+	if v.Input == nil {
+		return fields
+	}
+	if v.Input.Function != nil {
+		fields = append(fields, output.Field{Name: "Function", Value: oneLine(*v.Input.Function)})
+	}
+	if v.Input.Template != nil {
+		fields = append(fields, output.Field{Name: "Template", Value: *v.Input.Template})
+	}
+	if v.Input.Recovery != nil {
+		name := "New policy"
+		if *v.Input.Recovery {
+			name = "Recovery to policy"
+		}
+		fields = append(fields, output.Field{Name: name, Value: policyName(v.Input.Policy)})
 	}
 	return fields
 }

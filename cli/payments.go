@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"iter"
 
@@ -53,9 +54,19 @@ func paymentTable(t *output.Text, payments []api.Payment, of types.Account, name
 		case p.From == of:
 			direction, other = "out", p.To
 		}
-		rows[i] = []any{blockTime(p.Timestamp), direction, coins(p.Amount), name(other), p.Kind, p.TransactionHash}
+		rows[i] = []any{
+			blockTime(p.Timestamp), direction, coins(p.Amount), name(other), p.Kind, memoText(p.Memo), p.TransactionHash,
+		}
 	}
-	t.Table([]string{"Time", "Payment", "Amount", "Counterparty", "By", "Transaction"}, rows)
+	t.Table([]string{"Time", "Payment", "Amount", "Counterparty", "By", "Memo", "Transaction"}, rows)
+}
+
+// memoText formats a memo: text as it is, anything else in hex.
+func memoText(memo *api.Data) string {
+	if memo == nil {
+		return ""
+	}
+	return readable(bytes.TrimRight(*memo, "\x00"))
 }
 
 func (a *app) newWatchPayments(count *uint64) *cobra.Command {
@@ -93,8 +104,12 @@ func (a *app) newWatchPayments(count *uint64) *cobra.Command {
 		name := s.naming(chain.Network)
 		payments := paymentsIn(s.client.Payments(ctx, filter))
 		return watchAll(ctx, s, payments, *count, func(t *output.Text, p api.Payment) {
-			t.Line("%d  %s  %s -> %s  %s  by %s  %s", p.BlockHeight, blockTime(p.Timestamp), name(p.From), name(p.To),
-				coins(p.Amount), p.Kind, p.TransactionHash)
+			memo := memoText(p.Memo)
+			if memo != "" {
+				memo = "  " + memo
+			}
+			t.Line("%d  %s  %s -> %s  %s  by %s  %s%s", p.BlockHeight, blockTime(p.Timestamp), name(p.From), name(p.To),
+				coins(p.Amount), p.Kind, p.TransactionHash, memo)
 		})
 	}))
 	fromFlag(command, &from)

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -47,134 +47,91 @@ type forcedPromotion struct {
 func (a *app) newPromote() *cobra.Command {
 	var flags submission
 	var keyFile, override string
-	var yes, unfunded bool
+	var yes bool
 	command := a.define(&cobra.Command{
 		Use:   "promote",
 		Short: "Hand production of blocks to a node",
 		Long: `Hand production of blocks to the node at --rpc-url, which follows the chain and was started with a key of its own
-(cairn node --mode replica --upstream URL --protocol-key FILE). The transaction is signed with the present producer's key,
-which cannot sign a block after it; the node makes the next block as soon as it has that one. A producer that has an
+(cairn node --mode replica --upstream URL --protocol-key FILE). The transaction is the admin's, by --admin-key or --from. The
+present producer cannot sign a block after it; the node makes the next block as soon as it has that one. A producer that has an
 --upstream of its own follows from then on, and hands on what it took and is in no block.
 
 Where the producer's machine is lost and the key is not, --from-dead lets the data directory of a stopped replica make the
-next blocks with that key. It asks every other replica for its head, and refuses where one has more blocks.
+next blocks with the producer's --protocol-key. It asks every other replica for its head, and refuses where one has more blocks.
 
-Where the producer's key is lost, --override writes parameters that name this node instead. They are a hard fork, which
-every node of the chain must be started with.`,
-		Example: `  cairn promote --rpc-url http://10.0.0.2:8777 --protocol-key protocol.key
+Where the producer's key is lost too, no block can have the admin's transaction: --override writes parameters that name this
+node. They are a hard fork, which every node of the chain must be started with.`,
+		Example: `  cairn promote --rpc-url http://10.0.0.2:8777 --admin-key admin.key
   cairn promote --from-dead --data-dir ./replica1 --protocol-key protocol.key --replica http://10.0.0.3:8777
   cairn promote --rpc-url http://10.0.0.2:8777 --override parameters.json`,
 		Args: exactly(),
-	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
-		if (keyFile == "") == (override == "") {
-			return output.Usage(errors.New(
-				"give either --protocol-key, the present producer's key, or --override, where that is lost",
-			))
-		}
-		present, next, err := s.promoted(ctx)
-		if err != nil {
-			return err
-		}
-		if err := s.checkFunds(ctx, next.Producer, unfunded); err != nil {
-			return err
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
+		if keyFile != "" && override != "" {
+			return output.Usage(errors.New("give either --admin-key or --from, or --override, where the producer's key is lost"))
 		}
 		if override != "" {
+			next, err := s.promoted(ctx)
+			if err != nil {
+				return err
+			}
 			return s.promoteByOverride(ctx, next, override, yes)
 		}
-		key, err := readKeyFile(keyFile)
+		admin, err := s.admin(keyFile, flags.unsigned())
 		if err != nil {
-			return output.Usage(err)
+			return err
 		}
-		if present.Producer != key.PublicKey() {
-			return output.Usage(fmt.Errorf("the key in %s is not the producer's: that is %s", keyFile, present.Producer))
+		next, err := s.promoted(ctx)
+		if err != nil {
+			return err
 		}
-		return s.promote(ctx, command, &flags, key, next)
+		return s.promote(ctx, command, &flags, admin, next)
 	})
-	command.Flags().StringVar(&keyFile, "protocol-key", "", "file with the present producer's private key, 64 hex digits")
+	adminKeyFlag(command, &keyFile)
 	command.Flags().StringVar(
 		&override,
 		"override",
 		"",
 		"file to write parameters to that name this node: for a chain whose producer's key is lost",
 	)
-	command.Flags().BoolVar(&unfunded, "unfunded", false,
-		"promote a node whose key has no coins for a transaction: it can hand production on to nobody until it is sent some")
 	command.Flags().BoolVar(&yes, "yes", false, "do not ask before an override is written, or a directory promoted")
-	flags.register(command)
+	flags.register(a, command)
 	return command
 }
 
-// promoted returns the chain's parameters, and the same with the node as producer. It fails unless the node is able to
-// take over.
-func (s *session) promoted(ctx context.Context) (present, next types.Parameters, err error) {
+// promoted returns the chain's parameters with the node as producer. It fails unless the node is able to take over.
+func (s *session) promoted(ctx context.Context) (next types.Parameters, err error) {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
 	node, err := s.client.NodeInfo(ctx)
 	if err != nil {
-		return present, next, err
+		return next, err
 	}
 	status, err := s.client.SyncStatus(ctx)
 	if err != nil {
-		return present, next, err
+		return next, err
 	}
 	info, err := s.client.Parameters(ctx)
 	if err != nil {
-		return present, next, err
+		return next, err
 	}
-	present = parametersOf(info)
-	next = present
+	next = parametersOf(info)
+	present := next.Producer
 	switch {
 	case node.ProducerKey == nil:
-		return present, next, fmt.Errorf(
+		return next, fmt.Errorf(
 			"the node at %s has no producer's key: start it with --protocol-key FILE", s.settings.RPCURL,
 		)
 	case status.State == api.StateHalted:
-		return present, next, fmt.Errorf("the node at %s has halted: %s", s.settings.RPCURL, reasonOf(status))
+		return next, fmt.Errorf("the node at %s has halted: %s", s.settings.RPCURL, reasonOf(status))
 	case status.BlocksBehind != nil && *status.BlocksBehind > maxPromoteLag:
-		return present, next, fmt.Errorf(
+		return next, fmt.Errorf(
 			"the node at %s is %d blocks behind: wait until it is synced", s.settings.RPCURL, *status.BlocksBehind,
 		)
 	}
-	if next.Producer = *node.ProducerKey; next.Producer == present.Producer {
-		return present, next, fmt.Errorf("the node at %s is the producer already", s.settings.RPCURL)
+	if next.Producer = *node.ProducerKey; next.Producer == present {
+		return next, fmt.Errorf("the node at %s is the producer already", s.settings.RPCURL)
 	}
-	return present, next, nil
-}
-
-// handOverGas bounds the gas of a transaction that hands over production.
-const handOverGas = 100_000
-
-// checkFunds refuses a producer that cannot pay for a transaction: it could neither change parameters nor hand over
-// production.
-func (s *session) checkFunds(ctx context.Context, producer types.PublicKey, unfunded bool) error {
-	ctx, cancel := s.patience(ctx)
-	defer cancel()
-	account := types.Account(producer)
-	balance, err := s.client.Balance(ctx, account, api.Latest())
-	if err != nil {
-		return err
-	}
-	price, err := s.client.GasPrice(ctx)
-	if err != nil {
-		return err
-	}
-	chain, err := s.chain(ctx)
-	if err != nil {
-		return err
-	}
-	needed, err := types.Gas(handOverGas).Cost(types.Amount(price.SuggestedMaxFee))
-	if err != nil || balance >= needed {
-		return err
-	}
-	address := chain.Network.Address(account)
-	if unfunded {
-		s.Note("Warning: the new producer %s has %s. Until it is sent some it can change no parameter and hand production on "+
-			"to nobody.", address, coins(balance))
-		return nil
-	}
-	return fmt.Errorf("the new producer %s has %s, too few for a transaction: it could hand production on to nobody. "+
-		"Nothing was done. Send it at least %s first: cairn send %s 1 --from NAME; or give --unfunded", address,
-		coins(balance), coins(needed), address)
+	return next, nil
 }
 
 func reasonOf(status api.SyncStatus) string {
@@ -186,10 +143,9 @@ func reasonOf(status api.SyncStatus) string {
 
 // promote sends the transaction and waits until the node produces blocks.
 func (s *session) promote(
-	ctx context.Context, command *cobra.Command, flags *submission, key crypto.PrivateKey, next types.Parameters,
+	ctx context.Context, command *cobra.Command, flags *submission, admin argument.Account, next types.Parameters,
 ) error {
-	receipt, err := flags.send(ctx, s, command, client.NewSigner(key).Account(), client.Configure(next),
-		func() (crypto.PrivateKey, error) { return key, nil })
+	receipt, err := flags.send(ctx, s, command, admin, client.Configure(next))
 	if receipt == nil || err != nil {
 		return err
 	}

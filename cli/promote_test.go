@@ -6,21 +6,16 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/cli/keystore"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// promotable is a node that can be promoted, at a desk that has the present producer's key.
+// promotable is a node that can be promoted, at a desk that has the admin's key.
 func promotable(t *testing.T) (*fakeNode, *desk, types.PublicKey) {
 	t.Helper()
 	n := startNode(t)
 	const secret = "0000000000000000000000000000000000000000000000000000000000000005"
-	producer, err := keystore.ParsePrivateKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
 	next := types.PublicKey(developmentAccount(t, "dev1"))
-	n.producer, n.producerKey = producer.PublicKey(), &next
+	n.producerKey = &next
 	n.status = func(s *api.SyncStatus) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -30,16 +25,16 @@ func promotable(t *testing.T) (*fakeNode, *desk, types.PublicKey) {
 		}
 	}
 	d := newDesk(t, n)
-	d.write(t, "producer.key", secret+"\n")
+	d.write(t, "admin.key", secret+"\n")
 	return n, d, next
 }
 
 func TestPromote(t *testing.T) {
 	n, d, next := promotable(t)
-	got := result[promotion](t, d.run(t, "promote", "--protocol-key", d.path("producer.key"), "--json"))
+	got := result[promotion](t, d.run(t, "promote", "--admin-key", d.path("admin.key"), "--json"))
 	sent := n.onlySent(t)
 	configure, ok := sent.Payload.(types.Configure)
-	if !ok || configure.Parameters.Producer != next || types.PublicKey(sent.Sender) != n.producer ||
+	if !ok || configure.Parameters.Producer != next || sent.Sender.String()[:10] != "0x2f8bde4d" ||
 		configure.Parameters.GasLimit != 50_000_000 {
 		t.Errorf("sent %+v", sent)
 	}
@@ -60,43 +55,30 @@ func TestPromoteRefuses(t *testing.T) {
 		"the producer": {
 			func(n *fakeNode) { n.producer = types.PublicKey(developmentAccount(t, "dev1")) }, nil, 1, "is the producer already",
 		},
-		"another's key": {func(n *fakeNode) { n.producer = types.PublicKey{9} }, nil, 2, "is not the producer's"},
+		"another's key": {func(n *fakeNode) { n.refuse = api.ErrNotAdmin }, nil, 1, "only the admin"},
 		"far behind": {
 			func(n *fakeNode) { n.status = func(s *api.SyncStatus) { s.BlocksBehind = new(uint64(3)) } }, nil, 1, "3 blocks behind",
 		},
 		"halted": {func(n *fakeNode) {
 			n.status = func(s *api.SyncStatus) { s.State, s.Reason = api.StateHalted, nil }
 		}, nil, 1, "has halted"},
-		"no coins": {func(n *fakeNode) { n.balance = 9 }, nil, 1, "too few for a transaction"},
-		"no coins, by override": {
-			func(n *fakeNode) { n.balance = 9 }, []string{"--override", "y", "--yes"}, 1, "--unfunded",
-		},
-		"no key":     {func(*fakeNode) {}, []string{}, 2, "--override"},
-		"two ways":   {func(*fakeNode) {}, []string{"--protocol-key", "x", "--override", "y"}, 2, "--override"},
+		"no coins":   {func(n *fakeNode) { n.balance = 9 }, nil, 1, "may cost"},
+		"no key":     {func(*fakeNode) {}, []string{}, 2, "--from"},
+		"two ways":   {func(*fakeNode) {}, []string{"--admin-key", "x", "--override", "y"}, 2, "--override"},
 		"no answer":  {func(*fakeNode) {}, []string{"--override", "y"}, 2, "--yes"},
-		"a bad file": {func(*fakeNode) {}, []string{"--protocol-key", "/none"}, 2, "/none"},
+		"a bad file": {func(*fakeNode) {}, []string{"--admin-key", "/none"}, 2, "/none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, d, _ := promotable(t)
 			c.change(n)
 			if c.args == nil {
-				c.args = []string{"--protocol-key", d.path("producer.key")}
+				c.args = []string{"--admin-key", d.path("admin.key")}
 			}
 			o := d.run(t, append([]string{"promote"}, c.args...)...)
 			if o.exit != c.exit || !strings.Contains(o.err, c.says) || len(n.sent) > 0 {
 				t.Errorf("exit code %d, %q, %d transactions", o.exit, o.err, len(n.sent))
 			}
 		})
-	}
-}
-
-// A node without coins is promoted where that is asked for, and a warning says what follows.
-func TestPromoteUnfunded(t *testing.T) {
-	n, d, next := promotable(t)
-	n.poor = types.Account(next)
-	o := d.run(t, "promote", "--protocol-key", d.path("producer.key"), "--unfunded")
-	if o.exit != 0 || len(n.sent) != 1 || !strings.Contains(o.err, "hand production on to nobody") {
-		t.Errorf("exit code %d, %q, %d transactions", o.exit, o.err, len(n.sent))
 	}
 }
 

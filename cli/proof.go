@@ -21,12 +21,13 @@ import (
 func (a *app) newProof() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:   "proof",
-		Short: "Fetch and verify the STARK proofs of blocks",
-		Long: `Fetch and verify the STARK proofs of blocks. A proof says that a block's state root follows from the one before by exactly
-the block's access list (statement S1); that the list is what the transactions do is shown by executing them on it.`,
-		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof",
+		Short: "Verify transactions, headers and blocks without trust in a node",
+		Long: `Verify transactions, headers and blocks without trust in a node. The STARK proof of a block says that its state root
+follows from the one before by exactly the block's access list (statement S1); that the list is what the transactions do is shown by
+executing them on it.`,
+		Example: "  cairn proof inclusion 0x4f1c… --trusted-header 0:0x77ab…\n  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof",
 	})
-	group.AddCommand(a.newProofGet(), a.newProofVerify(), a.newProofChain())
+	group.AddCommand(a.newProofInclusion(), a.newProofHeaders(), a.newProofGet(), a.newProofVerify(), a.newProofChain())
 	return group
 }
 
@@ -98,10 +99,10 @@ func (a *app) newProofVerify() *cobra.Command {
 	var bits int
 	command := a.define(&cobra.Command{
 		Use:   "verify FILE",
-		Short: "Verify the proof of a block, or of a range of blocks, without a node",
-		Long: `Verify the proof of a block, or of a range of blocks, without a node and without state, and say of which block, producer
-and statement it is. A proof that does not hold is refused: exit 1. With --block-hash it must be of that block, or end with
-it, which you know from elsewhere.`,
+		Short: "Verify the proof of a block, of a range of blocks, or of a transaction's inclusion, without a node",
+		Long: `Verify the proof of a block, of a range of blocks, or of a transaction's inclusion, without a node and without state, and say
+of which block, producer and statement it is. A proof that does not hold is refused: exit 1. With --block-hash it must be of
+that block, or end with it, which you know from elsewhere.`,
 		Example: "  cairn proof verify block17.proof --block-hash 0x4f1c…",
 		Args:    exactly("FILE"),
 	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -109,20 +110,23 @@ it, which you know from elsewhere.`,
 		if err != nil {
 			return err
 		}
+		if isInclusion(bundle) {
+			view, err := readInclusion(bundle)
+			if err == nil && blockHash != "" {
+				view.Trusted, err = true, checkBlockHash(blockHash, view.BlockHash)
+			}
+			if err != nil {
+				return err
+			}
+			return s.Result(view, view.people)
+		}
 		verdict, result, fields, err := verifyFile(bundle, bits)
 		if err != nil {
 			return err
 		}
 		if blockHash != "" {
-			want, err := argument.ParseBlock(blockHash)
-			if err != nil {
-				return output.Usage(err)
-			}
-			if want.Hash == nil {
-				return output.Usage(fmt.Errorf("--block-hash %q is no hash", blockHash))
-			}
-			if *want.Hash != verdict.BlockHash {
-				return fmt.Errorf("%w: it is of the block %s, not of %s", proof.ErrRefused, verdict.BlockHash, *want.Hash)
+			if err := checkBlockHash(blockHash, verdict.BlockHash); err != nil {
+				return err
 			}
 		}
 		return s.Result(result, func(t *output.Text) {
@@ -133,6 +137,30 @@ it, which you know from elsewhere.`,
 	command.Flags().StringVar(&blockHash, "block-hash", "", "the hash of the block that it must be of")
 	flagBits(command, &bits)
 	return command
+}
+
+// checkBlockHash compares the hash of --block-hash with a proof's block.
+func checkBlockHash(text string, is types.BlockHash) error {
+	want, err := argument.ParseBlock(text)
+	if err != nil {
+		return output.Usage(err)
+	}
+	if want.Hash == nil {
+		return output.Usage(fmt.Errorf("--block-hash %q is no hash", text))
+	}
+	if *want.Hash != is {
+		return fmt.Errorf("%w: it is of the block %s, not of %s", proof.ErrRefused, is, *want.Hash)
+	}
+	return nil
+}
+
+// parseHeight reads a height.
+func parseHeight(text string) (types.Height, error) {
+	n, err := strconv.ParseUint(text, 0, 64)
+	if err != nil {
+		return 0, output.Usage(fmt.Errorf("%q is no height", text))
+	}
+	return types.Height(n), nil
 }
 
 // verifyFile verifies the proof of a block or of a range. It returns the verdict, the command's result and the fields

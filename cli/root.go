@@ -40,8 +40,9 @@ func (a *app) root() *cobra.Command {
 		}
 	})
 	root.AddCommand(
-		a.newKeys(), a.newFund(), a.newSend(), a.newCancel(),
-		a.newDeploy(), a.newCall(), a.newEncode(), a.newDecode(), a.newToken(), a.newContract(), a.newConfigure(), a.newPromote(),
+		a.newKeys(), a.newFund(), a.newSend(), a.newPay(), a.newCancel(),
+		a.newDeploy(), a.newCall(), a.newEncode(), a.newDecode(), a.newToken(), a.newContract(),
+		a.newParameters(), a.newConfigure(), a.newUpgrade(), a.newPromote(),
 		a.newAccount(), a.newTx(), a.newBlock(), a.newEvents(), a.newProof(), a.newFees(), a.newMempool(), a.newStatus(),
 		a.newWatch(), a.newRPC(), a.newBench(),
 		a.newVersion(), a.newMan(), newCompletion(),
@@ -56,6 +57,6 @@ func (a *app) root() *cobra.Command {
 var otherWords = map[string][]string{
 	"account": {"balance", "address", "nonce", "payments"}, "block": {"blocks", "head"}, "contract": {"contracts", "abi"},
 	"events": {"logs"}, "fees": {"gas", "gas-price"}, "keys": {"wallet", "accounts"}, "mempool": {"pending", "txpool"},
-	"send": {"transfer", "pay"}, "status": {"info", "sync"}, "tx": {"transaction", "receipt", "trace"},
+	"send": {"transfer"}, "pay": {"payout", "batch"}, "status": {"info", "sync"}, "tx": {"transaction", "receipt", "trace"},
 	"call": {"view", "invoke"}, "watch": {"subscribe", "follow"},
 }

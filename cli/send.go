@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +14,6 @@ import (
 	"github.com/cairn-chain/cairn/cli/argument"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/kit/sender"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -20,6 +21,7 @@ import (
 func (a *app) newSend() *cobra.Command {
 	var flags submission
 	var anyRecipient bool
+	var memo string
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "send TO AMOUNT",
 		Short: "Send coins to an account",
@@ -27,11 +29,17 @@ func (a *app) newSend() *cobra.Command {
 
 An account is a taproot address, a public key in hex, a name of the keystore, or, on a development chain, dev0 to dev9.
 An amount is "1.5" in coins or "150000000u" in smallest units. "all" leaves the sender nothing: it is the balance
-without the fee.`,
+without the fee.
+
+A memo is at most 32 bytes of text for the recipient's books, or 0x and 64 hex digits. With --payer another account pays the
+fee. Where a policy signs for the sender, the keys of its signers in the keystore sign; --draft writes the transaction to a file
+for signers elsewhere.`,
 		Example: `  cairn send bob 1.5 --from alice
   cairn send dev1 150000000u --from dev0 --json
   cairn send bob 1 --from alice --dry-run
-  cairn send bob all --from alice`,
+  cairn send bob all --from alice
+  cairn send shop 20 --from alice --memo "invoice 1001" --payer company --valid-for 2m
+  cairn send bob 5 --from treasury --draft payment.json`,
 		Args: exactly("TO", "AMOUNT"),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
 		var amount types.Amount
@@ -41,38 +49,61 @@ without the fee.`,
 		} else {
 			err = sweepFlags(command)
 		}
+		if err == nil {
+			err = flags.check()
+		}
 		if err != nil {
 			return output.Usage(err)
+		}
+		action := client.Transfer(types.Account{}, amount)
+		if memo != "" {
+			parsed, err := parseMemo(memo)
+			if err != nil {
+				return output.Usage(err)
+			}
+			action = client.TransferWithMemo(types.Account{}, amount, parsed)
 		}
 		to, err := s.account(args[0])
 		if err != nil {
 			return err
 		}
-		from, err := s.sender(flags.dryRun)
+		from, err := s.sender(flags.unsigned())
 		if err != nil {
 			return err
 		}
 		if err := s.onChain(ctx, from, to); err != nil {
 			return err
 		}
-		if !anyRecipient {
+		if to.IsHex() && !anyRecipient {
 			if err := s.checkRecipient(ctx, to.ID); err != nil {
 				return err
 			}
 		}
 		if all {
-			return flags.sweep(ctx, s, to.ID, s.keyOf(ctx, from))
+			return flags.sweep(ctx, s, to.ID, from)
 		}
-		return flags.submit(ctx, s, command, from.ID, client.Transfer(to.ID, amount), s.keyOf(ctx, from))
+		action.Target = to.ID
+		return flags.submit(ctx, s, command, from, action)
 	}))
-	flags.register(command)
+	flags.register(a, command)
 	flags.registerGasLimit(command)
 	command.Flags().BoolVar(&anyRecipient, "any-recipient", false,
-		"send also to a key in hex that nobody can have and that is no contract: the coins are lost")
+		"send also to 32 bytes in hex that are no key and that the chain does not know: after a typing error the coins are lost")
+	command.Flags().StringVar(&memo, "memo", "", "text of at most 32 bytes that goes with the payment, or 64 hex digits after 0x")
 	return command
 }
 
-// checkRecipient refuses an account that nobody can own.
+// parseMemo reads a memo: text, or 32 bytes in hex.
+func parseMemo(text string) ([32]byte, error) {
+	if digits, is := strings.CutPrefix(text, "0x"); is {
+		if raw, err := hex.DecodeString(digits); err == nil && len(raw) == 32 {
+			return [32]byte(raw), nil
+		}
+	}
+	return client.Memo(text)
+}
+
+// checkRecipient refuses an account in hex that looks like a typing error.
 func (s *session) checkRecipient(ctx context.Context, to types.Account) error {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
@@ -85,7 +116,7 @@ func (s *session) checkRecipient(ctx context.Context, to types.Account) error {
 
 // sweepFlags refuses flags that make no sense for a sweep.
 func sweepFlags(command *cobra.Command) error {
-	for _, name := range []string{nonceFlag, gasLimitFlag, priorityFeeFlag, "dry-run"} {
+	for _, name := range []string{nonceFlag, gasLimitFlag, priorityFeeFlag, "dry-run", draftFlag, "memo"} {
 		if command.Flags().Changed(name) {
 			return fmt.Errorf("--%s does not go with all: amount, gas and fee depend on each other", name)
 		}
@@ -97,22 +128,20 @@ func sweepFlags(command *cobra.Command) error {
 const sweepPoll = 100 * time.Millisecond
 
 // sweep sends the sender's whole balance, and waits for inclusion if the flags say so.
-func (f *submission) sweep(
-	ctx context.Context, s *session, to types.Account, key func() (crypto.PrivateKey, error),
-) error {
-	private, err := key()
+func (f *submission) sweep(ctx context.Context, s *session, to types.Account, from argument.Account) error {
+	keys, err := f.unlock(ctx, s, from, types.Transfer{})
 	if err != nil {
 		return err
 	}
 	sending, cancel := s.patience(ctx)
 	defer cancel()
-	all, err := sender.Open(sending, s.client, client.NewSigner(private), sender.Options{
-		MaxFee: types.Amount(f.maxFee), Poll: sweepPoll,
+	all, err := sender.Open(sending, s.client, keys.sender, sender.Options{
+		MaxFee: types.Amount(f.maxFee), Poll: sweepPoll, Payer: keys.payer, ValidFor: f.validFor,
 	})
 	if err != nil {
 		return err
 	}
-	receipt, err := f.await(sending, s, all, to)
+	receipt, err := f.awaitSweep(sending, s, all, to)
 	err = errors.Join(err, all.Close())
 	if err != nil || receipt == nil {
 		return err
@@ -120,11 +149,11 @@ func (f *submission) sweep(
 	return s.included(ctx, *receipt)
 }
 
-// await sends the sweep. The receipt is nil if the flags say not to wait.
-func (f *submission) await(
+// awaitSweep sends the sweep. The receipt is nil if the flags say not to wait.
+func (f *submission) awaitSweep(
 	ctx context.Context, s *session, all *sender.Sender, to types.Account,
 ) (*api.Receipt, error) {
-	sent, err := all.SendAll(ctx, to, sender.Job{AnyRecipient: true}) // invalid recipients were refused before
+	sent, err := all.SendAll(ctx, to, sender.Job{})
 	if err != nil {
 		return nil, err
 	}
@@ -156,13 +185,6 @@ func (s *session) sender(unsigned bool) (argument.Account, error) {
 		return from, err
 	}
 	return from, output.Usage(from.CanSign())
-}
-
-// keyOf returns a function that returns an account's private key.
-func (s *session) keyOf(ctx context.Context, from argument.Account) func() (crypto.PrivateKey, error) {
-	return func() (crypto.PrivateKey, error) {
-		return from.Key(s.store, func(name string) (string, error) { return s.password(ctx, name) })
-	}
 }
 
 // onChain checks that accounts are valid on the node's chain; otherwise the error is a usage error.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -25,16 +26,17 @@ func TestSendSignsWhatWasAsked(t *testing.T) {
 	dev0, dev1 := developmentAccount(t, "dev0"), developmentAccount(t, "dev1")
 	tx := node.onlySent(t)
 	want := types.Transaction{
-		Version:              types.TransactionVersion,
-		ChainID:              api.DevelopmentChainID,
 		Sender:               dev0,
+		Target:               dev1,
+		ChainID:              api.DevelopmentChainID,
 		Nonce:                4,
-		GasLimit:             21_000,
+		GasLimit:             10_000,
 		MaxFeePerGas:         21,
 		MaxPriorityFeePerGas: 1,
-		Payload:              types.Transfer{To: dev1, Amount: 150_000_000},
+		Value:                150_000_000,
+		Payload:              types.Transfer{},
 	}
-	if tx.Transaction != want {
+	if !reflect.DeepEqual(tx.Transaction, want) {
 		t.Errorf("sent %+v, want %+v", tx.Transaction, want)
 	}
 	got := result[includedTransaction](t, o)
@@ -53,7 +55,7 @@ func TestSendTakesEveryField(t *testing.T) {
 		"--priority-fee", "0", "--nonce", "0", "--no-wait", "--json")
 	tx := node.onlySent(t)
 	if tx.GasLimit != 50_000 || tx.MaxFeePerGas != 30 || tx.MaxPriorityFeePerGas != 0 || tx.Nonce != 0 ||
-		tx.Payload.Value() != 7 {
+		tx.Value != 7 {
 		t.Errorf("sent %+v", tx)
 	}
 	if got := result[acceptedTransaction](t, o); got.TransactionHash != tx.ID() {
@@ -66,8 +68,8 @@ func TestDryRunSendsNothing(t *testing.T) {
 	// No key is needed for an account that only shows what it would send.
 	o := newDesk(t, node).run(t, "send", "dev1", "1.5", "--from", hash("05"), "--dry-run", "--json")
 	plan := result[plannedTransaction](t, o)
-	tx, err := types.DecodeTransaction(plan.Unsigned)
-	if err != nil || tx.Sender[0] != 5 || tx.Payload.Value() != 150_000_000 || plan.MaxCost != 150_000_000+21_000*21 {
+	tx, err := types.DecodeUnsigned(plan.Unsigned)
+	if err != nil || tx.Sender[0] != 5 || tx.Value != 150_000_000 || plan.MaxCost != 150_000_000+10_000*21 {
 		t.Errorf("%+v, %v, %s", tx, err, o.out)
 	}
 	if plan.To == nil || *plan.To != developmentAccount(t, "dev1") || plan.Parameters != nil {
@@ -173,20 +175,25 @@ func TestBalanceUnknownAfterwards(t *testing.T) {
 func TestConfigure(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
-	key := desk.write(t, "protocol.key", strings.Repeat("0", 63)+"3\n")
+	key := desk.write(t, "admin.key", strings.Repeat("0", 63)+"3\n")
 	alice, err := types.ParseBytes32[types.Account]("f9308a019258c31049344f85f89d5229b531c845836f99b08601f113bce036f9")
 	if err != nil {
 		t.Fatal(err)
 	}
 	present := types.Parameters{
-		Version:      1,
+		Version:      2,
 		GasLimit:     50_000_000,
+		BlockBytes:   2_000_000,
 		TargetBPS:    5000,
 		MinBaseFee:   10,
 		MaxBaseFee:   1000,
 		Producer:     types.PublicKey{1},
 		FeeRecipient: types.Account{2},
+		Admin:        types.Account{3},
+		Notice:       1000,
+		Upgrade:      &types.Upgrade{Version: 3, From: 5},
 	}
+	node.upgrade = &api.Upgrade{Version: 3, From: 5}
 	tests := []struct {
 		flag, value string
 		change      func(*types.Parameters)
@@ -197,19 +204,29 @@ func TestConfigure(t *testing.T) {
 		{"--max-base-fee", "0", func(p *types.Parameters) { p.MaxBaseFee = 0 }},
 		{"--producer", "alice", func(p *types.Parameters) { p.Producer = types.PublicKey(alice) }},
 		{"--fee-recipient", "alice", func(p *types.Parameters) { p.FeeRecipient = alice }},
-		{"--version", "2", func(p *types.Parameters) { p.Version = 2 }},
+		{"--block-bytes", "3000000", func(p *types.Parameters) { p.BlockBytes = 3_000_000 }},
+		{"--notice", "2s", func(p *types.Parameters) { p.Notice = 2000 }},
+		{"--admin", "alice", func(p *types.Parameters) { p.Admin = alice }},
+		{"upgrade cancel", "", func(p *types.Parameters) { p.Upgrade = nil }},
+		{"upgrade announce --version 4 --at 2100-01-01T00:00:00Z", "", func(p *types.Parameters) {
+			p.Upgrade = &types.Upgrade{Version: 4, From: 4_102_444_800_000}
+		}},
 	}
 	for _, test := range tests {
 		t.Run(test.flag, func(t *testing.T) {
 			node.sent = nil
-			o := desk.run(t, "configure", "--protocol-key", key, test.flag, test.value)
+			words := []string{"configure", test.flag, test.value}
+			if test.value == "" {
+				words = strings.Fields(test.flag)
+			}
+			o := desk.run(t, append(words, "--admin-key", key)...)
 			want := present
 			test.change(&want)
 			tx := node.onlySent(t)
-			if o.exit != 0 || tx.Sender != alice || tx.Payload != (types.Configure{Parameters: want}) {
+			if o.exit != 0 || tx.Sender != alice || !reflect.DeepEqual(tx.Payload, types.Configure{Parameters: want}) {
 				t.Errorf("%+v sent %+v, want %+v", o, tx, want)
 			}
-			if warned := strings.Contains(o.err, "Warning"); warned != (test.flag == "--version") {
+			if warned := strings.Contains(o.err, "Warning"); warned != (test.flag == "--admin") {
 				t.Errorf("warned: %v: %q", warned, o.err)
 			}
 		})

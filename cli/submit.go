@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +16,6 @@ import (
 	"github.com/cairn-chain/cairn/cli/argument"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -22,6 +23,9 @@ import (
 type submission struct {
 	gasLimit, gasMargin, maxFee, priorityFee, nonce uint64
 	noWait, dryRun                                  bool
+	payer                                           string
+	validFor                                        time.Duration
+	draft                                           string // file
 
 	traced tracedCall // whether a dry run shows a trace
 }
@@ -33,16 +37,19 @@ const (
 	maxFeeFlag      = "max-fee"
 	priorityFeeFlag = "priority-fee"
 	nonceFlag       = "nonce"
+	payerFlag       = "payer"
+	validForFlag    = "valid-for"
+	draftFlag       = "draft"
 )
 
 // register declares all flags except --gas-limit, which has another meaning in cairn configure.
-func (f *submission) register(command *cobra.Command) {
-	f.registerSending(command)
+func (f *submission) register(a *app, command *cobra.Command) {
+	f.registerSending(a, command)
 	command.Flags().Uint64Var(&f.nonce, nonceFlag, 0, "the transaction's nonce (default: the sender's next)")
 }
 
 // registerSending declares the flags for fees and for the way of sending.
-func (f *submission) registerSending(command *cobra.Command) {
+func (f *submission) registerSending(a *app, command *cobra.Command) {
 	flags := command.Flags()
 	flags.Uint64Var(&f.maxFee, maxFeeFlag, 0, "the most to pay per gas, in smallest units (default: as the node suggests)")
 	flags.Uint64Var(
@@ -50,7 +57,24 @@ func (f *submission) registerSending(command *cobra.Command) {
 	)
 	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait until the transaction is in a block")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the transaction, but neither sign nor send it")
-	command.MarkFlagsMutuallyExclusive("no-wait", "dry-run")
+	flags.StringVar(&f.payer, payerFlag, "", "the account that pays the fee (default: the sender)")
+	flags.DurationVar(&f.validFor, validForFlag, 0,
+		"how long a block may take the transaction (default: without end, and 5m with --payer, which allows at most 10m)")
+	flags.StringVar(&f.draft, draftFlag, "",
+		"file to write the transaction to, unsigned, for its signers: cairn tx sign FILE; the nonce stays the same")
+	command.MarkFlagsMutuallyExclusive("no-wait", "dry-run", draftFlag)
+	a.completeAccount(command, payerFlag)
+}
+
+// check refuses values of flags that make no sense.
+func (f *submission) check() error {
+	switch {
+	case f.validFor < 0:
+		return output.Usage(fmt.Errorf("--%s is a time to come", validForFlag))
+	case f.payer != "" && f.validFor > client.MaxSponsored:
+		return output.Usage(fmt.Errorf("--%s: %w", validForFlag, client.ErrSponsoredTooLong))
+	}
+	return nil
 }
 
 // registerGasLimit declares --gas-limit.
@@ -64,7 +88,7 @@ func (f *submission) registerGasLimit(command *cobra.Command) {
 // fields returns the fields given on the command line.
 func (f *submission) fields(command *cobra.Command) client.TxFields {
 	given := func(name string) bool { return command.Flags().Changed(name) }
-	fields := client.TxFields{GasMargin: types.Gas(f.gasMargin)}
+	fields := client.TxFields{GasMargin: types.Gas(f.gasMargin), ValidFor: f.validFor}
 	if given(nonceFlag) {
 		fields.Nonce = &f.nonce
 	}
@@ -82,11 +106,17 @@ func (f *submission) fields(command *cobra.Command) client.TxFields {
 
 // plannedTransaction is the result of a dry run.
 type plannedTransaction struct {
+	Hash                 types.TxID        `json:"hash"` // which the sender signs
 	ChainID              uint64            `json:"chainId"`
 	Type                 string            `json:"type"`
 	From                 types.Account     `json:"from"`
 	To                   *types.Account    `json:"to,omitempty"`         // transfer: the recipient
-	Contract             *types.ContractID `json:"contract,omitempty"`   // call: the contract; deploy: the new contract
+	Memo                 api.Data          `json:"memo,omitempty"`       // transfer: the memo
+	Steps                uint64            `json:"steps,omitempty"`      // batch: the number of steps
+	Policy               *string           `json:"policy,omitempty"`     // set_policy: the new policy's hash, or "own"
+	Recovery             bool              `json:"recovery,omitempty"`   // set_policy: whether it holds after a delay only
+	Contract             *types.ContractID `json:"contract,omitempty"`   // call: the contract; deploy, instantiate: the new one
+	Template             *types.ContractID `json:"template,omitempty"`   // instantiate: the contract whose code it gets
 	Function             *string           `json:"function,omitempty"`   // call: the function
 	Args                 *string           `json:"args,omitempty"`       // call, deploy: the arguments in JSON
 	Parameters           *types.Parameters `json:"parameters,omitempty"` // configure: the new parameters
@@ -95,8 +125,10 @@ type plannedTransaction struct {
 	GasLimit             api.Quantity      `json:"gasLimit"`
 	MaxFeePerGas         api.Quantity      `json:"maxFeePerGas"`
 	MaxPriorityFeePerGas api.Quantity      `json:"maxPriorityFeePerGas"`
+	Payer                *types.Account    `json:"payer,omitempty"`      // pays the fee
+	ValidUntil           *uint64           `json:"validUntil,omitempty"` // milliseconds
 	MaxCost              api.Quantity      `json:"maxCost"`              // value + gasLimit × maxFeePerGas
-	Unsigned             api.Data          `json:"unsigned"`             // bincode(Transaction)
+	Unsigned             api.Data          `json:"unsigned"`             // the unsigned form
 	LikelyGas            api.Quantity      `json:"likelyGas,omitempty"`  // gas that it would use now
 	LikelyCost           api.Quantity      `json:"likelyCost,omitempty"` // value + likelyGas × the current price
 	Trace                *readTrace        `json:"trace,omitempty"`
@@ -111,17 +143,15 @@ type acceptedTransaction struct {
 // balance.
 type includedTransaction struct {
 	api.Receipt
-	Fee     api.Quantity  `json:"fee"`     // gasUsed × effectiveGasPrice
 	Balance *api.Quantity `json:"balance"` // the sender's, after the latest block; null if the node did not return it
 }
 
-// submit builds a transaction, signs it with the key returned by key, sends it, and waits for its receipt if the flags
-// say so. It writes the command's result.
+// submit builds a transaction of an account, signs it, sends it, and waits for its receipt if the flags say so. It writes
+// the command's result.
 func (f *submission) submit(
-	ctx context.Context, s *session, command *cobra.Command, from types.Account, payload types.Payload,
-	key func() (crypto.PrivateKey, error),
+	ctx context.Context, s *session, command *cobra.Command, from argument.Account, action client.Action,
 ) error {
-	receipt, err := f.send(ctx, s, command, from, payload, key)
+	receipt, err := f.send(ctx, s, command, from, action)
 	if receipt == nil || err != nil {
 		return err
 	}
@@ -140,39 +170,55 @@ func (s *session) included(ctx context.Context, receipt api.Receipt) error {
 	return s.Result(included, func(t *output.Text) { t.Fields(included.fields()...) })
 }
 
-// send is like submit, but returns the receipt, also of a failed transaction. If the flags say not to wait, it writes
-// the command's result and returns nil.
+// send is like submit, but returns the receipt, also of a failed transaction. If the flags say not to wait or not to
+// send, it writes the command's result and returns nil.
 func (f *submission) send(
-	ctx context.Context, s *session, command *cobra.Command, from types.Account, payload types.Payload,
-	key func() (crypto.PrivateKey, error),
+	ctx context.Context, s *session, command *cobra.Command, from argument.Account, action client.Action,
 ) (*api.Receipt, error) {
-	return f.sendWith(ctx, s, from, payload, f.fields(command), key)
+	return f.sendWith(ctx, s, from, action, f.fields(command))
 }
 
 // sendWith is like send, with explicit fields.
 func (f *submission) sendWith(
-	ctx context.Context, s *session, from types.Account, payload types.Payload, fields client.TxFields,
-	key func() (crypto.PrivateKey, error),
+	ctx context.Context, s *session, from argument.Account, action client.Action, fields client.TxFields,
 ) (*api.Receipt, error) {
-	building, cancel := s.patience(ctx)
-	defer cancel()
-	tx, err := s.client.Build(building, from, payload, fields)
+	sender, payer, err := f.signatories(ctx, s, from)
 	if err != nil {
 		return nil, err
 	}
-	if f.dryRun {
-		return nil, f.planned(ctx, s, tx)
+	if payer != nil {
+		fields.Payer = payer.party()
 	}
-	private, err := key()
+	building, cancel := s.patience(ctx)
+	defer cancel()
+	tx, err := s.client.Build(building, sender.party(), action, fields)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.dryRun:
+		return nil, f.planned(ctx, s, tx)
+	case f.draft != "":
+		return nil, s.writeDraft(f.draft, tx, sender, payer)
+	}
+	keys, err := s.unlock(ctx, sender, payer, action.Payload)
 	if err != nil {
 		return nil, err
 	}
 	sending, cancel := s.patience(ctx)
 	defer cancel()
-	signed, err := s.post(sending, client.NewSigner(private), tx, fields)
+	signed, err := s.post(sending, keys, tx, fields)
 	if err != nil {
 		return nil, err
 	}
+	return f.await(ctx, sending, s, signed)
+}
+
+// await waits for the receipt of a transaction that was sent, if the flags say so. Otherwise it writes the command's
+// result and returns nil.
+func (f *submission) await(
+	ctx, sending context.Context, s *session, signed types.SignedTransaction,
+) (*api.Receipt, error) {
 	if f.noWait {
 		return nil, s.accepted(signed.ID())
 	}
@@ -186,13 +232,75 @@ func (f *submission) sendWith(
 	return &receipt, nil
 }
 
+// signatories returns who signs: the sender, and the payer of --payer if there is one.
+func (f *submission) signatories(
+	ctx context.Context, s *session, from argument.Account,
+) (sender signatory, payer *signatory, err error) {
+	if err := f.check(); err != nil {
+		return sender, nil, err
+	}
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	if sender, err = s.signatory(ctx, from); err != nil || f.payer == "" {
+		return sender, nil, err
+	}
+	account, err := s.account(f.payer)
+	if err != nil {
+		return sender, nil, err
+	}
+	paying, err := s.signatory(ctx, account)
+	if err != nil {
+		return sender, nil, err
+	}
+	return sender, &paying, output.Usage(account.On(paying.chain))
+}
+
+// signers are the unlocked keys of a transaction.
+type signers struct {
+	sender, payer client.Signer // payer: nil without one
+}
+
+// unlock unlocks the keys that sign a payload.
+func (s *session) unlock(
+	ctx context.Context, sender signatory, payer *signatory, payload types.Payload,
+) (keys signers, err error) {
+	if keys.sender, err = s.signer(ctx, sender, payload, client.AsSender); err == nil && payer != nil {
+		keys.payer, err = s.signer(ctx, *payer, payload, client.AsPayer)
+	}
+	return keys, err
+}
+
+// unlock is [session.unlock] for an account and the payer of --payer.
+func (f *submission) unlock(
+	ctx context.Context, s *session, from argument.Account, payload types.Payload,
+) (signers, error) {
+	sender, payer, err := f.signatories(ctx, s, from)
+	if err != nil {
+		return signers{}, err
+	}
+	return s.unlock(ctx, sender, payer, payload)
+}
+
+// sign signs a transaction as its sender and payer.
+func (k signers) sign(ctx context.Context, tx types.Transaction) (types.SignedTransaction, error) {
+	signed, err := client.Sign(ctx, k.sender, tx)
+	if err != nil || k.payer == nil {
+		return signed, err
+	}
+	now := time.Now()
+	if tx.ValidUntil != nil { // Build has bounded it, by the chain's time where that is ahead
+		now = time.UnixMilli(int64(*tx.ValidUntil)).Add(-client.MaxSponsored)
+	}
+	return client.Sponsor(ctx, k.payer, signed, now)
+}
+
 // post signs and sends a transaction. If another program used the nonce meanwhile, post retries with the next nonce,
 // unless the user chose it. That cannot send twice, as the node refused the first transaction.
 func (s *session) post(
-	ctx context.Context, signer client.Signer, tx types.Transaction, fields client.TxFields,
+	ctx context.Context, keys signers, tx types.Transaction, fields client.TxFields,
 ) (types.SignedTransaction, error) {
 	for {
-		signed, err := signer.Sign(tx)
+		signed, err := keys.sign(ctx, tx)
 		if err != nil {
 			return signed, err
 		}
@@ -201,7 +309,7 @@ func (s *session) post(
 		if !used || fields.Nonce != nil {
 			return signed, s.mayBeIn(ctx, err, signed.ID(), "the node may have taken it")
 		}
-		next, building := s.client.Build(ctx, tx.Sender, tx.Payload, fields)
+		next, building := s.client.Build(ctx, keys.sender, client.ActionOf(tx), fields)
 		if building != nil {
 			return signed, building
 		}
@@ -236,55 +344,79 @@ func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known s
 	return output.WithData(explained{text, err}, map[string]any{"hash": id})
 }
 
-// planOf describes a transaction for people. declared is the ABI of the contract that it calls or deploys, or nil if
+// planOf describes a transaction for people. declared is the ABI of the contract that it calls or makes, or nil if
 // unknown.
 func planOf(tx types.Transaction, declared *abi.ABI) (plannedTransaction, error) {
-	cost, err := tx.Cost()
+	amount, err := tx.Amount()
+	if err != nil {
+		return plannedTransaction{}, err
+	}
+	fee, err := tx.FeeCap()
+	if err != nil {
+		return plannedTransaction{}, err
+	}
+	cost, err := amount.Add(fee)
 	if err != nil {
 		return plannedTransaction{}, err
 	}
 	plan := plannedTransaction{
+		Hash:                 tx.Hash(),
 		ChainID:              tx.ChainID,
 		Type:                 tx.Payload.Kind().String(),
 		From:                 tx.Sender,
-		Value:                api.Quantity(tx.Payload.Value()),
+		Value:                api.Quantity(amount),
 		Nonce:                api.Quantity(tx.Nonce),
 		GasLimit:             api.Quantity(tx.GasLimit),
 		MaxFeePerGas:         api.Quantity(tx.MaxFeePerGas),
 		MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas),
+		Payer:                tx.Payer,
+		ValidUntil:           tx.ValidUntil,
 		MaxCost:              api.Quantity(cost),
-		Unsigned:             tx.Encode(),
+		Unsigned:             tx.EncodeUnsigned(),
 	}
 	switch payload := tx.Payload.(type) {
 	case types.Transfer:
-		plan.To = &payload.To
+		plan.To = &tx.Target
+		if payload.Memo != nil {
+			plan.Memo = payload.Memo[:]
+		}
+	case types.Batch:
+		plan.Steps = uint64(len(payload.Steps))
+	case types.SetPolicy:
+		plan.Policy, plan.Recovery = new(policyName(payload.Policy)), payload.Recovery
 	case types.Configure:
 		plan.Parameters = &payload.Parameters
 	case types.Deploy:
 		plan.Contract = new(types.NewContractID(tx.Sender, tx.Nonce))
 		plan.Args = new(argumentsText(declared, abi.InitFunction, payload.InitArgs))
+	case types.Instantiate:
+		plan.Contract, plan.Template = new(types.NewContractID(tx.Sender, tx.Nonce)), new(types.ContractID(tx.Target))
+		plan.Args = new(argumentsText(declared, abi.InitFunction, payload.InitArgs))
 	case types.Call:
-		plan.Contract, plan.Function = &payload.Contract, &payload.Function
+		plan.Contract, plan.Function = new(types.ContractID(tx.Target)), &payload.Function
 		plan.Args = new(argumentsText(declared, payload.Function, payload.Args))
 	}
 	return plan, nil
 }
 
+// policyName names a policy by its hash, and the lack of one by the account's own key.
+func policyName(policy *types.Policy) string {
+	if policy == nil {
+		return ownPolicy
+	}
+	return policy.Hash().String()
+}
+
+// ownPolicy names the state in which an account's own key signs for it.
+const ownPolicy = "own"
+
 // planned writes the result of a dry run.
 func (f *submission) planned(ctx context.Context, s *session, tx types.Transaction) error {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
-	var declared *abi.ABI
-	var err error
-	switch payload := tx.Payload.(type) {
-	case types.Call:
-		if declared, err = s.client.ContractABI(ctx, payload.Contract); err != nil {
-			return err
-		}
-	case types.Deploy:
-		if its, err := s.abiOf(ctx, payload.Code); err == nil { // without an ABI the arguments are shown unchanged
-			declared = &its
-		}
+	declared, err := s.abiOfTransaction(ctx, tx)
+	if err != nil {
+		return err
 	}
 	plan, err := planOf(tx, declared)
 	if err != nil {
@@ -305,13 +437,30 @@ func (f *submission) planned(ctx context.Context, s *session, tx types.Transacti
 	if err != nil {
 		return err
 	}
-	plan.LikelyGas, plan.LikelyCost = trace.GasUsed, api.Quantity(costs.Likely)
+	likely, err := costs.Amount.Add(costs.LikelyFee)
+	if err != nil {
+		return err
+	}
+	plan.LikelyGas, plan.LikelyCost = trace.GasUsed, api.Quantity(likely)
 	return s.Result(plan, func(t *output.Text) {
 		plan.people(t)
 		if plan.Trace != nil {
 			t.Line("\n%s", s.traceText(*plan.Trace))
 		}
 	})
+}
+
+// abiOfTransaction returns the ABI of the contract that a transaction calls or makes; nil if there is none.
+func (s *session) abiOfTransaction(ctx context.Context, tx types.Transaction) (*abi.ABI, error) {
+	switch payload := tx.Payload.(type) {
+	case types.Call, types.Instantiate:
+		return s.client.ContractABI(ctx, types.ContractID(tx.Target))
+	case types.Deploy:
+		if its, err := abi.FromCode(payload.Code); err == nil { // without an ABI the arguments are shown unchanged
+			return &its, nil
+		}
+	}
+	return nil, nil
 }
 
 // argumentsText formats a function's arguments as JSON by the ABI. If they do not fit it, they are made printable.
@@ -333,6 +482,18 @@ func (p plannedTransaction) people(t *output.Text) {
 	if p.To != nil {
 		fields = append(fields, output.Field{Name: "To", Value: *p.To})
 	}
+	if p.Memo != nil {
+		fields = append(fields, output.Field{Name: "Memo", Value: memoText(&p.Memo)})
+	}
+	if p.Steps > 0 {
+		fields = append(fields, output.Field{Name: "Steps", Value: p.Steps})
+	}
+	if p.Policy != nil {
+		fields = append(fields, output.Field{Name: "New policy", Value: *p.Policy})
+	}
+	if p.Template != nil {
+		fields = append(fields, output.Field{Name: "Template", Value: *p.Template})
+	}
 	if p.Contract != nil {
 		fields = append(fields, output.Field{Name: "Contract", Value: *p.Contract})
 	}
@@ -343,15 +504,10 @@ func (p plannedTransaction) people(t *output.Text) {
 		fields = append(fields, output.Field{Name: "Arguments", Value: *p.Args})
 	}
 	if c := p.Parameters; c != nil {
-		fields = append(fields,
-			output.Field{Name: "New version", Value: c.Version}, output.Field{Name: "New gas limit", Value: c.GasLimit},
-			output.Field{Name: "New target", Value: fmt.Sprintf("%d bps", c.TargetBPS)},
-			output.Field{
-				Name: "New base fee's bounds", Value: fmt.Sprintf("%d to %d units per gas", c.MinBaseFee, c.MaxBaseFee),
-			},
-			output.Field{
-				Name: "New producer", Value: c.Producer,
-			}, output.Field{Name: "New fee recipient", Value: c.FeeRecipient})
+		for _, field := range parameterFields(*c) {
+			field.Name = "New " + strings.ToLower(field.Name[:1]) + field.Name[1:]
+			fields = append(fields, field)
+		}
 	}
 	fields = append(fields,
 		output.Field{Name: "Value", Value: coins(p.Value)}, output.Field{Name: "Nonce", Value: uint64(p.Nonce)},
@@ -360,6 +516,12 @@ func (p plannedTransaction) people(t *output.Text) {
 		}, output.Field{Name: "Max fee", Value: perGas(p.MaxFeePerGas)},
 		output.Field{Name: "Priority fee", Value: perGas(p.MaxPriorityFeePerGas)},
 		output.Field{Name: "Costs at most", Value: coins(p.MaxCost)})
+	if p.Payer != nil {
+		fields = append(fields, output.Field{Name: "Fee paid by", Value: *p.Payer})
+	}
+	if p.ValidUntil != nil {
+		fields = append(fields, output.Field{Name: "Valid until", Value: millisecondTime(*p.ValidUntil)})
+	}
 	if p.LikelyGas > 0 {
 		fields = append(fields, output.Field{
 			Name: "Costs likely", Value: fmt.Sprintf("%s, of %d gas", coins(p.LikelyCost), uint64(p.LikelyGas)),
@@ -370,11 +532,7 @@ func (p plannedTransaction) people(t *output.Text) {
 
 // include adds a transaction's effect on its sender to its receipt.
 func (s *session) include(ctx context.Context, receipt api.Receipt) (includedTransaction, error) {
-	fee, err := feeOf(receipt)
-	if err != nil {
-		return includedTransaction{}, err
-	}
-	result := includedTransaction{Receipt: receipt, Fee: fee}
+	result := includedTransaction{Receipt: receipt}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
 	balance, err := s.client.Balance(ctx, receipt.From, api.Latest())
@@ -388,17 +546,27 @@ func (s *session) include(ctx context.Context, receipt api.Receipt) (includedTra
 }
 
 func (i includedTransaction) fields() []output.Field {
-	fields := append(receiptFields(i.Receipt), output.Field{Name: "Fee", Value: coins(i.Fee)})
+	fields := append(receiptFields(i.Receipt), feeField(i.Receipt))
 	if i.Balance != nil {
 		fields = append(fields, output.Field{Name: "New balance", Value: coins(*i.Balance)})
 	}
 	return fields
 }
 
-// feeOf returns the cost of a transaction's gas.
-func feeOf(receipt api.Receipt) (api.Quantity, error) {
-	fee, err := types.Gas(receipt.GasUsed).Cost(types.Amount(receipt.EffectiveGasPrice))
-	return api.Quantity(fee), err
+// feeField describes what a transaction's gas cost, and whom.
+func feeField(receipt api.Receipt) output.Field {
+	if receipt.Payer != nil {
+		return output.Field{Name: "Fee", Value: fmt.Sprintf("%s, paid by %s", coins(receipt.Fee), *receipt.Payer)}
+	}
+	return output.Field{Name: "Fee", Value: coins(receipt.Fee)}
+}
+
+// millisecondTime formats a time of the chain.
+func millisecondTime(ms uint64) string {
+	if ms > types.MaxTime {
+		return fmt.Sprintf("%d ms", ms)
+	}
+	return time.UnixMilli(int64(ms)).UTC().Format("2006-01-02 15:04:05.000 UTC")
 }
 
 func receiptFields(receipt api.Receipt) []output.Field {

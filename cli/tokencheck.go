@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/kit/conformance"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
 	"github.com/cairn-chain/cairn/kit/nep11"
 	"github.com/cairn-chain/cairn/kit/nep20"
 	"github.com/cairn-chain/cairn/types"
@@ -29,6 +30,8 @@ type tokenReport struct {
 	conformance.Report
 	Standard string `json:"standard"`
 	Conforms bool   `json:"conforms"`
+	// CanChange is whether the token's code can replace itself: what holds now then need not hold later.
+	CanChange bool `json:"canChange"`
 }
 
 // standard is a token standard to check.
@@ -96,7 +99,7 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 		if err := from.On(chain); err != nil {
 			return output.Usage(err)
 		}
-		key, err := s.keyOf(ctx, from)()
+		holder, err := s.ownKey(ctx, from)
 		if err != nil {
 			return err
 		}
@@ -104,7 +107,15 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 		if err != nil {
 			return err
 		}
-		report, err := s.checkToken(ctx, held, checked{id, chain, client.NewSigner(key), amount})
+		code, err := s.client.ContractCode(ctx, id)
+		if err != nil {
+			return err
+		}
+		canChange, err := contractbuild.CanChange(code)
+		if err != nil {
+			return fmt.Errorf("the token's code: %w", err)
+		}
+		report, err := s.checkToken(ctx, held, checked{id, chain, holder, amount})
 		if err != nil {
 			return err
 		}
@@ -113,8 +124,8 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 			return output.WithData(breaks, map[string]any{"token": report.Token, "results": report.Results})
 		}
 		if err := s.Result(tokenReport{
-			report, held.name, report.Conforms(),
-		}, func(t *output.Text) { reportPeople(t, report) }); err != nil {
+			report, held.name, report.Conforms(), canChange,
+		}, func(t *output.Text) { reportPeople(t, report, canChange) }); err != nil {
 			return err
 		}
 		if !report.Conforms() {
@@ -128,7 +139,7 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 	return command
 }
 
-func reportPeople(t *output.Text, report conformance.Report) {
+func reportPeople(t *output.Text, report conformance.Report, canChange bool) {
 	words := map[conformance.Verdict]string{conformance.Pass: "ok", conformance.Fail: "FAIL", conformance.LeftOut: "-"}
 	rows := make([][]any, len(report.Results))
 	for i, r := range report.Results {
@@ -145,6 +156,9 @@ func reportPeople(t *output.Text, report conformance.Report) {
 		report.Count(conformance.Fail),
 		report.Count(conformance.LeftOut),
 	)
+	if canChange {
+		t.Line("The code can replace itself by another (replace_code): what holds now need not hold later.")
+	}
 }
 
 // checkedToken is a token on a node as a check sees it.
@@ -231,11 +245,11 @@ func (t *checkedToken) giveTokensBack(ctx context.Context, from, to types.Accoun
 	if err != nil || balance.Balance == 0 {
 		return err
 	}
-	payload, err := client.Call(t.id, "transfer", map[string]any{"to": to, "amount": abi.Uint64(balance.Balance)}, 0)
+	give, err := client.Call(t.id, "transfer", map[string]any{"to": to, "amount": abi.Uint64(balance.Balance)}, 0)
 	if err != nil {
 		return err
 	}
-	_, err = t.send(ctx, from, payload, client.TxFields{})
+	_, err = t.send(ctx, from, give, client.TxFields{})
 	return err
 }
 
@@ -254,11 +268,11 @@ func (t *checkedToken) giveItemsBack(ctx context.Context, from, to types.Account
 		return fmt.Errorf("tokensOf returned %q: %w", listed.Output, err)
 	}
 	for _, item := range items {
-		payload, err := client.Call(t.id, "transfer", map[string]any{"to": to, "tokenId": item}, 0)
+		give, err := client.Call(t.id, "transfer", map[string]any{"to": to, "tokenId": item}, 0)
 		if err != nil {
 			return err
 		}
-		if _, err := t.send(ctx, from, payload, client.TxFields{}); err != nil {
+		if _, err := t.send(ctx, from, give, client.TxFields{}); err != nil {
 			return err
 		}
 	}
@@ -285,19 +299,19 @@ func (t *checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account
 }
 
 // transferGas is the gas of a transfer to an existing account (docs/protocol.md, "Gas schedule").
-const transferGas = 21_000
+const transferGas = 10_000
 
 // send sends a transaction and waits for its receipt.
 func (t *checkedToken) send(
-	ctx context.Context, from types.Account, payload types.Payload, fields client.TxFields,
+	ctx context.Context, from types.Account, action client.Action, fields client.TxFields,
 ) (api.Receipt, error) {
 	ctx, cancel := t.patience(ctx)
 	defer cancel()
-	tx, err := t.client.Build(ctx, from, payload, fields)
+	tx, err := t.client.Build(ctx, t.signers[from], action, fields)
 	if err != nil {
 		return api.Receipt{}, err
 	}
-	signed, err := t.signers[from].Sign(tx)
+	signed, err := client.Sign(ctx, t.signers[from], tx)
 	if err != nil {
 		return api.Receipt{}, err
 	}
@@ -332,7 +346,7 @@ func (t *checkedToken) View(ctx context.Context, function string, args []byte) (
 func (t *checkedToken) Send(
 	ctx context.Context, from types.Account, function string, args []byte,
 ) (conformance.Outcome, error) {
-	receipt, err := t.send(ctx, from, types.Call{Contract: t.id, Function: function, Args: args}, client.TxFields{})
+	receipt, err := t.send(ctx, from, client.CallEncoded(t.id, function, args, 0), client.TxFields{})
 	if err == nil {
 		err = client.Failure(receipt)
 	}
@@ -359,11 +373,11 @@ func (t *checkedToken) Deploy(ctx context.Context, from types.Account, code []by
 	if !t.development {
 		return id, conformance.NotTested("it needs a contract of its own, which would stay: check a development chain")
 	}
-	payload, err := client.Deploy("", code, nil, 0)
+	deploy, err := client.Deploy("", code, nil, 0)
 	if err != nil {
 		return id, err
 	}
-	receipt, err := t.send(ctx, from, payload, client.TxFields{})
+	receipt, err := t.send(ctx, from, deploy, client.TxFields{})
 	if err == nil {
 		err = client.Failure(receipt)
 	}

@@ -126,8 +126,8 @@ func (s *session) traceText(trace readTrace) string {
 	}
 	fmt.Fprintf(&b, "%s, %d gas", status, uint64(trace.GasUsed))
 	var own api.Quantity
-	if trace.Root != nil {
-		own = trace.Root.GasUsed
+	for _, call := range trace.roots() {
+		own += call.GasUsed
 	}
 	b.WriteString(gasParts(trace.Parts, nil, own))
 	if trace.Root == nil {
@@ -137,7 +137,9 @@ func (s *session) traceText(trace readTrace) string {
 		for pair := range slices.Chunk(s.names(), 2) {
 			names[pair[0]] = pair[1]
 		}
-		traceWriter{&b, names}.call("", *trace.Root)
+		for _, call := range trace.roots() {
+			traceWriter{&b, names}.call("", *call)
+		}
 	}
 	if trace.Truncated {
 		b.WriteString("\n(there was more than a trace holds)")

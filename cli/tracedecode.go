@@ -22,6 +22,7 @@ const maxTracedStorage = 16 << 20
 type readTrace struct {
 	*api.Trace
 	Root    *readCall      `json:"root"`
+	Further []readCall     `json:"further"`
 	Sources []tracedSource `json:"sources,omitempty"` // given for source lines
 }
 
@@ -64,12 +65,36 @@ type decodedCall struct {
 
 // readTrace requests the ABIs of the contracts in a trace, and decodes the calls.
 func (s *session) readTrace(ctx context.Context, trace *api.Trace) (*readTrace, error) {
+	read := &readTrace{Trace: trace, Further: []readCall{}}
 	if trace == nil || trace.Root == nil {
-		return &readTrace{Trace: trace}, nil
+		return read, nil
 	}
 	reader := traceReader{s.client, map[types.ContractID]*abi.ABI{}, maxTracedStorage}
 	root, err := reader.call(ctx, *trace.Root)
-	return &readTrace{Trace: trace, Root: &root}, err
+	if err != nil {
+		return read, err
+	}
+	read.Root = &root
+	for _, call := range trace.Further {
+		further, err := reader.call(ctx, call)
+		if err != nil {
+			return read, err
+		}
+		read.Further = append(read.Further, further)
+	}
+	return read, nil
+}
+
+// roots returns the calls of the transaction: at most one, or those of a batch's steps.
+func (t *readTrace) roots() []*readCall {
+	if t.Root == nil {
+		return nil
+	}
+	calls := []*readCall{t.Root}
+	for i := range t.Further {
+		calls = append(calls, &t.Further[i])
+	}
+	return calls
 }
 
 // traceReader reads the calls of a trace.

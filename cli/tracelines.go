@@ -63,8 +63,8 @@ type builtSource struct {
 // addLines compiles sources, and adds source lines to the failed calls of a trace that run their code.
 func (s *session) addLines(ctx context.Context, trace *readTrace, sources []givenSource, log io.Writer) error {
 	failed := map[types.CodeHash][]types.ContractID{}
-	if trace.Root != nil {
-		trace.Root.failures(failed)
+	for _, call := range trace.roots() {
+		call.failures(failed)
 	}
 	if len(failed) == 0 {
 		s.Note("No call failed: there are no lines to show.")
@@ -93,7 +93,12 @@ func (s *session) addLines(ctx context.Context, trace *readTrace, sources []give
 		}
 		s.noLines(trace, source.givenSource, problem)
 	}
-	return trace.Root.addLines(known)
+	for _, call := range trace.roots() {
+		if err := call.addLines(known); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // noLines reports why a source has no lines.

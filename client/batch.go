@@ -13,7 +13,8 @@ import (
 
 // Batch collects calls to be made in one request. A Batch belongs to one goroutine and is sent once.
 type Batch struct {
-	calls []jsonrpc.BatchCall
+	calls   []jsonrpc.BatchCall
+	divided bool
 }
 
 // Pending is a call of a batch.
@@ -46,7 +47,7 @@ func positional(params any) []any {
 func (b *Batch) Send(ctx context.Context, c *Client) error {
 	var waits patience
 	for left := b.places(); ; {
-		whole := c.divide(ctx, b.calls, left)
+		whole := b.divide(ctx, c, left)
 		var again []int
 		var why error
 		for _, i := range left {
@@ -60,14 +61,19 @@ func (b *Batch) Send(ctx context.Context, c *Client) error {
 			}
 			return whole
 		}
+		b.divided = b.divided || len(again) < len(left)
 		left = again
 	}
 }
 
 // SendOnce is like Send, but does not retry transient failures.
 func (b *Batch) SendOnce(ctx context.Context, c *Client) error {
-	return c.divide(ctx, b.calls, b.places())
+	return b.divide(ctx, c, b.places())
 }
+
+// Divided reports whether the batch was sent in several requests. Behind a load balancer their answers may be of
+// different blocks.
+func (b *Batch) Divided() bool { return b.divided }
 
 func (b *Batch) places() []int {
 	places := make([]int, len(b.calls))
@@ -79,7 +85,8 @@ func (b *Batch) places() []int {
 
 // divide sends the calls at the given indexes as one request, and splits it if the node refuses it for exceeding a
 // limit. It returns the error of the request as a whole, or nil if it was split.
-func (c *Client) divide(ctx context.Context, calls []jsonrpc.BatchCall, places []int) error {
+func (b *Batch) divide(ctx context.Context, c *Client, places []int) error {
+	calls := b.calls
 	part := make([]jsonrpc.BatchCall, len(places))
 	for k, i := range places {
 		part[k] = calls[i]
@@ -99,8 +106,9 @@ func (c *Client) divide(ctx context.Context, calls []jsonrpc.BatchCall, places [
 	if size == len(places) {
 		size = (size + 1) / 2
 	}
+	b.divided = true
 	for some := range slices.Chunk(again, size) {
-		_ = c.divide(ctx, calls, some) // each call has its error
+		_ = b.divide(ctx, c, some) // each call has its error
 	}
 	return nil
 }

@@ -31,9 +31,7 @@ func (c *Client) Blocks(ctx context.Context, from, to types.Height, transactions
 }
 
 // maxBlocksFile bounds the response of [Client.EncodedBlocks]: [api.MaxBlocksBytes] of blocks, or one larger block.
-const maxBlocksFile = max(api.MaxBlocksBytes, maxEncodedBlock) + 8 + 8*api.MaxBlocks
-
-const maxEncodedBlock = types.MaxBlockBytes + types.SignedHeaderBytes + 8
+const maxBlocksFile = max(api.MaxBlocksBytes, types.MaxEncodedBlockBytes) + 8 + 8*api.MaxBlocks
 
 // EncodedBlocks returns the bincode encodings of the blocks in a range of heights, both ends included, ascending. It is
 // like [Client.Blocks], but downloads bytes, at most [api.MaxBlocks] blocks. A non-empty follower of at most
@@ -55,7 +53,7 @@ func decodeBlocks(answer []byte) ([][]byte, error) {
 	d := codec.NewDecoder(answer)
 	blocks := make([][]byte, d.Length(api.MaxBlocks, 8))
 	for i := range blocks {
-		blocks[i] = d.Bytes(maxEncodedBlock)
+		blocks[i] = d.Bytes(types.MaxEncodedBlockBytes)
 	}
 	if err := d.Finish(); err != nil {
 		return nil, fmt.Errorf("%w: blocks: %w", ErrBadAnswer, err)

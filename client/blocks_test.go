@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // blocksFile is what a node answers: as many blocks as it says, or not.
@@ -30,7 +31,7 @@ func blocksFile(count uint64, blocks ...string) []byte {
 // TestEncodedBlocks reads what honest and hostile nodes answer.
 func TestEncodedBlocks(t *testing.T) {
 	honest := blocksFile(2, "block 7", "block 8")
-	longest := blocksFile(1, strings.Repeat("b", maxEncodedBlock))
+	longest := blocksFile(1, strings.Repeat("b", types.MaxEncodedBlockBytes))
 	all := make([]string, api.MaxBlocks+1)
 	answers := func(content []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -48,7 +49,7 @@ func TestEncodedBlocks(t *testing.T) {
 		{"as many as there may be", answers(blocksFile(api.MaxBlocks, all[1:]...)), nil, api.MaxBlocks},
 		{"the largest", answers(longest), nil, 1},
 		{"one too many", answers(blocksFile(api.MaxBlocks+1, all...)), ErrBadAnswer, 0},
-		{"one that is too large", answers(blocksFile(1, strings.Repeat("b", maxEncodedBlock+1))), ErrBadAnswer, 0},
+		{"one that is too large", answers(blocksFile(1, strings.Repeat("b", types.MaxEncodedBlockBytes+1))), ErrBadAnswer, 0},
 		{"a count without blocks", answers(blocksFile(1<<60, "block 7")), ErrBadAnswer, 0},
 		{
 			"a length without a block", answers(append(blocksFile(1), 255, 255, 255, 255, 255, 255, 255, 255, 1)), ErrBadAnswer,

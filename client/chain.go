@@ -38,6 +38,25 @@ func (c *Client) Balance(ctx context.Context, account types.Account, at api.Bloc
 	return types.Amount(balance), err
 }
 
+// Account returns an account after the block at: balance, nonce, and who may sign for it.
+func (c *Client) Account(ctx context.Context, account types.Account, at api.BlockRef) (api.Account, error) {
+	params := api.GetAccountParams{Account: account.String(), Block: at}
+	if at != api.Latest() {
+		return Invoke(ctx, c, api.GetAccount, params)
+	}
+	return invokeLatest(ctx, c, api.GetAccount, params)
+}
+
+// VerifyMessage reports whether an account signed a message: whether the witness claims the authority that is in force
+// for the account after the latest block, and holds. The node tells the authority; the rest is computed here.
+func (c *Client) VerifyMessage(ctx context.Context, network types.Network, m Message, w types.Witness) (bool, error) {
+	if !types.VerifyMessage(network, m.ChainID, m.Contract, m.Account, m.Bytes, w) {
+		return false, nil
+	}
+	account, err := c.Account(ctx, m.Account, api.Latest())
+	return err == nil && w.Claim(m.Account) == account.Authority, err
+}
+
 // Nonce returns an account's nonce at a point. api.NonceRef{} means after the latest block. api.Pending() also counts
 // the executable transactions in the mempool, which gives the nonce for the next transaction.
 func (c *Client) Nonce(ctx context.Context, account types.Account, at api.NonceRef) (uint64, error) {

@@ -96,28 +96,28 @@ func (c *Client) Source(ctx context.Context, hash [sha256.Size]byte, limit int64
 // JSON. It refuses arguments that do not fit the ABI.
 func (c *Client) CallAs(
 	ctx context.Context, contract types.ContractID, function string, args any, value types.Amount,
-) (types.Payload, error) {
+) (Action, error) {
 	encoded, err := encodeArgs(args)
 	if err != nil {
-		return nil, err
+		return Action{}, err
 	}
 	declared, err := c.ContractABI(ctx, contract)
 	if err != nil {
-		return nil, err
+		return Action{}, err
 	}
 	if declared != nil && declared.TakesBinary {
 		f, ok := declared.Function(function)
 		if !ok {
-			return nil, fmt.Errorf("%w: the contract has no function %q", abi.ErrArgument, function)
+			return Action{}, fmt.Errorf("%w: the contract has no function %q", abi.ErrArgument, function)
 		}
 		if encoded, err = declared.EncodeJSON(f.Args, encoded, abi.Hex); err != nil {
-			return nil, err
+			return Action{}, err
 		}
 		if encoded, err = declared.Arguments(f.Args, encoded); err != nil {
-			return nil, err
+			return Action{}, err
 		}
 	}
-	return types.Call{Amount: value, Contract: contract, Function: function, Args: encoded}, nil
+	return CallEncoded(contract, function, encoded, value), nil
 }
 
 // Events lists the events that match a filter, in the chain's order. To get the next page, set the filter's cursor to
@@ -153,18 +153,19 @@ func (c *Client) Trace(ctx context.Context, id types.TxID) (*api.Trace, error) {
 // TraceUnsent returns the calls that a transaction would make on the latest state, without sending it. With view it
 // runs in view context, as by [Client.View]; with places it includes the code offsets of failures.
 func (c *Client) TraceUnsent(ctx context.Context, tx types.Transaction, view, places bool) (*api.Trace, error) {
-	return Invoke(ctx, c, api.TraceUnsent, api.TraceUnsentParams{Transaction: tx.Encode(), View: view, Places: places})
+	return Invoke(ctx, c, api.TraceUnsent, api.TraceUnsentParams{Transaction: tx.EncodeUnsigned(), View: view, Places: places})
 }
 
-// Costs holds the total cost of a transaction to its sender, including its value.
+// Costs holds what a transaction costs. Without a payer its sender pays all of it.
 type Costs struct {
+	Amount    types.Amount // what it moves from the sender
 	LikelyGas types.Gas    // gas that it would use on the latest state
-	Likely    types.Amount // cost in the next block, on the latest state
-	Most      types.Amount // cost of the whole gas limit at the max fee, which the sender must have
+	LikelyFee types.Amount // fee in the next block, on the latest state
+	FeeCap    types.Amount // fee of the whole gas limit at the max fee, which who pays must have
 }
 
-// Costs tries a transaction on the latest state without sending it. Applications should show both amounts: most of the
-// gas limit may be a reserve that is never spent.
+// Costs tries a transaction on the latest state without sending it. Applications should show both fees: most of the gas
+// limit may be a reserve that is never spent.
 func (c *Client) Costs(ctx context.Context, tx types.Transaction) (Costs, error) {
 	trace, err := c.TraceUnsent(ctx, tx, false, false)
 	if err != nil {
@@ -179,18 +180,17 @@ func (c *Client) Costs(ctx context.Context, tx types.Transaction) (Costs, error)
 
 // CostsOf returns the costs of a transaction that uses an amount of gas at a base fee. It returns an error if an amount
 // overflows.
-func CostsOf(tx types.Transaction, gas types.Gas, baseFee types.Amount) (Costs, error) {
-	most, err := tx.Cost()
-	if err != nil {
+func CostsOf(tx types.Transaction, gas types.Gas, baseFee types.Amount) (costs Costs, err error) {
+	costs.LikelyGas = gas
+	if costs.Amount, err = tx.Amount(); err != nil {
+		return Costs{}, err
+	}
+	if costs.FeeCap, err = tx.FeeCap(); err != nil {
 		return Costs{}, err
 	}
 	base := min(baseFee, tx.MaxFeePerGas)
-	fee, err := gas.Cost(base + min(tx.MaxPriorityFeePerGas, tx.MaxFeePerGas-base))
-	if err != nil {
-		return Costs{}, err
-	}
-	likely, err := fee.Add(tx.Payload.Value())
-	return Costs{LikelyGas: gas, Likely: likely, Most: most}, err
+	costs.LikelyFee, err = gas.Cost(base + min(tx.MaxPriorityFeePerGas, tx.MaxFeePerGas-base))
+	return costs, err
 }
 
 // TraceWithPlaces is like [Client.Trace], but includes the code offsets of failures ([api.TraceCall].StoppedAt). It

@@ -29,10 +29,11 @@ func TestCallAs(t *testing.T) {
 		{nil, `{"amount":5}`},
 	} {
 		c := connect(t, nil, always(api.GetContractABI, test.abi))
-		payload, err := c.CallAs(t.Context(), types.ContractID{9}, "add", args, 3)
-		call, ok := payload.(types.Call)
-		if err != nil || !ok || string(call.Args) != test.want || call.Amount != 3 || call.Function != "add" {
-			t.Errorf("%+v, %v", payload, err)
+		action, err := c.CallAs(t.Context(), types.ContractID{9}, "add", args, 3)
+		call, ok := action.Payload.(types.Call)
+		if err != nil || !ok || string(call.Args) != test.want || action.Value != 3 || call.Function != "add" ||
+			action.Target != (types.Account{9}) {
+			t.Errorf("%+v, %v", action, err)
 		}
 	}
 	c := connect(t, nil, always(api.GetContractABI, declared(`{"abi":2,"binary":true,`)))
@@ -46,12 +47,12 @@ func TestCallAs(t *testing.T) {
 // TestCostsOf: what is paid is bound by the max fee, what is bound by the gas limit.
 func TestCostsOf(t *testing.T) {
 	tx := types.Transaction{
-		GasLimit: 300_000, MaxFeePerGas: 20, MaxPriorityFeePerGas: 3, Payload: types.Call{Amount: 7},
+		GasLimit: 300_000, MaxFeePerGas: 20, MaxPriorityFeePerGas: 3, Value: 7, Payload: types.Call{},
 	}
 	for base, want := range map[types.Amount]Costs{
-		10: {LikelyGas: 100_000, Likely: 1_300_007, Most: 6_000_007},
-		19: {LikelyGas: 100_000, Likely: 2_000_007, Most: 6_000_007}, // a tip of 1 is left
-		50: {LikelyGas: 100_000, Likely: 2_000_007, Most: 6_000_007}, // it is in a later block
+		10: {Amount: 7, LikelyGas: 100_000, LikelyFee: 1_300_000, FeeCap: 6_000_000},
+		19: {Amount: 7, LikelyGas: 100_000, LikelyFee: 2_000_000, FeeCap: 6_000_000}, // a tip of 1 is left
+		50: {Amount: 7, LikelyGas: 100_000, LikelyFee: 2_000_000, FeeCap: 6_000_000}, // it is in a later block
 	} {
 		if got, err := CostsOf(tx, 100_000, base); err != nil || got != want {
 			t.Errorf("at %d: got %+v, %v; want %+v", base, got, err, want)

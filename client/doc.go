@@ -3,9 +3,13 @@
 //
 //	c, err := client.New("http://127.0.0.1:8777")
 //	signer := client.NewSigner(key)
-//	tx, err := c.Build(ctx, signer.Account(), client.Transfer(to, 3*types.CoinUnits), client.TxFields{})
-//	signed, err := signer.Sign(tx)
+//	tx, err := c.Build(ctx, signer, client.Transfer(to, 3*types.CoinUnits), client.TxFields{})
+//	signed, err := client.Sign(ctx, signer, tx)
 //	receipt, err := c.SendAndWait(ctx, signed)
+//
+// A [Signer] makes the witnesses of an account: a [KeySigner] with its key, a [TextSigner] with a Bitcoin wallet, a
+// [PolicySigner] with the cosigners of a policy, among which may be keys of P-256 and passkeys. Cosigners on other
+// machines pass on a [Draft]. [Sponsor] signs as the payer of another's fee.
 //
 // An error returned by the node is an [*Error]. Compare it with the values of package api by errors.Is:
 //

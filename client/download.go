@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // StateSnapshot describes the state after a block, with the files of its snapshot if the node has them.
@@ -83,20 +85,36 @@ func (c *Client) file(ctx context.Context, path string, limit int64) (content []
 	return content, nil
 }
 
-// mostUnannounced bounds, in bytes, a file without a Content-Length: a growing buffer is copied, and takes three times
-// as much memory.
-const mostUnannounced = 16 << 20
+// mostUnannounced bounds, in bytes, a file without a Content-Length, which takes twice as much memory: a list with one
+// block of the largest size.
+const mostUnannounced = types.MaxEncodedBlockBytes + 1<<20
+
+// unannouncedPart is the size of the parts in which a file without a Content-Length is read.
+const unannouncedPart = 1 << 20
 
 func readUnannounced(path string, from io.Reader, limit int64) ([]byte, error) {
 	limit = min(limit, mostUnannounced)
-	content, err := io.ReadAll(io.LimitReader(from, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	from = io.LimitReader(from, limit+1)
+	var parts [][]byte
+	var size int64
+	for {
+		part := make([]byte, unannouncedPart)
+		filled, err := 0, error(nil)
+		for filled < len(part) && err == nil {
+			var n int
+			n, err = from.Read(part[filled:])
+			filled += n
+		}
+		parts, size = append(parts, part[:filled]), size+int64(filled)
+		switch {
+		case size > limit:
+			return nil, fmt.Errorf("%s: %w: over %d bytes, and it is not said how many", path, ErrTooLarge, limit)
+		case err == io.EOF: // not one that the connection's end is wrapped in
+			return slices.Concat(parts...), nil
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
 	}
-	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("%s: %w: over %d bytes, and it is not said how many", path, ErrTooLarge, limit)
-	}
-	return content, nil
 }
 
 // get requests a file from a byte offset on, with a content coding. The caller must close the response's body.

@@ -20,8 +20,8 @@ func node() (url string, stop func()) {
 		on(api.ChainID, api.Quantity(31337)), on(api.BlockNumber, api.Quantity(17)),
 		on(api.GetBalance, api.Quantity(3*types.CoinUnits)), on(api.GetTransactionCount, api.Quantity(0)),
 		on(api.GasPrice, api.GasPriceInfo{BaseFee: 10, SuggestedPriorityFee: 1, SuggestedMaxFee: 21}),
-		on(api.EstimateGas, api.Quantity(21_000)),
-		on(api.SendRawTransactionSync, api.Receipt{BlockHeight: 18, Status: 1, GasUsed: 21_000, EffectiveGasPrice: 11}),
+		on(api.EstimateGas, api.Quantity(10_000)),
+		on(api.SendRawTransactionSync, api.Receipt{BlockHeight: 18, Status: 1, GasUsed: 10_000, EffectiveGasPrice: 11}),
 	)
 	if err != nil {
 		log.Fatal(err)
@@ -54,11 +54,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tx, err := c.Build(ctx, signer.Account(), client.Transfer(to, 2*types.CoinUnits), client.TxFields{})
+	tx, err := c.Build(ctx, signer, client.Transfer(to, 2*types.CoinUnits), client.TxFields{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	signed, err := signer.Sign(tx)
+	signed, err := client.Sign(ctx, signer, tx)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func ExampleClient_Build() {
 
 	// The account has 3 coins.
 	_, err = c.Build(
-		context.Background(), types.Account{1}, client.Transfer(types.Account{2}, 5*types.CoinUnits), client.TxFields{},
+		context.Background(), client.KeyAccount{1}, client.Transfer(types.Account{2}, 5*types.CoinUnits), client.TxFields{},
 	)
 	fmt.Println(errors.Is(err, api.ErrCannotPay))
 	// Output: true

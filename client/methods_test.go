@@ -17,7 +17,7 @@ func TestMethodsOnTheWire(t *testing.T) {
 	const zero = `"0x0000000000000000000000000000000000000000000000000000000000000000"`
 	signed := signedTransfer(t)
 	raw := `"` + api.Data(signed.Encode()).String() + `"`
-	unsigned := `"` + api.Data(signed.Transaction.Encode()).String() + `"`
+	unsigned := `"` + api.Data(signed.Transaction.EncodeUnsigned()).String() + `"`
 	tests := []struct {
 		name   string
 		call   func(*Client) (any, error)
@@ -51,6 +51,14 @@ func TestMethodsOnTheWire(t *testing.T) {
 		},
 		{"AccountProof", func(c *Client) (any, error) { return c.AccountProof(t.Context(), types.Account{}, api.Latest()) },
 			"svc_getAccountProof", `[` + zero + `]`, `{}`, ""},
+		{"Account", func(c *Client) (any, error) { return c.Account(t.Context(), types.Account{}, api.Latest()) },
+			"svc_getAccount", `[` + zero + `]`, `{}`, ""},
+		{"Account of old", func(c *Client) (any, error) { return c.Account(t.Context(), types.Account{}, api.AtHeight(3)) },
+			"svc_getAccount", `[` + zero + `,"0x3"]`, `{}`, ""},
+		{"Headers", func(c *Client) (any, error) { return c.Headers(t.Context(), 3, 5, true) },
+			"svc_getHeaders", `[{"from_height":3,"to_height":5,"proven":true}]`, `[]`, "[]"},
+		{"InclusionProof", func(c *Client) (any, error) { return c.InclusionProof(t.Context(), types.TxID{}) },
+			"svc_getInclusionProof", `[` + zero + `]`, `null`, "<nil>"},
 		{
 			"Proof", func(c *Client) (any, error) { return c.Proof(t.Context(), api.AtHeight(3)) }, "svc_getProof", `["0x3"]`,
 			`{}`, "",
@@ -109,7 +117,7 @@ func TestMethodsOnTheWire(t *testing.T) {
 		}, "svc_getBlockReceipts", `["0x3",{"from":50,"limit":7}]`, `[]`, "[]"},
 		{"Run", func(c *Client) (any, error) { return c.Run(t.Context(), signed.Transaction) },
 			"svc_call", `[` + unsigned + `]`, `"0x0102"`, "[1 2]"},
-		{"EstimateGas", func(c *Client) (any, error) { return c.EstimateGas(t.Context(), signed.Transaction) },
+		{"EstimateGas", func(c *Client) (any, error) { return c.EstimateGas(t.Context(), signed.Transaction, signer(t), nil) },
 			"svc_estimateGas", `[` + unsigned + `]`, `"0x5208"`, "21000"},
 		{"Send", func(c *Client) (any, error) { return c.Send(t.Context(), signed) },
 			"svc_sendRawTransaction", `[` + raw + `]`, zero, types.TxID{}.String()},

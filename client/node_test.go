@@ -46,7 +46,7 @@ func connect(t *testing.T, pauses *[]time.Duration, methods ...jsonrpc.Method) *
 }
 
 // signer is that of the private key 3, whose public key is that of test vector 0 of BIP-340.
-func signer(t *testing.T) Signer {
+func signer(t *testing.T) KeySigner {
 	t.Helper()
 	key, err := crypto.NewPrivateKey([32]byte{31: 3})
 	if err != nil {
@@ -59,14 +59,14 @@ func signer(t *testing.T) Signer {
 func signedTransfer(t *testing.T) types.SignedTransaction {
 	t.Helper()
 	s := signer(t)
-	signed, err := s.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
-		ChainID:              7,
+	signed, err := Sign(t.Context(), s, types.Transaction{
 		Sender:               s.Account(),
-		GasLimit:             21_000,
+		ChainID:              7,
+		GasLimit:             10_000,
 		MaxFeePerGas:         21,
 		MaxPriorityFeePerGas: 1,
-		Payload:              Transfer(types.Account{}, 5),
+		Value:                5,
+		Payload:              types.Transfer{},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -213,11 +213,31 @@ func TestReplacedTransactionIsNotWaitedFor(t *testing.T) {
 			return api.Receipt{}, api.ErrTimeUp
 		}),
 		always(api.GetTransactionCount, api.Quantity(1)),
-		always(api.GetTransactionByNonce, &api.Transaction{Hash: other, BlockHash: &block}))
+		always(api.GetTransactionByNonce, &api.Transaction{Hash: other, BlockHash: &block, Witness: api.Witness{Witness: types.WitnessKey{}}}))
 	_, err := c.SendAndWait(t.Context(), tx)
 	var e *Error
 	if !errors.Is(err, api.ErrDisplaced) || !errors.As(err, &e) || e.Data["by"] != other || e.Data["hash"] != tx.ID() {
 		t.Errorf("got %v, want displaced by %s", err, other)
+	}
+}
+
+// A transaction that expired is not waited for, once a block is later and none has it.
+func TestExpiredTransactionIsNotWaitedFor(t *testing.T) {
+	tx := signedTransfer(t)
+	tx.ValidUntil = new(uint64(1000))
+	looks := uint64(0)
+	c := connect(t, nil, slowReceipts(1000),
+		answer(api.SendRawTransactionSync, func(api.RawTransactionParams) (api.Receipt, error) {
+			return api.Receipt{}, api.ErrTimeUp
+		}),
+		answer(api.GetBlockByNumber, func(p api.GetBlockByNumberParams) (*api.Block, error) {
+			looks++
+			return &api.Block{TimestampMs: 997 + looks}, nil
+		}))
+	_, err := c.SendAndWait(t.Context(), tx)
+	var e *Error
+	if !errors.Is(err, api.ErrExpired) || !errors.As(err, &e) || e.Data["hash"] != tx.ID() || looks != 4 {
+		t.Errorf("got %v after %d looks, want expired after 4", err, looks)
 	}
 }
 
@@ -248,13 +268,13 @@ func TestDroppedTransactionIsNotWaitedFor(t *testing.T) {
 }
 
 func TestRecipientsThatNobodyCanHave(t *testing.T) {
-	c := connect(t, nil, answer(api.GetContract, func(p api.ContractParams) (*api.Contract, error) {
-		if p.Contract == (types.ContractID{31: 7}) {
-			return &api.Contract{}, nil
-		}
-		return nil, nil
+	c := connect(t, nil, answer(api.GetAccount, func(p api.GetAccountParams) (api.Account, error) {
+		return map[string]api.Account{
+			types.Account{31: 7}.String(): {Contract: true}, types.Account{31: 11}.String(): {Balance: 1},
+			types.Account{31: 12}.String(): {Nonce: 1}, // a policy account that has sent
+		}[p.Account], nil
 	}))
-	for last, want := range map[byte]error{4: nil, 5: ErrNobody, 7: nil, 9: ErrNobody} { // 7 is a contract's
+	for last, want := range map[byte]error{4: nil, 5: ErrNobody, 7: nil, 9: ErrNobody, 11: nil, 12: nil} {
 		if err := c.CheckRecipient(t.Context(), types.Account{31: last}); !errors.Is(err, want) {
 			t.Errorf("%d: got %v, want %v", last, err, want)
 		}

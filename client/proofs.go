@@ -78,3 +78,17 @@ func (c *Client) WaitProven(ctx context.Context, height types.Height) error {
 		}
 	}
 }
+
+// Headers returns the headers of a range of heights with their seals, both ends included, ascending: at most
+// [api.MaxHeaders], or [api.MaxHeadersProven] with a proof of the parameters for each. Package proof follows them.
+func (c *Client) Headers(ctx context.Context, from, to types.Height, proven bool) ([]api.HeaderItem, error) {
+	return Invoke(ctx, c, api.GetHeaders, api.GetHeadersParams{
+		Range: api.HeaderRange{From: from, To: to, Proven: proven},
+	})
+}
+
+// InclusionProof returns what shows that a transaction is in a block, and what came of it, or nil if it is in none. It
+// fails with [api.ErrPruned] as [Client.BlockByHash] does. Package proof verifies it.
+func (c *Client) InclusionProof(ctx context.Context, id types.TxID) (*api.Inclusion, error) {
+	return Invoke(ctx, c, api.GetInclusionProof, api.TransactionParams{Hash: id})
+}

@@ -48,7 +48,7 @@ func (l *lagging) node(i int) []jsonrpc.Method {
 			return api.Quantity(at()), nil
 		}),
 		always(api.GasPrice, api.GasPriceInfo{BaseFee: 10, SuggestedPriorityFee: 2, SuggestedMaxFee: 22}),
-		always(api.EstimateGas, api.Quantity(21_000)),
+		always(api.EstimateGas, api.Quantity(10_000)),
 		answer(api.SendRawTransactionSync, func(p api.RawTransactionParams) (api.Receipt, error) {
 			tx, err := types.DecodeTx(p.Transaction)
 			if err != nil {
@@ -110,11 +110,11 @@ func (l *lagging) balanced(t *testing.T) *Client {
 // next is a signed transfer with the nonce that the client finds.
 func next(t *testing.T, c *Client, s Signer) types.SignedTransaction {
 	t.Helper()
-	tx, err := c.Build(t.Context(), s.Account(), Transfer(types.Account{1}, 5), TxFields{})
+	tx, err := c.Build(t.Context(), s, Transfer(types.Account{1}, 5), TxFields{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := s.Sign(tx)
+	signed, err := Sign(t.Context(), s, tx)
 	if err != nil {
 		t.Fatal(err)
 	}

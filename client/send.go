@@ -20,13 +20,30 @@ const (
 // Run runs a transaction on the latest state without sending it, and returns its output. Fees and nonce are not
 // checked, and a gas limit of 0 means the most that the node allows.
 func (c *Client) Run(ctx context.Context, tx types.Transaction) ([]byte, error) {
-	return Invoke(ctx, c, api.Call, api.RawTransactionParams{Transaction: tx.Encode()})
+	return Invoke(ctx, c, api.Call, api.RawTransactionParams{Transaction: tx.EncodeUnsigned()})
 }
 
-// EstimateGas returns the gas limit that a transaction needs on the latest state.
-func (c *Client) EstimateGas(ctx context.Context, tx types.Transaction) (types.Gas, error) {
-	gas, err := Invoke(ctx, c, api.EstimateGas, api.RawTransactionParams{Transaction: tx.Encode()})
+// EstimateGas returns the gas limit that a transaction needs on the latest state, with witnesses as large as those of
+// its sender and, unless nil, its payer.
+func (c *Client) EstimateGas(ctx context.Context, tx types.Transaction, sender, payer Party) (types.Gas, error) {
+	gas, err := Invoke(ctx, c, api.EstimateGas, api.RawTransactionParams{Transaction: EncodeForEstimate(tx, sender, payer)})
 	return types.Gas(gas), err
+}
+
+// EncodeForEstimate returns a transaction as svc_estimateGas takes it: with samples of witnesses, or unsigned, which is
+// priced as if keys signed.
+func EncodeForEstimate(tx types.Transaction, sender, payer Party) []byte {
+	signed := types.SignedTransaction{Transaction: tx, Witness: sender.Sample(tx.Payload, AsSender)}
+	_, byKey := signed.Witness.(types.WitnessKey)
+	if payer != nil {
+		signed.PayerWitness = payer.Sample(tx.Payload, AsPayer)
+		_, payerByKey := signed.PayerWitness.(types.WitnessKey)
+		byKey = byKey && payerByKey
+	}
+	if byKey {
+		return tx.EncodeUnsigned()
+	}
+	return signed.Encode()
 }
 
 // Send submits a transaction to the mempool and returns as soon as the node has accepted it.
@@ -40,8 +57,9 @@ func (c *Client) Send(ctx context.Context, tx types.SignedTransaction) (types.Tx
 
 // SendAndWait submits a transaction, which the node may already know, and waits for its receipt. When the context ends,
 // the error wraps [api.ErrTimeUp] and the context's error. It returns [api.ErrDisplaced] once a block has another
-// transaction with the same nonce, and [api.ErrDropped] once the node's mempool has dropped it. The receipt of a failed
-// transaction is not an error: see [Failure].
+// transaction with the same nonce, [api.ErrExpired] once its valid_until is over and no block has it, and
+// [api.ErrDropped] once the node's mempool has dropped it. The receipt of a failed transaction is not an error: see
+// [Failure].
 func (c *Client) SendAndWait(ctx context.Context, tx types.SignedTransaction) (api.Receipt, error) {
 	receipt, err := Invoke(ctx, c, api.SendRawTransactionSync, api.RawTransactionParams{Transaction: tx.Encode()})
 	switch {
@@ -58,7 +76,7 @@ func (c *Client) SendAndWait(ctx context.Context, tx types.SignedTransaction) (a
 	case !errors.Is(err, api.ErrTimeUp):
 		return api.Receipt{}, err
 	}
-	return c.waitReceipt(ctx, tx.ID(), &place{tx.Sender, tx.Nonce})
+	return c.waitReceipt(ctx, tx.ID(), &place{tx.Sender, tx.Nonce, tx.ValidUntil})
 }
 
 // errNoMethod matches the error of a node that does not have the method.
@@ -66,16 +84,17 @@ var errNoMethod = &Error{Code: jsonrpc.CodeMethodNotFound}
 
 // WaitReceipt polls, with growing pauses, for the receipt of a transaction. When the context ends, the error wraps
 // [api.ErrTimeUp] and the context's error. It returns [api.ErrDisplaced] once a block has another transaction with the
-// same nonce, and [api.ErrDropped] once the node's mempool has dropped it. It also waits for a transaction that the
-// node does not know.
+// same nonce, [api.ErrExpired] once its valid_until is over and no block has it, and [api.ErrDropped] once the node's
+// mempool has dropped it. It also waits for a transaction that the node does not know.
 func (c *Client) WaitReceipt(ctx context.Context, id types.TxID) (api.Receipt, error) {
 	return c.waitReceipt(ctx, id, nil)
 }
 
-// place is the sender and nonce of a transaction.
+// place is the sender and nonce of a transaction, and the end of its validity.
 type place struct {
-	sender types.Account
-	nonce  uint64
+	sender     types.Account
+	nonce      uint64
+	validUntil *uint64
 }
 
 // waitReceipt is WaitReceipt for a transaction at a place, or nil if the place is not known.
@@ -100,10 +119,16 @@ func (c *Client) waitReceipt(ctx context.Context, id types.TxID, at *place) (api
 	}
 }
 
-// gone reports why waiting for a transaction without a receipt is pointless: it returns [api.ErrDropped], or
-// [api.ErrDisplaced] if a block has another transaction at its place. It also returns the place once it is known.
-// Errors of the node are ignored, as the caller polls again.
+// gone reports why waiting for a transaction without a receipt is pointless: it returns [api.ErrExpired],
+// [api.ErrDropped], or [api.ErrDisplaced] if a block has another transaction at its place. It also returns the place
+// once it is known. Errors of the node are ignored, as the caller polls again.
 func (c *Client) gone(ctx context.Context, id types.TxID, at *place) (*place, error) {
+	if at != nil && at.validUntil != nil && c.isExpired(ctx, id, *at.validUntil) {
+		return at, &Error{
+			Code: api.ErrExpired.Code, Message: fmt.Sprintf("%s was valid until a time that is over, and no block has it", id),
+			Data: map[string]any{"reason": api.ErrExpired.Data["reason"], "hash": id},
+		}
+	}
 	status, err := Invoke(ctx, c, api.GetTransactionStatus, api.TransactionParams{Hash: id})
 	switch {
 	case err == nil && status.Status == api.StatusPending && at != nil:
@@ -118,7 +143,7 @@ func (c *Client) gone(ctx context.Context, id types.TxID, at *place) (*place, er
 		if err != nil || pending == nil {
 			return nil, nil
 		}
-		return &place{pending.From, uint64(pending.Nonce)}, nil
+		return &place{pending.From, uint64(pending.Nonce), pending.ValidUntil}, nil
 	}
 	used, err := c.Nonce(ctx, at.sender, api.NonceRef{})
 	if err != nil || used <= at.nonce {
@@ -135,6 +160,23 @@ func (c *Client) gone(ctx context.Context, id types.TxID, at *place) (*place, er
 	return at, &Error{Code: api.ErrDisplaced.Code, Message: message, Data: map[string]any{
 		"reason": api.ErrDisplaced.Data["reason"], "hash": id, "by": other.Hash,
 	}}
+}
+
+// isExpired reports whether a block is later than a transaction's valid_until, and neither it nor one before has the
+// transaction: then none ever will.
+func (c *Client) isExpired(ctx context.Context, id types.TxID, validUntil uint64) bool {
+	var b Batch // the head first: the receipt is looked for in its block too
+	headCall := Add(&b, api.GetBlockByNumber, api.GetBlockByNumberParams{Block: api.Latest(), HeadersOnly: true})
+	receiptCall := Add(&b, api.GetTransactionReceipt, api.TransactionParams{Hash: id})
+	if err := b.SendOnce(ctx, c); err != nil || b.Divided() {
+		return false
+	}
+	head, err := headCall.Result()
+	if err != nil || head == nil || head.TimestampMs <= validUntil {
+		return false
+	}
+	receipt, err := receiptCall.Result()
+	return err == nil && receipt == nil
 }
 
 // replaced is the error in the status of a transaction whose nonce another pending transaction has; a block decides

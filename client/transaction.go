@@ -7,80 +7,30 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrNobody is returned for an account that is neither a valid public key nor a contract: coins sent to it are lost.
-var ErrNobody = errors.New("nobody can have this key, and it is no contract: look for a typing error")
+// ErrNobody is returned for an account that is no key, and that the chain does not know.
+var ErrNobody = errors.New("no key is so, and nobody on the chain: look for a typing error")
 
-// CheckRecipient returns [ErrNobody] if nobody can ever spend from an account. Half of all 32-byte values are such
-// accounts, and so are half of the hex keys with a wrong digit; addresses have a checksum.
+// CheckRecipient returns [ErrNobody] for an account that is not a valid public key and has neither coins nor a contract
+// nor sent anything. Half of the hex keys with a wrong digit are such accounts, but so is half of the policy accounts
+// that nobody has used yet: ask it only for an account that came as hex. Addresses have a checksum.
 func (c *Client) CheckRecipient(ctx context.Context, account types.Account) error {
 	if types.IsKey(account) {
 		return nil
 	}
-	var b Batch
-	answer := AskRecipient(&b, account)
-	if err := b.Send(ctx, c); err != nil {
-		return err
+	found, err := c.Account(ctx, account, api.Latest())
+	if err == nil && !found.Contract && found.Balance == 0 && found.Nonce == 0 {
+		return fmt.Errorf("%s: %w", account, ErrNobody)
 	}
-	return answer()
+	return err
 }
 
-// AskRecipient adds the check of [Client.CheckRecipient] to a batch. The function it returns reads the result once the
-// batch has been sent.
-func AskRecipient(b *Batch, account types.Account) func() error {
-	if types.IsKey(account) {
-		return func() error { return nil }
-	}
-	call := Add(b, api.GetContract, api.ContractParams{Contract: types.ContractID(account)})
-	return func() error {
-		found, err := call.Result()
-		if err == nil && found == nil {
-			return fmt.Errorf("%s: %w", account, ErrNobody)
-		}
-		return err
-	}
-}
-
-// Transfer returns a payload that moves an amount to an account.
-func Transfer(to types.Account, amount types.Amount) types.Payload {
-	return types.Transfer{To: to, Amount: amount}
-}
-
-// Configure returns a payload that replaces the chain's parameters. Only the current producer may send it.
-func Configure(parameters types.Parameters) types.Payload {
-	return types.Configure{Parameters: parameters}
-}
-
-// Deploy returns a payload that stores a contract's WASM code under a name and runs its init function. args is passed
-// to it encoded as JSON, or nothing if nil. The contract receives value.
-func Deploy(name string, code []byte, args any, value types.Amount) (types.Payload, error) {
-	encoded, err := encodeArgs(args)
-	return types.Deploy{Amount: value, Name: name, Code: code, InitArgs: encoded}, err
-}
-
-// Call returns a payload that runs a contract's function. args is passed to it encoded as JSON, or nothing if nil. The
-// contract receives value.
-func Call(contract types.ContractID, function string, args any, value types.Amount) (types.Payload, error) {
-	encoded, err := encodeArgs(args)
-	return types.Call{Amount: value, Contract: contract, Function: function, Args: encoded}, err
-}
-
-func encodeArgs(args any) ([]byte, error) {
-	if args == nil {
-		return nil, nil
-	}
-	encoded, err := json.Marshal(args)
-	if err != nil {
-		return nil, fmt.Errorf("encode the arguments: %w", err)
-	}
-	return encoded, nil
-}
-
-// TxFields holds optional fields of a transaction. The client asks the node for the nil ones.
+// TxFields holds optional fields of a transaction. The client asks the node for the nil ones of the first four.
 type TxFields struct {
 	Nonce    *uint64       // default: the nonce after the sender's executable transactions
 	GasLimit *types.Gas    // default: from svc_estimateGas
@@ -90,68 +40,165 @@ type TxFields struct {
 	// GasMargin is added to the estimate of svc_estimateGas, for a call that may use more by the time it is included.
 	// Unused gas is refunded.
 	GasMargin types.Gas
+
+	// Payer pays the fee in the sender's place; nil: nobody does.
+	Payer Party
+	// ValidUntil is the timestamp, in milliseconds, of the last block that may include the transaction; nil: see
+	// ValidFor.
+	ValidUntil *uint64
+	// ValidFor is the time from now to ValidUntil; 0: without end, or 5 minutes with a payer. With a payer it is at most
+	// [MaxSponsored].
+	ValidFor time.Duration
 }
+
+// sponsoredTime is the time for which a transaction with a payer is valid unless the caller chooses another.
+const sponsoredTime = 5 * time.Minute
 
 // Build returns a transaction ready to be signed. Fields that are nil come from the node: the sender's nonce, the fees
 // and the gas limit. The nonce also follows the transactions that this client has sent within the last minute. Build
-// returns [api.ErrCannotPay], with the amounts in the error's data, if the sender's balance does not cover value + gas
-// limit × max fee.
-func (c *Client) Build(
-	ctx context.Context, from types.Account, payload types.Payload, fields TxFields,
-) (types.Transaction, error) {
+// returns [api.ErrCannotPay], with the amounts in the error's data, if the sender's balance does not cover what it moves
+// and gas limit × max fee, and [api.ErrPayerCannotPay] if a payer's does not cover the latter. It returns
+// [ErrSponsoredTooLong] for a payer's transaction that would be valid for too long.
+func (c *Client) Build(ctx context.Context, from Party, action Action, fields TxFields) (types.Transaction, error) {
 	chainID, err := c.ChainID(ctx)
 	if err != nil {
 		return types.Transaction{}, err
 	}
-	sender := from.String()
-	var balanceCall, nonceCall Pending[api.Quantity]
-	var priceCall Pending[api.GasPriceInfo]
-	err = c.latest(ctx, func(b *Batch) {
-		balanceCall = Add(b, api.GetBalance, api.GetBalanceParams{Account: sender})
-		nonceCall = Add(b, api.GetTransactionCount, api.GetTransactionCountParams{Account: sender, Block: api.Pending()})
-		priceCall = Add(b, api.GasPrice, api.NoParams{})
-	})
+	found, err := c.askFields(ctx, from, fields)
 	if err != nil {
 		return types.Transaction{}, err
 	}
-	balance, err := balanceCall.Result()
-	if err != nil {
-		return types.Transaction{}, err
-	}
-	nonce, err := nonceCall.Result()
-	if err != nil {
-		return types.Transaction{}, err
-	}
-	price, err := priceCall.Result()
-	if err != nil {
-		return types.Transaction{}, err
-	}
+	sender := from.Account()
 	tx := types.Transaction{
-		Version: types.TransactionVersion, ChainID: chainID, Sender: from, Nonce: c.nonceAfter(from, uint64(nonce)),
-		Payload: payload,
+		ChainID: chainID, Sender: sender, Nonce: c.nonceAfter(sender, found.nonce), Target: action.Target,
+		Value: action.Value, Payload: action.Payload,
 	}
 	if fields.Nonce != nil {
 		tx.Nonce = *fields.Nonce
 	}
-	if tx.MaxFeePerGas, tx.MaxPriorityFeePerGas, err = fields.fees(price); err != nil {
+	if tx.MaxFeePerGas, tx.MaxPriorityFeePerGas, err = fields.fees(found.price); err != nil {
 		return types.Transaction{}, err
+	}
+	if tx.ValidUntil, err = fields.validUntil(found.now); err != nil {
+		return types.Transaction{}, err
+	}
+	if fields.Payer != nil {
+		tx.Payer = new(fields.Payer.Account())
+		if err := checkSponsored(tx, found.now); err != nil {
+			return types.Transaction{}, err
+		}
+	}
+	amount, err := tx.Amount()
+	if err != nil {
+		return types.Transaction{}, fmt.Errorf("the amount of the transaction: %w", err)
 	}
 	// Check the value first: the node would refuse to estimate a transfer that the sender cannot pay, with another
 	// error.
-	if types.Amount(balance) < payload.Value() {
-		return types.Transaction{}, cannotPay(types.Amount(balance), payload.Value())
+	if found.balance < amount {
+		return types.Transaction{}, cannotPay(api.ErrCannotPay, found.balance, amount)
 	}
-	if tx.GasLimit, err = c.gasLimit(ctx, tx, fields); err != nil {
+	if tx.GasLimit, err = c.gasLimit(ctx, tx, from, fields); err != nil {
 		return types.Transaction{}, err
 	}
-	cost, err := tx.Cost()
+	return tx, found.checkFunds(tx, amount)
+}
+
+// state is what [Client.Build] needs to know of the chain.
+type state struct {
+	balance, payerBalance types.Amount
+	nonce                 uint64
+	price                 api.GasPriceInfo
+	now                   uint64 // milliseconds: the present, and at least the head's timestamp
+}
+
+func (c *Client) askFields(ctx context.Context, from Party, fields TxFields) (found state, err error) {
+	sender := from.Account().String()
+	timed := fields.Payer != nil || fields.ValidFor != 0
+	var balanceCall, nonceCall, payerCall Pending[api.Quantity]
+	var priceCall Pending[api.GasPriceInfo]
+	var headCall Pending[*api.Block]
+	err = c.latest(ctx, func(b *Batch) {
+		balanceCall = Add(b, api.GetBalance, api.GetBalanceParams{Account: sender})
+		nonceCall = Add(b, api.GetTransactionCount, api.GetTransactionCountParams{Account: sender, Block: api.Pending()})
+		priceCall = Add(b, api.GasPrice, api.NoParams{})
+		if fields.Payer != nil {
+			payerCall = Add(b, api.GetBalance, api.GetBalanceParams{Account: fields.Payer.Account().String()})
+		}
+		if timed {
+			headCall = Add(b, api.GetBlockByNumber, api.GetBlockByNumberParams{Block: api.Latest(), HeadersOnly: true})
+		}
+	})
 	if err != nil {
-		return types.Transaction{}, fmt.Errorf("the cost of the transaction: %w", err)
+		return found, err
 	}
-	if types.Amount(balance) < cost {
-		return types.Transaction{}, cannotPay(types.Amount(balance), cost)
+	balance, err := balanceCall.Result()
+	if err != nil {
+		return found, err
 	}
-	return tx, nil
+	nonce, err := nonceCall.Result()
+	if err != nil {
+		return found, err
+	}
+	if found.price, err = priceCall.Result(); err != nil {
+		return found, err
+	}
+	found.balance, found.nonce = types.Amount(balance), uint64(nonce)
+	if fields.Payer != nil {
+		balance, err := payerCall.Result()
+		if err != nil {
+			return found, err
+		}
+		found.payerBalance = types.Amount(balance)
+	}
+	if timed {
+		head, err := headCall.Result()
+		if err != nil {
+			return found, err
+		}
+		found.now = milliseconds(time.Now())
+		if head != nil {
+			found.now = max(found.now, head.TimestampMs)
+		}
+	}
+	return found, nil
+}
+
+// checkFunds checks that the accounts can pay for a complete transaction.
+func (s state) checkFunds(tx types.Transaction, amount types.Amount) error {
+	fee, err := tx.FeeCap()
+	if err != nil {
+		return fmt.Errorf("the cost of the transaction: %w", err)
+	}
+	if tx.Payer != nil {
+		if s.payerBalance < fee {
+			return cannotPay(api.ErrPayerCannotPay, s.payerBalance, fee)
+		}
+		return nil
+	}
+	cost, err := fee.Add(amount)
+	if err != nil {
+		return fmt.Errorf("the cost of the transaction: %w", err)
+	}
+	if s.balance < cost {
+		return cannotPay(api.ErrCannotPay, s.balance, cost)
+	}
+	return nil
+}
+
+// validUntil returns the transaction's valid_until.
+func (f TxFields) validUntil(now uint64) (*uint64, error) {
+	lasts := f.ValidFor
+	switch {
+	case f.ValidUntil != nil:
+		return f.ValidUntil, nil
+	case lasts < 0:
+		return nil, fmt.Errorf("a transaction cannot be valid for %v", lasts)
+	case lasts == 0 && f.Payer == nil:
+		return nil, nil
+	case lasts == 0:
+		lasts = sponsoredTime
+	}
+	return new(now + uint64(lasts.Milliseconds())), nil
 }
 
 // Outbid returns the lowest fee per gas with which a replacement may outbid a fee of the transaction it replaces: 10 %
@@ -183,40 +230,47 @@ func (f TxFields) fees(price api.GasPriceInfo) (maxFee, priority types.Amount, e
 	return maxFee, priority, nil
 }
 
-func (c *Client) gasLimit(ctx context.Context, tx types.Transaction, fields TxFields) (types.Gas, error) {
+func (c *Client) gasLimit(
+	ctx context.Context, tx types.Transaction, from Party, fields TxFields,
+) (types.Gas, error) {
 	if fields.GasLimit != nil {
 		return *fields.GasLimit, nil
 	}
-	gas, err := c.EstimateGas(ctx, tx)
+	gas, err := c.EstimateGas(ctx, tx, from, fields.Payer)
 	return gas + min(fields.GasMargin, math.MaxUint64-gas), err
 }
 
-// cannotPay returns [api.ErrCannotPay] with the amounts.
-func cannotPay(balance, required types.Amount) error {
-	message := fmt.Sprintf("the sender's balance is %d smallest units, and the transaction can cost %d", balance, required)
-	return &Error{Code: api.ErrCannotPay.Code, Message: message, Data: map[string]any{
-		"reason": api.ErrCannotPay.Data["reason"], "balance": api.Quantity(balance), "needed": api.Quantity(required),
+// cannotPay returns [api.ErrCannotPay] or [api.ErrPayerCannotPay] with the amounts.
+func cannotPay(refusal *Error, balance, required types.Amount) error {
+	who := "sender"
+	if refusal == api.ErrPayerCannotPay {
+		who = "payer"
+	}
+	message := fmt.Sprintf("the %s's balance is %d smallest units, and the transaction can cost %d", who, balance, required)
+	return &Error{Code: refusal.Code, Message: message, Data: map[string]any{
+		"reason": refusal.Data["reason"], "balance": api.Quantity(balance), "needed": api.Quantity(required),
 	}}
 }
 
-// Funds holds the amounts of an [api.ErrCannotPay], in smallest units.
+// Funds holds the amounts of an [api.ErrCannotPay] or [api.ErrPayerCannotPay], in smallest units.
 type Funds struct {
-	Balance  types.Amount // sender's balance after the latest block
+	Balance  types.Amount // balance of the sender or payer after the latest block
 	Reserved types.Amount // part of Balance reserved for earlier pending transactions
 	Pending  uint64       // number of those transactions
-	Needed   types.Amount // maximum cost of the transaction
+	Needed   types.Amount // maximum cost of the transaction to the account
 }
 
-// Missing returns the amount that the sender lacks for the transaction to be accepted.
+// Missing returns the amount that the account lacks for the transaction to be accepted.
 func (f Funds) Missing() types.Amount {
 	free := f.Balance - min(f.Balance, f.Reserved)
 	return f.Needed - min(f.Needed, free)
 }
 
-// Shortfall returns the amounts of an [api.ErrCannotPay]. ok is false for another error, or one without them.
+// Shortfall returns the amounts of an [api.ErrCannotPay] or [api.ErrPayerCannotPay]. ok is false for another error, or
+// one without them.
 func Shortfall(err error) (f Funds, ok bool) {
 	var refusal *Error
-	if !errors.Is(err, api.ErrCannotPay) || !errors.As(err, &refusal) {
+	if !errors.Is(err, api.ErrCannotPay) && !errors.Is(err, api.ErrPayerCannotPay) || !errors.As(err, &refusal) {
 		return f, false
 	}
 	has, known := quantityOf(refusal.Data["balance"])

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -13,11 +16,16 @@ import (
 )
 
 // pricedNode answers what Build asks: balance 10,000,000, nonce 4, 5 with pending ones, base fee 10, priority fee 2,
-// max fee 22, gas 21,000.
+// max fee 22, gas 10,000, and a head of a time ahead of every clock. The account 8 has 5 units.
 func pricedNode(estimates *int) []jsonrpc.Method {
 	return []jsonrpc.Method{
 		always(api.ChainID, api.Quantity(7)),
-		always(api.GetBalance, api.Quantity(10_000_000)),
+		answer(api.GetBalance, func(p api.GetBalanceParams) (api.Quantity, error) {
+			if p.Account == (types.Account{8}).String() {
+				return 5, nil
+			}
+			return 10_000_000, nil
+		}),
 		answer(api.GetTransactionCount, func(p api.GetTransactionCountParams) (api.Quantity, error) {
 			if p.Block.Pending {
 				return 5, nil
@@ -27,54 +35,73 @@ func pricedNode(estimates *int) []jsonrpc.Method {
 		always(api.GasPrice, api.GasPriceInfo{BaseFee: 10, SuggestedPriorityFee: 2, SuggestedMaxFee: 22}),
 		answer(api.EstimateGas, func(p api.RawTransactionParams) (api.Quantity, error) {
 			*estimates++
-			if _, err := types.DecodeTransaction(p.Transaction); err != nil {
-				return 0, err
+			if _, err := types.DecodeUnsigned(p.Transaction); err != nil {
+				if _, err := types.DecodeSignedTransaction(p.Transaction); err != nil {
+					return 0, err
+				}
 			}
-			return 21_000, nil
+			return 10_000, nil
 		}),
+		always(api.GetBlockByNumber, &api.Block{TimestampMs: aheadTime}),
 	}
 }
+
+// aheadTime is in the year 2500.
+const aheadTime = 16_725_225_600_000
 
 func TestBuild(t *testing.T) {
 	number := func(n uint64) *uint64 { return &n }
 	price := func(n types.Amount) *types.Amount { return &n }
 	gas := func(n types.Gas) *types.Gas { return &n }
+	payer := types.Account{9}
 	tests := []struct {
 		name          string
 		fields        TxFields
 		nonce         uint64
 		gas           types.Gas
 		max, priority types.Amount
+		payer         *types.Account
+		until         *uint64
 	}{
-		{"all from the node", TxFields{}, 5, 21_000, 22, 2},
-		{"nonce", TxFields{Nonce: number(0)}, 0, 21_000, 22, 2},
-		{"gas limit", TxFields{GasLimit: gas(50_000)}, 5, 50_000, 22, 2},
-		{"gas margin", TxFields{GasMargin: 4_000}, 5, 25_000, 22, 2},
-		{"max fee", TxFields{MaxFee: price(30)}, 5, 21_000, 30, 2},
-		{"max fee under the suggested priority fee", TxFields{MaxFee: price(1)}, 5, 21_000, 1, 1},
-		{"priority fee", TxFields{Priority: price(100)}, 5, 21_000, 120, 100},
-		{"both fees", TxFields{MaxFee: price(30), Priority: price(0)}, 5, 21_000, 30, 0},
+		{"all from the node", TxFields{}, 5, 10_000, 22, 2, nil, nil},
+		{"nonce", TxFields{Nonce: number(0)}, 0, 10_000, 22, 2, nil, nil},
+		{"gas limit", TxFields{GasLimit: gas(50_000)}, 5, 50_000, 22, 2, nil, nil},
+		{"gas margin", TxFields{GasMargin: 4_000}, 5, 14_000, 22, 2, nil, nil},
+		{"max fee", TxFields{MaxFee: price(30)}, 5, 10_000, 30, 2, nil, nil},
+		{"max fee under the suggested priority fee", TxFields{MaxFee: price(1)}, 5, 10_000, 1, 1, nil, nil},
+		{"priority fee", TxFields{Priority: price(100)}, 5, 10_000, 120, 100, nil, nil},
+		{"both fees", TxFields{MaxFee: price(30), Priority: price(0)}, 5, 10_000, 30, 0, nil, nil},
+		{"an end", TxFields{ValidUntil: number(3)}, 5, 10_000, 22, 2, nil, number(3)},
+		{"a time", TxFields{ValidFor: time.Hour}, 5, 10_000, 22, 2, nil, number(aheadTime + 3_600_000)},
+		{"a payer", TxFields{Payer: KeyAccount(payer)}, 5, 10_000, 22, 2, &payer, number(aheadTime + 300_000)},
+		{
+			"a payer for the longest time", TxFields{Payer: KeyAccount(payer), ValidFor: MaxSponsored},
+			5, 10_000, 22, 2, &payer, number(aheadTime + 600_000),
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			estimates := 0
 			c := connect(t, nil, pricedNode(&estimates)...)
-			from := signer(t).Account()
+			from := signer(t)
 			tx, err := c.Build(t.Context(), from, Transfer(types.Account{1}, 5), test.fields)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := types.Transaction{
-				Version:              types.TransactionVersion,
+				Sender:               from.Account(),
+				Target:               types.Account{1},
 				ChainID:              7,
-				Sender:               from,
 				Nonce:                test.nonce,
 				GasLimit:             test.gas,
 				MaxFeePerGas:         test.max,
 				MaxPriorityFeePerGas: test.priority,
-				Payload:              types.Transfer{To: types.Account{1}, Amount: 5},
+				Value:                5,
+				Payer:                test.payer,
+				ValidUntil:           test.until,
+				Payload:              types.Transfer{},
 			}
-			if tx != want {
+			if !reflect.DeepEqual(tx, want) {
 				t.Errorf("got %+v, want %+v", tx, want)
 			}
 			if asked := estimates > 0; asked == (test.fields.GasLimit != nil) {
@@ -84,24 +111,47 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// What another pays for is not valid for long.
+func TestBuildBoundsWhatIsSponsored(t *testing.T) {
+	estimates := 0
+	c := connect(t, nil, pricedNode(&estimates)...)
+	for name, fields := range map[string]TxFields{
+		"a time":             {Payer: KeyAccount{9}, ValidFor: MaxSponsored + time.Millisecond},
+		"an end":             {Payer: KeyAccount{9}, ValidUntil: new(uint64(aheadTime + 600_001))},
+		"a past":             {ValidFor: -time.Second},
+		"for a payer a past": {Payer: KeyAccount{9}, ValidFor: -time.Second},
+	} {
+		tx, err := c.Build(t.Context(), signer(t), Transfer(types.Account{}, 5), fields)
+		if tooLong := errors.Is(err, ErrSponsoredTooLong); err == nil || tooLong != (fields.ValidFor >= 0) {
+			t.Errorf("%s: got %+v, %v", name, tx, err)
+		}
+	}
+}
+
 func TestBuildThatCannotBePaid(t *testing.T) {
-	const balance, fee = 10_000_000, 21_000 * 22
+	const balance, fee = 10_000_000, 10_000 * 22
+	poor := TxFields{Payer: KeyAccount{8}}
 	tests := []struct {
 		name      string
 		amount    types.Amount
+		fields    TxFields
+		has       api.Quantity
 		required  api.Quantity // 0: it can be paid
 		estimates int
 	}{
-		{"just enough", balance - fee, 0, 1},
-		{"one short of the fee", balance - fee + 1, balance + 1, 1},
-		{"all but the fee", balance, balance + fee, 1},
-		{"more than there is", balance + 1, balance + 1, 0},
+		{"just enough", balance - fee, TxFields{}, balance, 0, 1},
+		{"one short of the fee", balance - fee + 1, TxFields{}, balance, balance + 1, 1},
+		{"all but the fee", balance, TxFields{}, balance, balance + fee, 1},
+		{"more than there is", balance + 1, TxFields{}, balance, balance + 1, 0},
+		{"the fee is another's", balance, TxFields{Payer: KeyAccount{9}}, balance, 0, 1},
+		{"more than there is, the fee another's", balance + 1, TxFields{Payer: KeyAccount{9}}, balance, balance + 1, 0},
+		{"the other lacks the fee", 0, poor, 5, fee, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			estimates := 0
 			c := connect(t, nil, pricedNode(&estimates)...)
-			_, err := c.Build(t.Context(), signer(t).Account(), Transfer(types.Account{}, test.amount), TxFields{})
+			_, err := c.Build(t.Context(), signer(t), Transfer(types.Account{}, test.amount), test.fields)
 			if estimates != test.estimates {
 				t.Errorf("gas was estimated %d times, want %d", estimates, test.estimates)
 			}
@@ -111,11 +161,15 @@ func TestBuildThatCannotBePaid(t *testing.T) {
 				}
 				return
 			}
+			want := api.ErrCannotPay
+			if test.has == 5 {
+				want = api.ErrPayerCannotPay
+			}
 			var e *Error
-			if !errors.Is(err, api.ErrCannotPay) || !errors.As(err, &e) {
+			if !errors.Is(err, want) || !errors.As(err, &e) {
 				t.Fatalf("error %v", err)
 			}
-			if e.Data["balance"] != api.Quantity(balance) || e.Data["needed"] != test.required {
+			if e.Data["balance"] != test.has || e.Data["needed"] != test.required {
 				t.Errorf("data %v", e.Data)
 			}
 		})
@@ -130,10 +184,14 @@ func TestBuildOverflow(t *testing.T) {
 		"cost": {MaxFee: &most}, "max fee": {Priority: &most},
 	} {
 		if _, err := c.Build(
-			t.Context(), types.Account{}, Transfer(types.Account{}, 5), fields,
+			t.Context(), KeyAccount{}, Transfer(types.Account{}, 5), fields,
 		); !errors.Is(err, types.ErrOverflow) {
 			t.Errorf("%s: error %v, want an overflow", name, err)
 		}
+	}
+	sum := Steps(Transfer(types.Account{}, most), Transfer(types.Account{}, 1))
+	if _, err := c.Build(t.Context(), KeyAccount{}, sum, TxFields{}); !errors.Is(err, types.ErrOverflow) {
+		t.Errorf("steps: error %v, want an overflow", err)
 	}
 }
 
@@ -149,7 +207,7 @@ func TestBuildPassesErrorsOn(t *testing.T) {
 				}
 			}
 			c := connect(t, nil, methods...)
-			_, err := c.Build(t.Context(), signer(t).Account(), Transfer(types.Account{}, 5), TxFields{})
+			_, err := c.Build(t.Context(), signer(t), Transfer(types.Account{}, 5), TxFields{Payer: KeyAccount{9}})
 			if !errors.Is(err, errNoMethod) {
 				t.Errorf("error %v", err)
 			}
@@ -157,19 +215,54 @@ func TestBuildPassesErrorsOn(t *testing.T) {
 	}
 }
 
-func TestPayloads(t *testing.T) {
-	parameters := types.Parameters{Version: 1, GasLimit: 5}
-	if got := Configure(parameters); got != (types.Configure{Parameters: parameters}) {
-		t.Errorf("Configure: %+v", got)
+func TestActions(t *testing.T) {
+	parameters := types.Parameters{Version: 2, GasLimit: 5}
+	memo, err := Memo("invoice 7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := SinglePolicy(signer(t).Signer())
+	steps := []types.Step{
+		{Target: types.Account{1}, Value: 2, Action: types.Transfer{}},
+		{Target: types.Account{2}, Value: 3, Action: types.Call{Function: "f"}},
+	}
+	for name, test := range map[string]struct{ got, want Action }{
+		"transfer": {Transfer(types.Account{1}, 5), Action{types.Account{1}, 5, types.Transfer{}}},
+		"memo":     {TransferWithMemo(types.Account{1}, 5, memo), Action{types.Account{1}, 5, types.Transfer{Memo: &memo}}},
+		"configure": {
+			Configure(parameters), Action{Payload: types.Configure{Parameters: parameters}},
+		},
+		"steps": {
+			Steps(Transfer(types.Account{1}, 2), CallEncoded(types.ContractID{2}, "f", nil, 3)),
+			Action{Payload: types.Batch{Steps: steps}},
+		},
+		"policy":  {SetPolicy(&policy), Action{Payload: types.SetPolicy{Policy: &policy}}},
+		"own key": {SetPolicy(nil), Action{Payload: types.SetPolicy{}}},
+		"recover": {Recover(&policy), Action{Payload: types.SetPolicy{Recovery: true, Policy: &policy}}},
+	} {
+		if !reflect.DeepEqual(test.got, test.want) {
+			t.Errorf("%s: got %+v, want %+v", name, test.got, test.want)
+		}
+	}
+	if memo != [32]byte([]byte("invoice 7\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")) {
+		t.Errorf("memo %x", memo)
+	}
+	if _, err := Memo(strings.Repeat("x", 33)); err == nil {
+		t.Error("a memo of 33 bytes was taken")
 	}
 	deploy, err := Deploy("token", []byte{0, 'a', 's', 'm'}, map[string]any{"decimals": 8}, 3)
-	if d, ok := deploy.(types.Deploy); err != nil || !ok || d.Name != "token" || string(d.Code) != "\x00asm" ||
-		string(d.InitArgs) != `{"decimals":8}` || d.Amount != 3 {
+	if d, ok := deploy.Payload.(types.Deploy); err != nil || !ok || d.Name != "token" || string(d.Code) != "\x00asm" ||
+		string(d.InitArgs) != `{"decimals":8}` || deploy.Value != 3 || !deploy.Target.IsZero() {
 		t.Errorf("Deploy: %+v, %v", deploy, err)
 	}
+	instance, err := Instantiate("token", types.ContractID{9}, map[string]any{"decimals": 8}, 3)
+	if p, ok := instance.Payload.(types.Instantiate); err != nil || !ok || p.Name != "token" ||
+		string(p.InitArgs) != `{"decimals":8}` || instance.Value != 3 || instance.Target != (types.Account{9}) {
+		t.Errorf("Instantiate: %+v, %v", instance, err)
+	}
 	call, err := Call(types.ContractID{9}, "transfer", nil, 0)
-	if c, ok := call.(types.Call); err != nil || !ok || c.Contract != (types.ContractID{9}) || c.Function != "transfer" ||
-		c.Args != nil {
+	if c, ok := call.Payload.(types.Call); err != nil || !ok || call.Target != (types.Account{9}) ||
+		c.Function != "transfer" || c.Args != nil {
 		t.Errorf("Call: %+v, %v", call, err)
 	}
 	if _, err := Call(types.ContractID{}, "f", func() {}, 0); err == nil {
@@ -193,16 +286,6 @@ func TestChainIDIsAskedOnce(t *testing.T) {
 	}
 }
 
-func TestSigner(t *testing.T) {
-	signed := signedTransfer(t)
-	if signed.Sender != signer(t).Account() {
-		t.Error("the sender is another account")
-	}
-	if types.VerifySignatures(types.NewTxs(signed))[0] == nil {
-		t.Error("the signature is not valid")
-	}
-}
-
 func TestShortfall(t *testing.T) {
 	refusal := func(code int, data ...any) error {
 		return fmt.Errorf("send: %w", jsonrpc.NewError(code, "no", data...))
@@ -213,7 +296,8 @@ func TestShortfall(t *testing.T) {
 		ok   bool
 	}{
 		{"a node's", refusal(api.CodeCannotPay, "reason", "cannot_pay", "balance", "0x5", "needed", "0x7"), true},
-		{"this package's", cannotPay(5, 7), true},
+		{"this package's", cannotPay(api.ErrCannotPay, 5, 7), true},
+		{"a payer's", cannotPay(api.ErrPayerCannotPay, 5, 7), true},
 		{"with others pending", refusal(api.CodeCannotPay, "reason", "cannot_pay", "balance", "0x5", "needed", "0x7",
 			"reserved", "0x4", "pending", json.Number("1")), true},
 		{"no amounts", api.ErrCannotPay, false},

@@ -13,6 +13,7 @@ var (
 	ErrTrailing   = errors.New("bytes are left over")
 	ErrTooLong    = errors.New("length is over its limit")
 	ErrBadOption  = errors.New("option byte is neither 0 nor 1")
+	ErrBadBool    = errors.New("bool is neither 0 nor 1")
 	ErrBadUTF8    = errors.New("string is not UTF-8")
 	ErrBadVariant = errors.New("unknown variant")
 )
@@ -147,6 +148,15 @@ func (d *Decoder) Option() bool {
 	v := d.U8()
 	if v > 1 {
 		d.Fail(ErrBadOption)
+	}
+	return v == 1
+}
+
+// Bool reads a bool: one byte, 0 or 1.
+func (d *Decoder) Bool() bool {
+	v := d.U8()
+	if v > 1 {
+		d.Fail(ErrBadBool)
 	}
 	return v == 1
 }

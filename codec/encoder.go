@@ -55,3 +55,6 @@ func (e *Encoder) Option(present bool) {
 		e.U8(0)
 	}
 }
+
+// Bool appends a bool: one byte, 0 or 1.
+func (e *Encoder) Bool(v bool) { e.Option(v) }

@@ -89,6 +89,10 @@ func decoderOf(into any) decoder {
 
 // encoderOf returns a function that appends the variable that result points to.
 func encoderOf[R any](result *R) func(*reply) error {
+	t := reflect.TypeFor[R]()
+	if t.Implements(reflect.TypeFor[Streamer]()) {
+		return func(r *reply) error { return r.stream(any(*result).(Streamer)) }
+	}
 	switch v := any(result).(type) {
 	case Appender:
 		return func(r *reply) error {
@@ -104,12 +108,9 @@ func encoderOf[R any](result *R) func(*reply) error {
 			return nil
 		}
 	}
-	t := reflect.TypeFor[R]()
 	switch {
 	case isList(t):
 		return func(r *reply) error { return r.list(reflect.ValueOf(result).Elem()) }
-	case t.Implements(reflect.TypeFor[Splitter]()):
-		return func(r *reply) error { return r.split(any(*result).(Splitter)) }
 	case t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[Appender]()):
 		return func(r *reply) error {
 			if reflect.ValueOf(result).Elem().IsNil() {

@@ -44,9 +44,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	buffer := answerBuffers.Get().(*[]byte)
 	defer answerBuffers.Put(buffer)
-	answer := s.Append(r.Context(), body.Bytes(), (*buffer)[:0])
+	begun := false
+	answer, broken := s.AppendTo(r.Context(), body.Bytes(), (*buffer)[:0], func(part []byte) error {
+		if !begun {
+			begun = true
+			w.Header().Set("Content-Type", contentType)
+		}
+		_, err := w.Write(part)
+		if goes, is := w.(interface{ Goes() }); is { // the server may give the rest time of its own
+			goes.Goes()
+		}
+		return err
+	})
 	if cap(answer) <= maxPooledBytes {
 		*buffer = answer
+	}
+	if broken != nil {
+		panic(http.ErrAbortHandler) // the client must not take a part for the whole
+	}
+	if begun {
+		_, _ = w.Write(answer) // an error means that the client has gone
+		return
 	}
 	if len(answer) == 0 {
 		w.WriteHeader(http.StatusNoContent)

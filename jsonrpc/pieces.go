@@ -1,22 +1,25 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"reflect"
 )
 
-// pieceBytes is the size of the pieces of an answer between which others may have their turn: about half a millisecond
-// of encoding.
-const pieceBytes = 64 << 10
+const (
+	// pieceBytes is the size of the pieces of an answer between which others may have their turn: about half a
+	// millisecond of encoding.
+	pieceBytes = 64 << 10
+	// streamBytes is the size from which the present part of a streamed answer is sent.
+	streamBytes = 256 << 10
+)
 
-// A Splitter is a result with one member that is a long list. The list is encoded item by item, and others may have
-// their turn in between.
-type Splitter interface {
-	// Split returns the result with an empty list as the named member, and that member's list. A nil list means that
-	// there is nothing to split.
-	Split() (shell any, member string, list any)
+// A Streamer is a result, or an item of a list, that may be too large to be held in memory at once. Where the transport
+// takes an answer in parts (see [Server.AppendTo]), its JSON is sent as it is written. Elsewhere it is held and bounded
+// as any other.
+type Streamer interface {
+	// WriteJSON passes to write the JSON of the value in pieces of at most some 100 KiB. It ends with the first error of
+	// write.
+	WriteJSON(write func(text []byte) error) error
 }
 
 // isList reports whether values of a type are encoded item by item.
@@ -31,50 +34,56 @@ func (r *reply) list(items reflect.Value) error {
 		return nil
 	}
 	r.out = append(r.out, '[')
-	paused := len(r.out)
 	for i := range items.Len() {
 		if i > 0 {
 			r.out = append(r.out, ',')
 		}
-		item := items.Index(i).Addr().Interface()
-		if a, ok := item.(Appender); ok {
-			r.out = a.AppendJSON(r.out)
-		} else if err := r.encode(item); err != nil {
+		var err error
+		switch item := items.Index(i).Addr().Interface().(type) {
+		case Streamer:
+			err = r.stream(item)
+		case Appender:
+			r.out = item.AppendJSON(r.out)
+		default:
+			err = r.encode(item)
+		}
+		if err == nil {
+			err = r.between()
+		}
+		if err != nil {
 			return err
 		}
-		if len(r.out)-paused < pieceBytes {
-			continue
-		}
-		if len(r.out)-r.start > r.limit || !r.fits() {
-			return r.limitError()
-		}
-		if err := r.pause(); err != nil {
-			return err
-		}
-		paused = len(r.out)
 	}
 	r.out = append(r.out, ']')
 	return nil
 }
 
-// split appends a result like encode, with its list in pieces.
-func (r *reply) split(s Splitter) error {
-	shell, member, list := s.Split()
-	start := len(r.out)
-	if err := r.encode(shell); err != nil || list == nil {
+// stream appends a result like encode, in pieces, and sends what there is when it has grown.
+func (r *reply) stream(s Streamer) error {
+	return s.WriteJSON(func(text []byte) error {
+		r.out = append(r.out, text...)
+		if r.sink == nil || r.batch || len(r.out)-r.start < streamBytes {
+			return r.between()
+		}
+		if !r.fits() {
+			return r.limitError()
+		}
+		r.streamed = true
+		err := r.pass(r.out[r.start:])
+		r.out, r.paused = r.out[:r.start], r.start
 		return err
+	})
+}
+
+// between lets others have their turn if the answer has grown by a piece since the last time.
+func (r *reply) between() error {
+	if len(r.out)-r.paused < pieceBytes {
+		return nil
 	}
-	empty := []byte(`"` + member + `":[]`)
-	at := bytes.Index(r.out[start:], empty)
-	if at < 0 {
-		return fmt.Errorf("jsonrpc: %T has no empty list %s", shell, member)
+	if len(r.out)-r.start > r.limit || !r.fits() {
+		return r.limitError()
 	}
-	at += start + len(empty)
-	rest := bytes.Clone(r.out[at:])
-	r.out = r.out[:at-len("[]")]
-	if err := r.list(reflect.ValueOf(list)); err != nil {
-		return err
-	}
-	r.out = append(r.out, rest...)
-	return nil
+	err := r.pause()
+	r.paused = len(r.out)
+	return err
 }

@@ -21,10 +21,16 @@ type reply struct {
 	// spent counts the bytes produced, including discarded ones: they were work too.
 	spent, limit int
 
-	quota Quota // nil: no quota
-	room  int   // bytes that may answer the body, according to the last call of Room
-	busy  bool
-	pause func() error // lets others have their turn between two pieces of an answer
+	quota  Quota // nil: no quota
+	room   int   // bytes that may answer the body, according to the last call of Room
+	busy   bool
+	pause  func() error // lets others have their turn between two pieces of an answer
+	paused int          // length of out at the last pause
+
+	sink     func(part []byte) error // sends a part of the answer; nil: the answer is sent as a whole
+	pass     func(part []byte) error // calls sink without a turn
+	streamed bool                    // a part was sent
+	broken   error                   // why the answer breaks off after such a part
 }
 
 // Write appends to the answer, for the encoder.
@@ -39,12 +45,13 @@ type exchange struct {
 	reply
 	clock clock
 	place Turns // holds the present turn; nil for none
+	heavy Turns // for the rest of a streamed answer
 	ctx   context.Context
 }
 
 var exchanges = sync.Pool{New: func() any {
 	x := new(exchange)
-	x.pause = x.yield
+	x.pause, x.pass = x.yield, x.send
 	x.encoder = json.NewEncoder(&x.reply)
 	x.encoder.SetEscapeHTML(false)
 	return x
@@ -53,7 +60,8 @@ var exchanges = sync.Pool{New: func() any {
 // newExchange returns an exchange that appends an answer of at most limit bytes to dst. The caller must call free.
 func newExchange(dst []byte, limit int) *exchange {
 	x := exchanges.Get().(*exchange)
-	x.out, x.start, x.reply.batch, x.spent, x.reply.limit = dst, len(dst), false, 0, limit
+	x.out, x.start, x.paused, x.reply.batch, x.spent, x.reply.limit = dst, len(dst), len(dst), false, 0, limit
+	x.streamed, x.broken = false, nil
 	x.room, x.busy = unaskedBytes, false
 	return x
 }
@@ -61,7 +69,7 @@ func newExchange(dst []byte, limit int) *exchange {
 func (x *exchange) free() {
 	x.leave()
 	x.forget()
-	x.out, x.quota = nil, nil
+	x.out, x.quota, x.sink, x.heavy = nil, nil, nil, nil
 	exchanges.Put(x)
 }
 
@@ -88,6 +96,19 @@ func (x *exchange) yield() error {
 		return nil
 	}
 	return x.place.Yield(x.ctx)
+}
+
+// send sends a part of the answer, without a turn: the client may read slowly. What comes after it is long work.
+func (x *exchange) send(part []byte) error {
+	ctx, had := x.ctx, x.place != nil
+	x.leave()
+	if x.sink(part) != nil {
+		return NewError(CodeLimit, "the client has not taken the answer", "reason", "gone")
+	}
+	if !had {
+		return nil
+	}
+	return x.enter(ctx, x.heavy)
 }
 
 // leave ends the present turn, if any.
@@ -135,14 +156,22 @@ func (r *reply) error(id []byte, e *Error) error {
 
 func (r *reply) append(id []byte, member string, encode func(*reply) error) (err error) {
 	start := len(r.out)
+	r.paused = start
 	defer func() {
-		if err != nil {
+		switch {
+		case err == nil:
+		case r.streamed:
+			r.out, r.broken = r.out[:r.start], err
+		default:
 			r.out = r.out[:start]
 		}
 	}()
 	defer catch(&err)
 	if err := r.write(id, member, encode); err != nil {
 		return err
+	}
+	if r.streamed {
+		return nil
 	}
 	if r.spent += len(r.out) - start; r.spent > r.limit || !r.fits() {
 		return r.limitError()

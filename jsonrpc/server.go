@@ -170,13 +170,25 @@ var answerBuffers = sync.Pool{New: func() any { return new([]byte) }}
 // nothing to answer. It neither retains nor modifies body. If ctx has ended with an *Error as its cause, no call runs,
 // and each is answered with that error.
 func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
+	out, _ := s.AppendTo(ctx, body, dst, nil) // only a streamed answer can break off
+	return out
+}
+
+// AppendTo is Append for a transport that takes an answer in parts. A body with one call whose result is a [Streamer] may
+// be answered by calls of sink with parts of the answer, and the rest, of which the answer's end is a part, is appended
+// to dst. No bound applies to the length of such an answer. If sink or the result fails after the first part, AppendTo
+// returns an error: the answer has no end then, and the client must be told so.
+func (s *Server) AppendTo(
+	ctx context.Context, body, dst []byte, sink func(part []byte) error,
+) (out []byte, broken error) {
 	x := newExchange(dst, s.options.MaxResponseBytes)
 	x.quota = s.options.Quota(ctx)
+	x.sink, x.heavy = sink, s.options.Heavy
 	defer x.free()
 	x.clock.begin(s.options.Observe)
 	if err := s.read(ctx, x, body); err != nil {
 		s.refuse(ctx, x, err)
-		return x.out
+		return x.out, nil
 	}
 	if x.quota != nil && x.document.batch {
 		x.quota.Charge(x.count)
@@ -193,7 +205,7 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 		s.calls(ctx, x)
 		x.closeBatch()
 	}
-	return x.out
+	return x.out, x.broken
 }
 
 // read parses a body in a turn, or without one if ctx ends first: each of its calls must be answered even so.
@@ -335,7 +347,7 @@ func (s *Server) conclude(ctx context.Context, x *exchange, id []byte, m *Method
 		return 0
 	}
 	public := s.publicError(ctx, m.observed(), err)
-	if id == nil {
+	if id == nil || x.streamed {
 		return public.Code
 	}
 	// If the error cannot be encoded, the reason for that is answered instead.

@@ -5,25 +5,27 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrHandedOver is returned by [Chain.Next], as an [ErrRefused], for a range in which the right to produce may pass to
-// another key. The lists say so, or a header is another's. Which block has which producer is shown by the blocks' own
-// proofs.
-var ErrHandedOver = errors.New("the producer changes within the range: its blocks are to be verified one by one")
+// ErrHandedOver is returned by [Chain.Next], as an [ErrRefused], for a range in which the producer or the version may
+// change. The lists say so, or a header has another one. Which block has which is shown by the blocks' own proofs.
+var ErrHandedOver = errors.New(
+	"the producer or the version changes within the range: its blocks are to be verified one by one")
 
 // Chain verifies proofs that follow each other, of blocks and of ranges, from a block on that is trusted. It has each
-// block signed by the producer in force: the parameters say who that is, and are in the list of each block that is not
-// empty. It is for one goroutine.
+// block sealed by the producer in force, and of the version in force: the parameters name both, and are in the list of
+// each block that is not empty. It is for one goroutine.
 type Chain struct {
-	bits     int
-	height   types.Height
-	hash     types.BlockHash
-	producer types.PublicKey // in force; until it is known that of the blocks so far, which are empty
-	known    bool            // whether a list has told who it is
-	blocks   bool            // whether there are any after the trusted one
+	bits       int
+	height     types.Height
+	hash       types.BlockHash
+	parameters types.Parameters // in force; until they are known, only the producer of the blocks so far, which are empty
+	known      bool             // whether a list has told what they are
+	blocks     bool             // whether there are any after the trusted one
+	override   *Override        // nil: none
 }
 
 // NewChain begins at a trusted block, which may be genesis. Each proof must have at least so many bits.
@@ -31,13 +33,17 @@ func NewChain(height types.Height, hash types.BlockHash, atLeastBits int) *Chain
 	return &Chain{bits: atLeastBits, height: height, hash: hash}
 }
 
+// Override makes the chain judge a block by other parameters than its parent's state has. It is for an emergency
+// override, which was agreed on outside the chain, and must come before the block.
+func (c *Chain) Override(o Override) { c.override = &o }
+
 // Height is that of the last block, at first the trusted one's.
 func (c *Chain) Height() types.Height { return c.height }
 
 // Hash is that of the last block.
 func (c *Chain) Hash() types.BlockHash { return c.hash }
 
-// Signed tells whether the blocks so far are shown to be those of the producer in force. Where all of them were empty
+// Signed tells whether the blocks so far are shown to be sealed by the producer in force. Where all of them were empty
 // nothing told who that is.
 func (c *Chain) Signed() bool { return c.known }
 
@@ -74,55 +80,75 @@ func (c *Chain) Next(encoded []byte) (RangeVerdict, error) {
 	return v, nil
 }
 
-// follow holds headers to the producer in force, which accesses may tell of, or change.
+// follow holds headers to the producer and the version in force, which accesses may tell of, or change.
 func (c *Chain) follow(headers []types.SignedHeader, accesses []types.Access) error {
-	before, after, listed, err := producers(accesses)
+	before, after, listed, err := parametersIn(accesses)
+	first := &headers[0].Header
 	switch {
 	case err != nil:
 		return err
 	case !listed && len(accesses) > 0:
 		return errors.New("the list lacks the parameters, which every block reads that is not empty")
-	case !listed && !c.blocks:
-		before = headers[0].Header.Producer // the next list tells whether it is the one
-		after = before
+	case !listed && !c.blocks: // the next list tells whether this is the one
+		before.Producer, after.Producer = first.Producer, first.Producer
 	case !listed:
-		before, after = c.producer, c.producer
-	case c.blocks && before != c.producer:
+		before, after = c.parameters, c.parameters
+	case c.known && !before.Equal(c.parameters):
+		return errors.New("the parameters are not those that the blocks before left")
+	case c.blocks && !c.known && before.Producer != c.parameters.Producer:
 		return errors.New("the parameters name another producer than that of the blocks before")
 	}
-	if before != after && len(headers) > 1 {
+	if o := c.override; o != nil && len(headers) == 1 && first.Height == o.Height {
+		if !listed {
+			return errors.New("the list lacks the parameters, which are overridden")
+		}
+		before = o.Parameters
+	}
+	if before.Producer != after.Producer && len(headers) > 1 {
 		return ErrHandedOver
 	}
 	for i := range headers {
-		if headers[i].Header.Producer == before {
-			continue
+		if !listed && !c.known {
+			before.Version = headers[i].Header.Version // nothing tells which is in force
 		}
-		if len(headers) > 1 { // the right may have passed on and come back, which the union of lists does not show
-			return ErrHandedOver
+		if err := judge(&headers[i].Header, &before); err != nil {
+			if len(headers) > 1 { // they may have changed and changed back, which the union of lists does not show
+				return ErrHandedOver
+			}
+			return err
 		}
-		return fmt.Errorf("block %d is signed by %s, and not by the producer in force, %s",
-			headers[i].Header.Height, headers[i].Header.Producer, before)
 	}
-	c.blocks, c.known, c.producer = true, c.known || listed, after
+	c.blocks, c.known, c.parameters = true, c.known || listed, after
 	return nil
 }
 
-// producers are those in force before and after the blocks with a list, if that has the parameters.
-func producers(accesses []types.Access) (before, after types.PublicKey, listed bool, err error) {
+// judge checks a header by the parameters that are in force for it.
+func judge(h *types.Header, p *types.Parameters) error {
+	switch version := p.VersionAt(h.Timestamp); {
+	case !params.Known(version):
+		return fmt.Errorf("block %d: %w: it is of version %d", h.Height, ErrUnknownVersion, version)
+	case h.Version != version:
+		return fmt.Errorf("block %d is of version %d, and not of the one in force, %d", h.Height, h.Version, version)
+	case h.Producer != p.Producer:
+		return fmt.Errorf("block %d is sealed by %s, and not by the producer in force, %s", h.Height, h.Producer, p.Producer)
+	}
+	return nil
+}
+
+// parametersIn are those in force before and after the blocks with a list, if that has them.
+func parametersIn(accesses []types.Access) (before, after types.Parameters, listed bool, err error) {
 	key := state.ParametersKey()
 	for i := range accesses {
 		if !bytes.Equal(accesses[i].Key, key) {
 			continue
 		}
-		old, err := types.DecodeParameters(accesses[i].Old)
-		if err != nil {
+		if before, err = decodeParameters(accesses[i].Old); err != nil {
 			return before, after, false, fmt.Errorf("the parameters before: %w", err)
 		}
-		now, err := types.DecodeParameters(accesses[i].New)
-		if err != nil {
+		if after, err = decodeParameters(accesses[i].New); err != nil {
 			return before, after, false, fmt.Errorf("the parameters after: %w", err)
 		}
-		return old.Producer, now.Producer, true, nil
+		return before, after, true, nil
 	}
 	return before, after, false, nil
 }

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -82,7 +83,7 @@ func TestChainIsSignedByTheProducer(t *testing.T) {
 		for i, s := range steps {
 			headers := make([]types.SignedHeader, len(s.signers))
 			for k := range headers {
-				headers[k].Header = types.Header{Height: types.Height(k + 1), Producer: s.signers[k]}
+				headers[k].Header = types.Header{Version: 2, Height: types.Height(k + 1), Producer: s.signers[k]}
 			}
 			if err := c.follow(headers, s.list); (err == nil) != s.good {
 				t.Errorf("%s, step %d: %v", name, i, err)
@@ -94,11 +95,126 @@ func TestChainIsSignedByTheProducer(t *testing.T) {
 		t.Errorf("handed over within a range: %v", err)
 	}
 	back := make([]types.SignedHeader, 3)
+	for i := range back {
+		back[i].Header.Version = 2
+	}
 	back[0].Header.Producer, back[1].Header.Producer, back[2].Header.Producer = a, b, a
 	if err := c.follow(back, list(a, a)); !errors.Is(err, ErrHandedOver) {
 		t.Errorf("handed over within a range, and back: %v", err)
 	}
-	if c.follow(make([]types.SignedHeader, 1), nil) != nil || c.Signed() {
+	empty := types.SignedHeader{Header: types.Header{Version: 2}}
+	if c.follow([]types.SignedHeader{empty}, nil) != nil || c.Signed() {
 		t.Error("who produces is known without a list")
+	}
+}
+
+// A block has the version that the parameters give for its time.
+func TestChainHasTheVersionInForce(t *testing.T) {
+	producer := types.PublicKey{1}
+	listed := func(p types.Parameters) []types.Access {
+		return []types.Access{{Key: state.ParametersKey(), Old: p.Encode(), New: p.Encode()}}
+	}
+	headers := func(versions ...uint32) []types.SignedHeader {
+		all := make([]types.SignedHeader, len(versions))
+		for i, version := range versions {
+			all[i].Header = types.Header{
+				Version: version, Height: types.Height(i + 1), Timestamp: uint64(1000 + i), Producer: producer,
+			}
+		}
+		return all
+	}
+	plain := params.Default(producer)
+	announced, newer := plain, plain
+	announced.Upgrade = &types.Upgrade{Version: 3, From: 1001}
+	newer.Version = 3
+	for _, c := range []struct {
+		name    string
+		headers []types.SignedHeader
+		list    []types.Access
+		want    error // of which nil is none
+	}{
+		{"the version in force", headers(2), listed(plain), nil},
+		{"the version in force, in a range", headers(2, 2), listed(plain), nil},
+		{"before an upgrade", headers(2), listed(announced), nil},
+		{"another", headers(3), listed(plain), errAny},
+		{"another in a range", headers(2, 3), listed(plain), ErrHandedOver},
+		{"an upgrade in a range", headers(2, 2), listed(announced), ErrHandedOver},
+		{"parameters of an unknown version", headers(2), listed(newer), ErrUnknownVersion},
+		{"an unknown version without a list", headers(3), nil, ErrUnknownVersion},
+	} {
+		err := NewChain(0, types.BlockHash{}, 100).follow(c.headers, c.list)
+		if c.want == errAny && err != nil {
+			continue
+		}
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+var errAny = errors.New("any error")
+
+func TestChainOverride(t *testing.T) {
+	lost, found := types.PublicKey{1}, types.PublicKey{2}
+	before, after := params.Default(lost), params.Default(found)
+	write := []types.Access{{Key: state.ParametersKey(), Old: before.Encode(), New: after.Encode()}}
+	read := []types.Access{{Key: state.ParametersKey(), Old: before.Encode(), New: before.Encode()}}
+	header := func(height types.Height, key types.PublicKey) []types.SignedHeader {
+		return []types.SignedHeader{{Header: types.Header{Version: 2, Height: height, Producer: key}}}
+	}
+	start := func() *Chain {
+		c := NewChain(6, types.BlockHash{}, 100)
+		c.Override(Override{Height: 8, Parameters: after})
+		if err := c.follow(header(7, lost), read); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := start()
+	if err := c.follow(header(8, found), write); err != nil {
+		t.Errorf("the override: %v", err)
+	}
+	if err := c.follow(header(9, found), nil); err != nil {
+		t.Errorf("after the override: %v", err)
+	}
+	for name, wrong := range map[string]struct {
+		headers []types.SignedHeader
+		list    []types.Access
+	}{
+		"by the lost key":  {header(8, lost), write},
+		"without a list":   {header(8, found), nil},
+		"at another block": {header(7, found), write},
+		"upon other parameters": {header(8, found), []types.Access{{
+			Key: state.ParametersKey(), Old: after.Encode(), New: after.Encode(),
+		}}},
+	} {
+		if err := start().follow(wrong.headers, wrong.list); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	both := append(header(8, found), header(9, found)...)
+	if err := start().follow(both, write); !errors.Is(err, ErrHandedOver) {
+		t.Errorf("an override in a range: %v", err)
+	}
+}
+
+// Proofs of blocks whose version this program does not know are refused before anything else of them is read.
+func TestUnknownVersions(t *testing.T) {
+	blocks, r := provenchain.Make(t, 100), provenchain.Range(t, 100)
+	for _, change := range []func(b *types.SignedHeader, c *types.SignedHeader){
+		func(parent, _ *types.SignedHeader) { parent.Header.Version = 3 },
+		func(_, header *types.SignedHeader) { header.Header.Version = 1 },
+	} {
+		b := blocks[1].Bundle
+		change(&b.Parent, &b.Header)
+		if _, err := Verify(b.Encode(), 100); !errors.Is(err, ErrUnknownVersion) || !errors.Is(err, ErrRefused) {
+			t.Errorf("a block: %v", err)
+		}
+		changed := r
+		changed.Headers = slices.Clone(r.Headers)
+		change(&changed.Headers[0], &changed.Headers[4])
+		if _, err := VerifyRange(changed.Encode(), 100); !errors.Is(err, ErrUnknownVersion) || !errors.Is(err, ErrRefused) {
+			t.Errorf("a range: %v", err)
+		}
 	}
 }

@@ -1,7 +1,8 @@
-// Package proof verifies the STARK proofs of blocks, with no node and no state. It is small: a program that verifies
-// takes nothing of the node in.
+// Package proof verifies what a chain's producer sealed, with no node and no state: headers that follow each other
+// ([Follower]), that a transaction is in a block and what came of it ([VerifyInclusion]), values in the state
+// ([VerifyValue]), and the STARK proofs of blocks. It is small: a program that verifies takes nothing of the node in.
 //
-// A proof is of statement S1 (docs/proofs.md): the block's state root follows from its parent's by exactly the bundle's
+// A STARK proof is of statement S1 (docs/proofs.md): the block's state root follows from its parent's by exactly the bundle's
 // access list. A range's proof is of R1, which says the same of its blocks. That the list is what the transactions do
 // is shown by executing them on it; who skips that trusts the producer's execution. That the header is the chain's is
 // for the caller to know: compare Verdict.BlockHash with a source that you trust.
@@ -12,6 +13,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -36,7 +38,7 @@ type Verdict struct {
 	Height        types.Height    `json:"height"`
 	BlockHash     types.BlockHash `json:"blockHash"`
 	ParentHash    types.BlockHash `json:"parentHash"`
-	Producer      types.PublicKey `json:"producer"` // whose signature the header carries
+	Producer      types.PublicKey `json:"producer"` // who sealed the header
 	PreRoot       types.StateRoot `json:"preRoot"`
 	PostRoot      types.StateRoot `json:"postRoot"`
 	Statement     string          `json:"statement"`
@@ -66,6 +68,9 @@ func verifyBundle(bundle []byte, atLeastBits int) (blockproof.Bundle, Verdict, e
 	if err != nil {
 		return b, Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
+	if err := known(&b.Parent, &b.Header); err != nil {
+		return b, Verdict{}, err
+	}
 	bits, err := b.Verify(atLeastBits, blockproof.InOrder)
 	if err != nil {
 		return b, Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -88,6 +93,11 @@ func verifyRange(b []byte, atLeastBits int) (blockproof.Range, RangeVerdict, err
 	if err != nil {
 		return r, RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
+	for i := range r.Headers {
+		if err := known(&r.Headers[i]); err != nil {
+			return r, RangeVerdict{}, err
+		}
+	}
 	bits, err := r.Verify(atLeastBits, blockproof.InOrder)
 	if err != nil {
 		return r, RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -95,6 +105,17 @@ func verifyRange(b []byte, atLeastBits int) (blockproof.Range, RangeVerdict, err
 	before, last := &r.Headers[0].Header, &r.Headers[len(r.Headers)-1].Header
 	v := verdict(RangeStatement, before, r.Headers[1].Header.Parent, last, r.Accesses, bits)
 	return r, RangeVerdict{before.Height + 1, v}, nil
+}
+
+// known returns an error unless all headers are of known versions: a header's layout is that of its own version.
+func known(headers ...*types.SignedHeader) error {
+	for _, h := range headers {
+		if !params.Known(h.Header.Version) {
+			return fmt.Errorf("%w: block %d: %w: it is of version %d",
+				ErrRefused, h.Header.Height, ErrUnknownVersion, h.Header.Version)
+		}
+	}
+	return nil
 }
 
 // verdict is of the blocks after before up to last.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"iter"
-	"slices"
 
 	"github.com/cairn-chain/cairn/codec"
 )
@@ -108,35 +106,13 @@ func Writes(accesses []Access) []Access {
 	return writes
 }
 
-// DigestAccesses returns SHA256(bincode(Vec<Access>)). Over a block's writes it is the header's writes_digest; over all
-// accesses it is the accesses_digest of the block's proof.
-func DigestAccesses(accesses []Access) Digest {
-	return digestAccesses(len(accesses), slices.Values(accesses))
-}
-
-// DigestWrites returns [DigestAccesses] of [Writes].
-func DigestWrites(accesses []Access) Digest {
-	writes := 0
-	for _, a := range accesses {
-		if a.Changed() {
-			writes++
-		}
-	}
-	return digestAccesses(writes, func(yield func(Access) bool) {
-		for _, a := range accesses {
-			if a.Changed() && !yield(a) {
-				return
-			}
-		}
-	})
-}
-
-// digestAccesses encodes the accesses piece by piece: lists may have hundreds of megabytes.
-func digestAccesses(n int, accesses iter.Seq[Access]) (d Digest) {
+// DigestAccesses returns SHA256(bincode(Vec<Access>)): over a block's access list the accesses_digest of its proof. It
+// encodes the accesses piece by piece: lists may have hundreds of megabytes.
+func DigestAccesses(accesses []Access) (d Digest) {
 	const piece = 8 << 10
 	h, e := sha256.New(), codec.NewEncoder(piece+minAccessBytes+maxStateKeyBytes+2*MaxStorageValueBytes)
-	e.U64(uint64(n))
-	for a := range accesses {
+	e.U64(uint64(len(accesses)))
+	for _, a := range accesses {
 		a.encode(e)
 		if e.Len() >= piece {
 			h.Write(e.Data())

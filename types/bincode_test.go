@@ -40,9 +40,12 @@ func vectors(t testing.TB) []vector {
 // decoders decode each encoded type, and encode the result again.
 var decoders = map[string]func(b []byte) (value any, encoded []byte, err error){
 	"Parameters":        decoder(types.DecodeParameters, types.Parameters.Encode),
-	"Transaction":       decoder(types.DecodeTransaction, types.Transaction.Encode),
+	"Policy":            decoder(types.DecodePolicy, types.Policy.Encode),
+	"Witness":           decoder(types.DecodeWitness, types.EncodeWitness),
+	"InclusionProof":    decoder(types.DecodeInclusionProof, types.InclusionProof.Encode),
+	"Transaction":       decoder(decodeTransaction, types.Transaction.Encode),
 	"SignedTransaction": decoder(types.DecodeSignedTransaction, types.SignedTransaction.Encode),
-	"Header":            decoder(decodeHeader, types.Header.Encode),
+	"Header":            decoder(types.DecodeHeader, types.Header.Encode),
 	"SignedHeader":      decoder(types.DecodeSignedHeader, types.SignedHeader.Encode),
 	"Block":             decoder(types.DecodeBlock, types.Block.Encode),
 	"Receipt":           decoder(types.DecodeReceipt, types.Receipt.Encode),
@@ -60,30 +63,40 @@ func decoder[T any](decode func([]byte) (T, error), encode func(T) []byte) func(
 	}
 }
 
-// decodeHeader decodes a header: a header travels signed only.
-func decodeHeader(b []byte) (types.Header, error) {
-	signed, err := types.DecodeSignedHeader(append(bytes.Clone(b), make([]byte, 64)...))
-	return signed.Header, err
+// decodeTransaction decodes a transaction: it travels in an unsigned form, or signed.
+func decodeTransaction(b []byte) (types.Transaction, error) {
+	return types.DecodeUnsigned(append([]byte{types.TransactionVersion}, b...))
 }
 
 // sampleValues are the vectors' values by their names.
 func sampleValues() map[string]any {
-	emptyReceipt := types.Receipt{Transaction: count[types.TxID](0x70), GasUsed: 0x4142434445464748}
+	emptyReceipt := types.Receipt{GasUsed: 0x4142434445464748}
 	noAllocations := sampleGenesis()
 	noAllocations.Allocations = []types.Allocation{}
 	return map[string]any{
-		"parameters":      sampleParameters(),
-		"transfer":        sampleTransaction(sampleTransfer()),
-		"deploy":          sampleTransaction(sampleDeploy()),
-		"empty deploy":    sampleTransaction(types.Deploy{}),
-		"call":            sampleTransaction(sampleCall()),
-		"configure":       sampleTransaction(sampleConfigure()),
-		"signed transfer": sampleSigned(sampleTransfer()),
-		"header":          sampleHeader(),
-		"signed header":   types.SignedHeader{Header: sampleHeader(), Signature: countSignature(0xc1)},
-		"empty block":     sampleBlock(),
+		"parameters":                 sampleParameters(),
+		"parameters with an upgrade": sampleUpgrading(),
+		"policy":                     samplePolicy(),
+		"witness of a policy":        sampleWitness(),
+		"inclusion proof":            sampleInclusion(),
+		"transfer":                   sampleTransaction(sampleTransfer()),
+		"transfer with a memo":       sampleTransaction(sampleMemo()),
+		"deploy":                     sampleTransaction(sampleDeploy()),
+		"empty deploy":               sampleTransaction(types.Deploy{}),
+		"call":                       sampleTransaction(sampleCall()),
+		"configure":                  sampleTransaction(sampleConfigure()),
+		"batch":                      sampleTransaction(sampleBatch()),
+		"policy set":                 sampleTransaction(sampleSetPolicy()),
+		"own key set":                sampleTransaction(types.SetPolicy{}),
+		"instantiate":                sampleTransaction(sampleInstantiate()),
+		"signed transfer":            sampleSigned(sampleTransfer()),
+		"sponsored batch":            sampleSponsored(),
+		"header":                     sampleHeader(),
+		"signed header":              types.SignedHeader{Header: sampleHeader(), Seal: sampleSeal()},
+		"empty block":                sampleBlock(),
 		"block": sampleBlock(sampleSigned(sampleTransfer()), sampleSigned(sampleDeploy()), sampleSigned(sampleCall()),
-			sampleSigned(sampleConfigure())),
+			sampleSigned(sampleConfigure()), sampleSponsored(), sampleSigned(sampleSetPolicy()),
+			sampleSigned(sampleInstantiate())),
 		"receipt":                     sampleReceipt(),
 		"empty receipt":               emptyReceipt,
 		"genesis":                     sampleGenesis(),
@@ -126,6 +139,8 @@ func TestBincodeVectors(t *testing.T) {
 func encodeAny(t *testing.T, value any) []byte {
 	t.Helper()
 	switch v := value.(type) {
+	case types.Witness:
+		return types.EncodeWitness(v)
 	case interface{ Encode() []byte }:
 		return v.Encode()
 	case []types.Access:

@@ -7,43 +7,64 @@ import (
 	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-var blockTag = bip340.NewTag("cairn/block/v1")
+var blockTag = bip340.NewTag("cairn/block/v2")
 
 // Header commits to a block and to the state after it.
 type Header struct {
-	Version          uint32 // protocol version, from the parameters
+	Version          uint32 // protocol version: [Parameters.VersionAt] the timestamp
 	ChainID          uint64
 	Height           Height
 	Parent           BlockHash // [Genesis.Digest] for the header of height 0
-	Timestamp        uint64    // Unix seconds, at least the parent's
+	Timestamp        uint64    // milliseconds since 1970, at least the parent's
 	Producer         PublicKey
-	TransactionsRoot MerkleRoot // [TransactionsRoot]
-	ReceiptsRoot     MerkleRoot // [ReceiptsRoot]
+	TransactionsRoot MerkleRoot // of the block's transactions
+	ReceiptsRoot     MerkleRoot // of their receipts
 	StateRoot        StateRoot  // state after the block
-	WritesDigest     Digest     // [DigestAccesses] of the block's writes
 	GasUsed          Gas        // sum over all transactions
 	GasLimit         Gas        // from the parameters
 	BaseFee          Amount     // per gas
 }
 
-// SignedHeader is a header with its producer's BIP-340 signature over the block hash.
-type SignedHeader struct {
-	Header    Header
-	Signature Signature
+// Seal shows that a producer released a block. It is an enum whose only variant is Signature.
+type Seal struct {
+	Signature Signature // BIP-340, by the header's producer over the block hash
 }
 
-// Block is a signed header and its transactions.
+// SignedHeader is a header with its seal. The block hash does not cover the seal.
+type SignedHeader struct {
+	Header Header
+	Seal   Seal
+}
+
+// Block is a sealed header and its transactions.
 type Block struct {
 	Header       Header
-	Signature    Signature
+	Seal         Seal
 	Transactions []SignedTransaction
 }
 
-// HeaderBytes is the length of an encoded header; SignedHeaderBytes is its length with the signature.
+// HeaderBytes is the length of an encoded header; SignedHeaderBytes is its length with the seal.
 const (
-	HeaderBytes       = 4 + 8 + 8 + 32 + 8 + 32 + 4*32 + 3*8
-	SignedHeaderBytes = HeaderBytes + 64
+	HeaderBytes       = 4 + 8 + 8 + 32 + 8 + 32 + 3*32 + 3*8
+	SignedHeaderBytes = HeaderBytes + 4 + 64
 )
+
+// sealSignature is the variant number of a seal.
+const (
+	sealSignature = iota
+	sealKinds
+)
+
+func (s Seal) encode(e *codec.Encoder) {
+	e.U32(sealSignature)
+	e.Fixed(s.Signature[:])
+}
+
+func decodeSeal(d *codec.Decoder) (s Seal) {
+	d.Variant(sealKinds)
+	d.Fixed(s.Signature[:])
+	return s
+}
 
 func (h Header) encode(e *codec.Encoder) {
 	e.U32(h.Version)
@@ -55,7 +76,6 @@ func (h Header) encode(e *codec.Encoder) {
 	e.Fixed(h.TransactionsRoot[:])
 	e.Fixed(h.ReceiptsRoot[:])
 	e.Fixed(h.StateRoot[:])
-	e.Fixed(h.WritesDigest[:])
 	e.U64(uint64(h.GasUsed))
 	e.U64(uint64(h.GasLimit))
 	e.U64(uint64(h.BaseFee))
@@ -71,7 +91,6 @@ func decodeHeader(d *codec.Decoder) (h Header) {
 	d.Fixed(h.TransactionsRoot[:])
 	d.Fixed(h.ReceiptsRoot[:])
 	d.Fixed(h.StateRoot[:])
-	d.Fixed(h.WritesDigest[:])
 	h.GasUsed = Gas(d.U64())
 	h.GasLimit = Gas(d.U64())
 	h.BaseFee = Amount(d.U64())
@@ -92,49 +111,65 @@ func DecodeHeader(b []byte) (Header, error) {
 	return h, d.Finish()
 }
 
-// Hash returns the block hash: tagged("cairn/block/v1", bincode(Header)).
+// headerStartBytes is the length of what every header of every version begins with.
+const headerStartBytes = 4 + 8 + 8 + 32 + 8
+
+// DecodeHeaderStart decodes the part of an encoded header that is the same in all versions: version, chain id, height,
+// parent and timestamp. It does not look at what follows, and leaves the other fields zero.
+func DecodeHeaderStart(b []byte) (h Header, err error) {
+	d := codec.NewDecoder(b[:min(len(b), headerStartBytes)])
+	h.Version = d.U32()
+	h.ChainID = d.U64()
+	h.Height = Height(d.U64())
+	d.Fixed(h.Parent[:])
+	h.Timestamp = d.U64()
+	return h, d.Finish()
+}
+
+// Hash returns the block hash: tagged("cairn/block/v2", bincode(Header)).
 func (h Header) Hash() BlockHash { return BlockHash(blockTag.Hash(h.Encode())) }
 
 // Encode returns bincode(SignedHeader).
 func (h SignedHeader) Encode() []byte {
 	e := codec.NewEncoder(SignedHeaderBytes)
 	h.Header.encode(e)
-	e.Fixed(h.Signature[:])
+	h.Seal.encode(e)
 	return e.Data()
 }
 
 // DecodeSignedHeader decodes the output of [SignedHeader.Encode].
 func DecodeSignedHeader(b []byte) (SignedHeader, error) {
 	d := codec.NewDecoder(b)
-	h := SignedHeader{Header: decodeHeader(d)}
-	d.Fixed(h.Signature[:])
+	h := SignedHeader{Header: decodeHeader(d), Seal: decodeSeal(d)}
 	return h, d.Finish()
 }
 
-// VerifySignature reports whether the header carries its producer's signature.
-func (h SignedHeader) VerifySignature() bool {
+// VerifySeal reports whether the seal holds: whether it is the signature of the header's producer.
+func (h SignedHeader) VerifySeal() bool {
 	hash := h.Header.Hash()
-	return bip340.Verify(h.Header.Producer, hash[:], h.Signature)
+	return bip340.Verify(h.Header.Producer, hash[:], h.Seal.Signature)
 }
 
-// VerifyHeaders reports for each header whether its signature is valid, as [SignedHeader.VerifySignature] does. It
-// verifies one batch on the calling goroutine.
-func VerifyHeaders(headers []SignedHeader) []bool {
+// VerifySeals reports for each header whether its seal holds, as [SignedHeader.VerifySeal] does. It verifies one batch
+// on the calling goroutine.
+func VerifySeals(headers []SignedHeader) []bool {
 	messages := make([]bip340.SignedMessage, len(headers))
 	for i, h := range headers {
-		messages[i] = bip340.SignedMessage{PublicKey: h.Header.Producer, Message: h.Header.Hash(), Signature: h.Signature}
+		messages[i] = bip340.SignedMessage{
+			PublicKey: h.Header.Producer, Message: h.Header.Hash(), Signature: h.Seal.Signature,
+		}
 	}
 	return bip340.VerifyBatch(messages)
 }
 
-// Signed returns the block's header with its signature.
-func (b Block) Signed() SignedHeader { return SignedHeader{Header: b.Header, Signature: b.Signature} }
+// Signed returns the block's header with its seal.
+func (b Block) Signed() SignedHeader { return SignedHeader{Header: b.Header, Seal: b.Seal} }
 
 // Encode returns bincode(Block).
 func (b Block) Encode() []byte {
 	e := codec.NewEncoder(SignedHeaderBytes + 8 + 256*len(b.Transactions))
 	b.Header.encode(e)
-	e.Fixed(b.Signature[:])
+	b.Seal.encode(e)
 	e.U64(uint64(len(b.Transactions)))
 	for _, tx := range b.Transactions {
 		tx.EncodeTo(e)
@@ -150,7 +185,7 @@ func JoinBlock(header SignedHeader, encoded [][]byte) []byte {
 	}
 	e := codec.NewEncoder(size)
 	header.Header.encode(e)
-	e.Fixed(header.Signature[:])
+	header.Seal.encode(e)
 	e.U64(uint64(len(encoded)))
 	for _, tx := range encoded {
 		e.Fixed(tx)
@@ -170,19 +205,22 @@ func EncodeBlock(header SignedHeader, txs []*Tx) []byte {
 // DecodeBlock decodes the output of [Block.Encode] with at most [MaxBlockBytes] of transactions. Byte fields of
 // transactions alias b.
 func DecodeBlock(b []byte) (Block, error) {
-	header, txs, err := decodeBlock(b, decodeSignedTransaction)
-	return Block{Header: header.Header, Signature: header.Signature, Transactions: txs}, err
+	header, txs, err := decodeBlock(b, func(d *codec.Decoder) SignedTransaction {
+		tx, _ := decodeSignedTransaction(d)
+		return tx
+	})
+	return Block{Header: header.Header, Seal: header.Seal, Transactions: txs}, err
 }
 
 // decodeBlock decodes bincode(Block). decode reads a transaction.
 func decodeBlock[T any](b []byte, decode func(*codec.Decoder) T) (header SignedHeader, txs []T, err error) {
-	if limit := MaxBlockBytes + SignedHeaderBytes + 8; len(b) > limit {
-		return header, nil, fmt.Errorf("%w: a block of %d bytes, at most %d", codec.ErrTooLong, len(b), limit)
+	if len(b) > MaxEncodedBlockBytes {
+		return header, nil, fmt.Errorf("%w: a block of %d bytes, at most %d", codec.ErrTooLong, len(b), MaxEncodedBlockBytes)
 	}
 	d := codec.NewDecoder(b)
 	header.Header = decodeHeader(d)
-	d.Fixed(header.Signature[:])
-	n := d.Length(maxBlockTxs, minTransactionBytes)
+	header.Seal = decodeSeal(d)
+	n := d.Length(maxBlockTxs, leastTransactionBytes)
 	txs = make([]T, 0, n)
 	for range n {
 		if d.Err() != nil {

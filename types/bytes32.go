@@ -26,7 +26,7 @@ type (
 
 // 32-byte types of the protocol.
 type (
-	// Account is an x-only public key: a taproot output key, which is the witness program of the account's address.
+	// Account is an x-only public key, a policy hash or a contract ID: the witness program of the account's address.
 	Account = Bytes32[accountMeaning]
 	// PublicKey is the x-only key of the producer, which must lie on the curve.
 	PublicKey = Bytes32[publicKeyMeaning]
@@ -34,15 +34,15 @@ type (
 	ContractID = Bytes32[contractMeaning]
 	// CodeHash is the SHA-256 of a contract's code as submitted.
 	CodeHash = Bytes32[codeMeaning]
-	// TxID is the hash of a signed transaction.
+	// TxID is the hash of a transaction without its witnesses.
 	TxID = Bytes32[txMeaning]
 	// BlockHash is the hash of a header.
 	BlockHash = Bytes32[blockMeaning]
 	// StateRoot is the root of the state tree: eight KoalaBear elements, big-endian.
 	StateRoot = Bytes32[stateMeaning]
-	// MerkleRoot is the root of an RFC 6962 tree over a block's transactions or receipts.
+	// MerkleRoot is the root of the list of a block's transactions or receipts: eight KoalaBear elements, big-endian.
 	MerkleRoot = Bytes32[merkleMeaning]
-	// Digest is the SHA-256 hash of a block's writes or accesses, or of the gas schedule.
+	// Digest is the SHA-256 hash of a block's accesses, of a receipt's details, of witnesses, or of the gas schedule.
 	Digest = Bytes32[digestMeaning]
 )
 

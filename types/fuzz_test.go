@@ -28,6 +28,8 @@ func fuzzDecoder(f *testing.F, typeName string) {
 func FuzzDecodeParameters(f *testing.F)        { fuzzDecoder(f, "Parameters") }
 func FuzzDecodeTransaction(f *testing.F)       { fuzzDecoder(f, "Transaction") }
 func FuzzDecodeSignedTransaction(f *testing.F) { fuzzDecoder(f, "SignedTransaction") }
+func FuzzDecodePolicy(f *testing.F)            { fuzzDecoder(f, "Policy") }
+func FuzzDecodeWitness(f *testing.F)           { fuzzDecoder(f, "Witness") }
 func FuzzDecodeSignedHeader(f *testing.F)      { fuzzDecoder(f, "SignedHeader") }
 func FuzzDecodeBlock(f *testing.F)             { fuzzDecoder(f, "Block") }
 func FuzzDecodeReceipt(f *testing.F)           { fuzzDecoder(f, "Receipt") }

@@ -26,51 +26,161 @@ func drawBytes(t *rapid.T, name string, limit int) []byte {
 }
 
 func drawParameters(t *rapid.T) types.Parameters {
-	return types.Parameters{
-		Version:      rapid.Uint32().Draw(t, "version"),
+	p := types.Parameters{
+		Version:      2,
 		GasLimit:     types.Gas(rapid.Uint64().Draw(t, "gas limit")),
 		TargetBPS:    rapid.Uint16().Draw(t, "target"),
 		MinBaseFee:   types.Amount(rapid.Uint64().Draw(t, "min")),
 		MaxBaseFee:   types.Amount(rapid.Uint64().Draw(t, "max")),
 		Producer:     draw32[types.PublicKey](t, "producer"),
 		FeeRecipient: draw32[types.Account](t, "recipient"),
+		BlockBytes:   rapid.Uint32().Draw(t, "block bytes"),
+		Admin:        draw32[types.Account](t, "admin"),
+		Notice:       rapid.Uint64().Draw(t, "notice"),
 	}
+	if rapid.Bool().Draw(t, "has upgrade") {
+		p.Upgrade = &types.Upgrade{Version: rapid.Uint32().Draw(t, "version"), From: rapid.Uint64().Draw(t, "from")}
+	}
+	return p
+}
+
+func drawTransfer(t *rapid.T) types.Transfer {
+	if !rapid.Bool().Draw(t, "has memo") {
+		return types.Transfer{}
+	}
+	memo := draw32[[32]byte](t, "memo")
+	return types.Transfer{Memo: &memo}
+}
+
+func drawCall(t *rapid.T) types.Call {
+	return types.Call{Function: rapid.StringN(0, 16, 64).Draw(t, "function"), Args: drawBytes(t, "args", 300)}
+}
+
+func drawBatch(t *rapid.T) types.Batch {
+	var b types.Batch
+	for range rapid.IntRange(1, 4).Draw(t, "steps") {
+		step := types.Step{
+			Target: draw32[types.Account](t, "target"), Value: types.Amount(rapid.Uint64().Draw(t, "value")),
+			Action: drawTransfer(t),
+		}
+		if rapid.Bool().Draw(t, "is call") {
+			step.Action = drawCall(t)
+		}
+		b.Steps = append(b.Steps, step)
+	}
+	return b
 }
 
 func drawPayload(t *rapid.T) types.Payload {
-	amount := types.Amount(rapid.Uint64().Draw(t, "amount"))
-	switch types.PayloadKind(rapid.Uint32Range(0, 3).Draw(t, "kind")) {
+	switch types.PayloadKind(rapid.Uint32Range(0, 6).Draw(t, "kind")) {
 	case types.KindTransfer:
-		return types.Transfer{To: draw32[types.Account](t, "to"), Amount: amount}
+		return drawTransfer(t)
 	case types.KindDeploy:
 		return types.Deploy{
-			Amount: amount, Name: rapid.StringN(0, 16, 64).Draw(t, "name"), Code: drawBytes(t, "code", 300),
+			Name: rapid.StringN(0, 16, 64).Draw(t, "name"), Code: drawBytes(t, "code", 300),
 			InitArgs: drawBytes(t, "init args", 40),
 		}
 	case types.KindCall:
-		return types.Call{
-			Amount: amount, Contract: draw32[types.ContractID](t, "contract"),
-			Function: rapid.StringN(0, 16, 64).Draw(t, "function"), Args: drawBytes(t, "args", 300),
+		return drawCall(t)
+	case types.KindBatch:
+		return drawBatch(t)
+	case types.KindSetPolicy:
+		p := types.SetPolicy{Recovery: rapid.Bool().Draw(t, "recovery")}
+		if rapid.Bool().Draw(t, "has policy") {
+			policy := drawPolicy(t)
+			p.Policy = &policy
 		}
+		return p
+	case types.KindInstantiate:
+		return types.Instantiate{Name: rapid.StringN(0, 16, 64).Draw(t, "name"), InitArgs: drawBytes(t, "init args", 40)}
 	default:
 		return types.Configure{Parameters: drawParameters(t)}
 	}
 }
 
+func drawSigner(t *rapid.T) types.Signer {
+	switch rapid.IntRange(0, 2).Draw(t, "signer") {
+	case 0:
+		return types.SignerKey{Key: draw32[types.PublicKey](t, "key")}
+	case 1:
+		return types.SignerP256{Point: [64]byte(drawSignature(t))}
+	default:
+		return types.SignerPasskey{Point: [64]byte(drawSignature(t)), Verified: rapid.Bool().Draw(t, "verified")}
+	}
+}
+
+func drawRule(t *rapid.T) types.Rule {
+	r := types.Rule{Threshold: rapid.Uint8().Draw(t, "threshold")}
+	for range rapid.IntRange(0, 3).Draw(t, "signers") {
+		r.Signers = append(r.Signers, drawSigner(t))
+	}
+	return r
+}
+
+func drawPolicy(t *rapid.T) types.Policy {
+	p := types.Policy{Number: rapid.Uint64().Draw(t, "number"), Owner: drawRule(t)}
+	if rapid.Bool().Draw(t, "has recovery") {
+		p.Recovery = &types.Recovery{Rule: drawRule(t), Delay: rapid.Uint64().Draw(t, "delay")}
+	}
+	return p
+}
+
+func drawEvidence(t *rapid.T) types.Evidence {
+	signature := drawSignature(t)
+	switch rapid.IntRange(0, 3).Draw(t, "evidence") {
+	case 0:
+		return types.EvidenceKey{Signature: signature}
+	case 1:
+		return types.EvidenceText{Signature: signature, Sighash: rapid.Uint8Range(0, 1).Draw(t, "sighash")}
+	case 2:
+		return types.EvidenceP256{Signature: [64]byte(signature)}
+	default:
+		return types.EvidencePasskey{
+			Authenticator: [37]byte(rapid.SliceOfN(rapid.Byte(), 37, 37).Draw(t, "authenticator")),
+			Client:        drawBytes(t, "client", 40), Signature: [64]byte(signature),
+		}
+	}
+}
+
+func drawWitness(t *rapid.T) types.Witness {
+	switch rapid.IntRange(0, 2).Draw(t, "witness") {
+	case 0:
+		return types.WitnessKey{Signature: drawSignature(t)}
+	case 1:
+		return types.WitnessText{Signature: drawSignature(t), Sighash: rapid.Uint8Range(0, 1).Draw(t, "sighash")}
+	default:
+		w := types.WitnessPolicy{Policy: drawPolicy(t)}
+		for range rapid.IntRange(0, 3).Draw(t, "proofs") {
+			w.Proofs = append(w.Proofs, types.Proof{Signer: rapid.Uint8().Draw(t, "number"), Evidence: drawEvidence(t)})
+		}
+		return w
+	}
+}
+
 func drawTransaction(t *rapid.T) types.SignedTransaction {
-	return types.SignedTransaction{
+	tx := types.SignedTransaction{
 		Transaction: types.Transaction{
-			Version:              rapid.Uint8().Draw(t, "version"),
 			ChainID:              rapid.Uint64().Draw(t, "chain"),
 			Sender:               draw32[types.Account](t, "sender"),
+			Target:               draw32[types.Account](t, "target"),
 			Nonce:                rapid.Uint64().Draw(t, "nonce"),
 			GasLimit:             types.Gas(rapid.Uint64().Draw(t, "gas limit")),
 			MaxFeePerGas:         types.Amount(rapid.Uint64().Draw(t, "max fee")),
 			Payload:              drawPayload(t),
 			MaxPriorityFeePerGas: types.Amount(rapid.Uint64().Draw(t, "priority fee")),
+			Value:                types.Amount(rapid.Uint64().Draw(t, "value")),
 		},
-		Signature: drawSignature(t),
+		Witness: drawWitness(t),
 	}
+	if rapid.Bool().Draw(t, "has payer") {
+		payer := draw32[types.Account](t, "payer")
+		tx.Payer, tx.PayerWitness = &payer, drawWitness(t)
+	}
+	if rapid.Bool().Draw(t, "has end") {
+		end := rapid.Uint64().Draw(t, "end")
+		tx.ValidUntil = &end
+	}
+	return tx
 }
 
 func drawHeader(t *rapid.T) types.Header {
@@ -84,7 +194,6 @@ func drawHeader(t *rapid.T) types.Header {
 		TransactionsRoot: draw32[types.MerkleRoot](t, "transactions"),
 		ReceiptsRoot:     draw32[types.MerkleRoot](t, "receipts"),
 		StateRoot:        draw32[types.StateRoot](t, "state"),
-		WritesDigest:     draw32[types.Digest](t, "writes"),
 		GasUsed:          types.Gas(rapid.Uint64().Draw(t, "used")),
 		GasLimit:         types.Gas(rapid.Uint64().Draw(t, "limit")),
 		BaseFee:          types.Amount(rapid.Uint64().Draw(t, "base fee")),
@@ -104,8 +213,8 @@ func drawLog(t *rapid.T) types.Log {
 
 func drawReceipt(t *rapid.T) types.Receipt {
 	receipt := types.Receipt{
-		Transaction: draw32[types.TxID](t, "transaction"), GasUsed: types.Gas(rapid.Uint64().Draw(t, "used")),
-		Status: types.ReceiptStatus(rapid.Uint8Range(0, 1).Draw(t, "status")), Output: drawBytes(t, "output", 100),
+		GasUsed: types.Gas(rapid.Uint64().Draw(t, "used")),
+		Status:  types.ReceiptStatus(rapid.Uint8Range(0, 1).Draw(t, "status")), Output: drawBytes(t, "output", 100),
 	}
 	if rapid.Bool().Draw(t, "has contract") {
 		contract := draw32[types.ContractID](t, "contract")
@@ -118,7 +227,8 @@ func drawReceipt(t *rapid.T) types.Receipt {
 }
 
 func drawBlock(t *rapid.T) types.Block {
-	block := types.Block{Header: drawHeader(t), Signature: drawSignature(t), Transactions: []types.SignedTransaction{}}
+	block := types.Block{Header: drawHeader(t), Seal: types.Seal{Signature: drawSignature(t)}}
+	block.Transactions = []types.SignedTransaction{}
 	for range rapid.IntRange(0, 4).Draw(t, "transactions") {
 		block.Transactions = append(block.Transactions, drawTransaction(t))
 	}
@@ -163,10 +273,12 @@ func roundTrip[T any](draw func(*rapid.T) T, decode func([]byte) (T, error), enc
 func TestRoundTrips(t *testing.T) {
 	t.Run("Parameters", roundTrip(drawParameters, types.DecodeParameters, types.Parameters.Encode))
 	t.Run("Transaction", roundTrip(func(t *rapid.T) types.Transaction { return drawTransaction(t).Transaction },
-		types.DecodeTransaction, types.Transaction.Encode))
+		types.DecodeUnsigned, types.Transaction.EncodeUnsigned))
+	t.Run("Policy", roundTrip(drawPolicy, types.DecodePolicy, types.Policy.Encode))
+	t.Run("Witness", roundTrip(drawWitness, types.DecodeWitness, types.EncodeWitness))
 	t.Run("SignedTransaction", roundTrip(drawTransaction, types.DecodeSignedTransaction, types.SignedTransaction.Encode))
 	t.Run("SignedHeader", roundTrip(func(t *rapid.T) types.SignedHeader {
-		return types.SignedHeader{Header: drawHeader(t), Signature: drawSignature(t)}
+		return types.SignedHeader{Header: drawHeader(t), Seal: types.Seal{Signature: drawSignature(t)}}
 	}, types.DecodeSignedHeader, types.SignedHeader.Encode))
 	t.Run("Block", roundTrip(drawBlock, types.DecodeBlock, types.Block.Encode))
 	t.Run("Receipt", roundTrip(drawReceipt, types.DecodeReceipt, types.Receipt.Encode))

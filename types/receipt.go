@@ -1,6 +1,10 @@
 package types
 
-import "github.com/cairn-chain/cairn/codec"
+import (
+	"crypto/sha256"
+
+	"github.com/cairn-chain/cairn/codec"
+)
 
 // ReceiptStatus is the outcome of an included transaction.
 type ReceiptStatus uint8
@@ -11,18 +15,18 @@ const (
 	StatusSuccess ReceiptStatus = 1
 )
 
-// Receipt is the part of a transaction's result that consensus commits to. The reason of a failure is not part of it.
+// Receipt is the part of a transaction's result that consensus commits to. Its place in the block says whose it is. The
+// reason of a failure is not part of it.
 type Receipt struct {
-	Transaction TxID
-	Status      ReceiptStatus
-	GasUsed     Gas         // intrinsic gas included
-	Contract    *ContractID // created by a successful deploy; otherwise nil
-	Output      []byte      // return data, or revert data if the transaction failed
-	Logs        []Log
+	Status   ReceiptStatus
+	GasUsed  Gas         // intrinsic gas included
+	Contract *ContractID // created by a successful deploy or instantiate; otherwise nil
+	Output   []byte      // return data, or revert data if the transaction failed
+	Logs     []Log
 }
 
-// Log is an event that a contract emitted, or a payment made by code (with the zero contract and name
-// [NativeTransfer]).
+// Log is an event that a contract emitted, or one of the protocol's, which has the zero contract and the name
+// [NativeTransfer], [CodeReplaced], [PolicySet] or [RecoveryStarted].
 type Log struct {
 	Contract ContractID // emitter of the event
 	Name     string     // at most [MaxLogNameBytes]
@@ -30,11 +34,29 @@ type Log struct {
 	Data     []byte     // at most [MaxLogDataBytes]
 }
 
-// NativeTransfer is the name of the log of a native payment made by code. Its topics are from and to; its data is
-// amount_le64.
-const NativeTransfer = "NativeTransfer"
+// Names of the protocol's logs (docs/protocol.md, "Receipts and logs").
+const (
+	// NativeTransfer is a payment by code or by a batch. Its topics are from and to; its data is amount_le64, followed by
+	// the memo of a batch's step if it has one.
+	NativeTransfer = "NativeTransfer"
+	// CodeReplaced is a change of a contract's code. Its topics are the contract and the code hash.
+	CodeReplaced = "CodeReplaced"
+	// PolicySet is a change of who may sign for an account. Its topics are the account and the new authority.
+	PolicySet = "PolicySet"
+	// RecoveryStarted is the beginning of a recovery. Its topics are the account and the authority to come; its data is
+	// from_le64, the time in milliseconds at which that is in force.
+	RecoveryStarted = "RecoveryStarted"
+)
 
-// Encode returns bincode(Receipt), a leaf of the receipts root.
+// Details returns the hash of all of a receipt but status and gas: SHA256(contract ‖ output ‖ logs), encoded.
+func (r Receipt) Details() Digest {
+	const statusAndGas = 1 + 8
+	e := codec.NewEncoder(128)
+	r.EncodeTo(e)
+	return Digest(sha256.Sum256(e.Data()[statusAndGas:]))
+}
+
+// Encode returns bincode(Receipt).
 func (r Receipt) Encode() []byte {
 	e := codec.NewEncoder(128)
 	r.EncodeTo(e)
@@ -43,7 +65,6 @@ func (r Receipt) Encode() []byte {
 
 // EncodeTo appends the output of Encode.
 func (r Receipt) EncodeTo(e *codec.Encoder) {
-	e.Fixed(r.Transaction[:])
 	e.U8(uint8(r.Status))
 	e.U64(uint64(r.GasUsed))
 	e.Option(r.Contract != nil)
@@ -71,7 +92,6 @@ func (l Log) encode(e *codec.Encoder) {
 func DecodeReceipt(b []byte) (Receipt, error) {
 	d := codec.NewDecoder(b)
 	var r Receipt
-	d.Fixed(r.Transaction[:])
 	r.Status = ReceiptStatus(d.Variant8(2))
 	r.GasUsed = Gas(d.U64())
 	if d.Option() {

@@ -38,12 +38,31 @@ func u64(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 
 // Offsets of fields in the samples' encodings.
 const (
-	kindAt           = 1 + 8 + 32 + 4*8
+	payerAt          = 2*32 + 6*8
+	endAt            = payerAt + 1
+	kindAt           = endAt + 1
 	payloadAt        = kindAt + 4
-	deployNameAt     = payloadAt + 8
+	deployNameAt     = payloadAt
 	deployCodeAt     = deployNameAt + 8 + 13
-	callFunctionAt   = payloadAt + 8 + 32
-	statusAt         = 32
+	callFunctionAt   = payloadAt
+	versionAt        = payloadAt // of the parameters
+	batchStepsAt     = payloadAt
+	firstActionAt    = batchStepsAt + 8 + 32 + 8
+	policyRecoveryAt = payloadAt
+	policyAt         = policyRecoveryAt + 1
+	ownerAt          = 8 // in a policy
+	signersAt        = ownerAt + 1
+	firstSignerAt    = signersAt + 8
+	verifiedAt       = firstSignerAt + 4 + 32 + 4 + 64 + 4 + 64
+	witnessPolicyAt  = 4
+	proofsAt         = witnessPolicyAt + verifiedAt + 1 + 1 + 1 + 8 + 36 + 8
+	firstEvidenceAt  = proofsAt + 8 + 1
+	sighashAt        = firstEvidenceAt + 4 + 64 + 1 + 4 + 64
+	clientAt         = sighashAt + 1 + 1 + 4 + 64 + 1 + 4 + 37
+	signedWitnessAt  = 1 + payloadAt + 1 // of a signed plain transfer
+	payerWitnessAt   = signedWitnessAt + 4 + 64
+	sealAt           = types.HeaderBytes
+	statusAt         = 0
 	optionAt         = statusAt + 1 + 8
 	outputAt         = optionAt + 1 + 32
 	logsAt           = outputAt + 8 + 3
@@ -51,9 +70,10 @@ const (
 	logTopicsAt      = logNameAt + 8 + 8
 	logDataAt        = logTopicsAt + 8 + 3*32
 	transactionsAt   = types.SignedHeaderBytes
-	blockKindAt      = transactionsAt + 8 + kindAt
+	blockKindAt      = transactionsAt + 8 + 1 + kindAt
 	networkAt        = 8
-	allocationsAt    = networkAt + 8 + 7 + 8 + 8 + 94
+	allocationsAt    = networkAt + 8 + 7 + 8 + 8 + 139
+	siblingsAt       = 4 + 4 + 32
 	firstAccessKeyAt = 8
 )
 
@@ -70,7 +90,37 @@ func TestCorruptedFields(t *testing.T) {
 		with   []byte
 		want   error
 	}{
-		{"transfer", "variant 4", kindAt, []byte{4}, codec.ErrBadVariant},
+		{"transfer", "variant 7", kindAt, []byte{7}, codec.ErrBadVariant},
+		{"transfer", "payer's option byte 2", payerAt, []byte{2}, codec.ErrBadOption},
+		{"transfer", "end's option byte 2", endAt, []byte{2}, codec.ErrBadOption},
+		{"transfer", "memo's option byte 2", payloadAt, []byte{2}, codec.ErrBadOption},
+		{"configure", "version 1", versionAt, []byte{1}, codec.ErrBadVariant},
+		{"configure", "version 3", versionAt, []byte{3}, codec.ErrBadVariant},
+		{"configure", "upgrade's option byte 2", versionAt + 138, []byte{2}, codec.ErrBadOption},
+		{"batch", "no steps", batchStepsAt, []byte{0}, codec.ErrTruncated},
+		{"batch", "257 steps", batchStepsAt, u64(257), codec.ErrTooLong},
+		{"batch", "a deploy as a step", firstActionAt, []byte{1}, codec.ErrBadVariant},
+		{"batch", "a configure as a step", firstActionAt, []byte{3}, codec.ErrBadVariant},
+		{"batch", "a batch as a step", firstActionAt, []byte{4}, codec.ErrBadVariant},
+		{"batch", "a policy as a step", firstActionAt, []byte{5}, codec.ErrBadVariant},
+		{"batch", "an instantiate as a step", firstActionAt, []byte{6}, codec.ErrBadVariant},
+		{"policy set", "recovery is 2", policyRecoveryAt, []byte{2}, codec.ErrBadBool},
+		{"policy set", "policy's option byte 2", policyAt, []byte{2}, codec.ErrBadOption},
+		{"policy", "17 signers", signersAt, u64(17), codec.ErrTooLong},
+		{"policy", "a signer of variant 3", firstSignerAt, []byte{3}, codec.ErrBadVariant},
+		{"policy", "verified is 2", verifiedAt, []byte{2}, codec.ErrBadBool},
+		{"policy", "recovery's option byte 2", verifiedAt + 1, []byte{2}, codec.ErrBadOption},
+		{"witness of a policy", "variant 3", 0, []byte{3}, codec.ErrBadVariant},
+		{"witness of a policy", "17 proofs", proofsAt, u64(17), codec.ErrTooLong},
+		{"witness of a policy", "evidence of variant 4", firstEvidenceAt, []byte{4}, codec.ErrBadVariant},
+		{"witness of a policy", "sighash 2", sighashAt, []byte{2}, codec.ErrBadVariant},
+		{"witness of a policy", "client of 1025 bytes", clientAt, u64(1025), codec.ErrTooLong},
+		{"signed transfer", "version 1", 0, []byte{1}, codec.ErrBadVariant},
+		{"signed transfer", "version 3", 0, []byte{3}, codec.ErrBadVariant},
+		{"signed transfer", "witness of variant 3", signedWitnessAt, []byte{3}, codec.ErrBadVariant},
+		{"signed transfer", "payer witness' option byte 2", payerWitnessAt, []byte{2}, codec.ErrBadOption},
+		{"signed header", "a seal of variant 1", sealAt, []byte{1}, codec.ErrBadVariant},
+		{"inclusion proof", "19 siblings", siblingsAt, u64(19), codec.ErrTooLong},
 		{"transfer", "variant 256", kindAt, []byte{0, 1}, codec.ErrBadVariant},
 		{"transfer", "variant of another payload", kindAt, []byte{2}, codec.ErrTruncated},
 		{"deploy", "name is not UTF-8", deployNameAt + 8, []byte{0xff}, codec.ErrBadUTF8},
@@ -81,10 +131,10 @@ func TestCorruptedFields(t *testing.T) {
 		{"deploy", "code of 2^64 − 1 bytes", deployCodeAt, u64(math.MaxUint64), codec.ErrTooLong},
 		{"call", "function is not UTF-8", callFunctionAt + 8, []byte{0xc0, 0x80}, codec.ErrBadUTF8},
 		{"call", "function over the limit", callFunctionAt, u64(1 << 63), codec.ErrTooLong},
-		{"block", "variant 4", blockKindAt, []byte{4}, codec.ErrBadVariant},
-		{"block", "more transactions than a block can have", transactionsAt, u64(8<<20/173 + 1), codec.ErrTooLong},
-		{"block", "more transactions than the input can have", transactionsAt, u64(8 << 20 / 173), codec.ErrTruncated},
-		{"block", "a transaction less", transactionsAt, u64(3), codec.ErrTrailing},
+		{"block", "variant 7", blockKindAt, []byte{7}, codec.ErrBadVariant},
+		{"block", "more transactions than a block can have", transactionsAt, u64(32<<20/151 + 1), codec.ErrTooLong},
+		{"block", "more transactions than the input can have", transactionsAt, u64(32 << 20 / 151), codec.ErrTruncated},
+		{"block", "a transaction less", transactionsAt, u64(6), codec.ErrTrailing},
 		{"receipt", "status 2", statusAt, []byte{2}, codec.ErrBadVariant},
 		{"receipt", "option byte 2", optionAt, []byte{2}, codec.ErrBadOption},
 		{"receipt", "output over the limit", outputAt, u64(types.MaxArgsBytes + 1), codec.ErrTooLong},
@@ -94,7 +144,7 @@ func TestCorruptedFields(t *testing.T) {
 		{"receipt", "log name is not UTF-8", logNameAt + 8, []byte{0x80}, codec.ErrBadUTF8},
 		{"receipt", "topics over the limit", logTopicsAt, u64(types.MaxLogTopics + 1), codec.ErrTooLong},
 		{"receipt", "log data over the limit", logDataAt, u64(types.MaxLogDataBytes + 1), codec.ErrTooLong},
-		{"genesis", "network over the limit", networkAt, u64(17), codec.ErrTooLong},
+		{"genesis", "network over the limit", networkAt, u64(8), codec.ErrTooLong},
 		{"genesis", "network is not UTF-8", networkAt + 8, []byte{0xff}, codec.ErrBadUTF8},
 		{"genesis", "allocations over the limit", allocationsAt, u64(1<<24 + 1), codec.ErrTooLong},
 		{"genesis", "allocations over the input", allocationsAt, u64(1 << 24), codec.ErrTruncated},
@@ -186,7 +236,7 @@ func TestTransactionSizeLimit(t *testing.T) {
 	if _, err := types.DecodeSignedTransaction(tooLarge.Encode()); !errors.Is(err, codec.ErrTooLong) {
 		t.Errorf("a transaction of a byte too many: %v", err)
 	}
-	if _, err := types.DecodeTransaction(make([]byte, 512<<10+1)); !errors.Is(err, codec.ErrTooLong) {
+	if _, err := types.DecodeUnsigned(make([]byte, 512<<10+1)); !errors.Is(err, codec.ErrTooLong) {
 		t.Errorf("an unsigned transaction of a byte too many: %v", err)
 	}
 	if _, err := types.DecodeBlock(sampleBlock(largest).Encode()); err != nil {
@@ -198,9 +248,10 @@ func TestTransactionSizeLimit(t *testing.T) {
 }
 
 func TestBlockSizeLimit(t *testing.T) {
-	full := slices.Repeat([]types.SignedTransaction{sized(512 << 10)}, 16)
-	smallest := sampleSigned(types.Deploy{})
-	mostTransactions := slices.Repeat([]types.SignedTransaction{smallest}, 8<<20/len(smallest.Encode()))
+	full := slices.Repeat([]types.SignedTransaction{sized(512 << 10)}, 64)
+	smallest := sampleSigned(types.Transfer{})
+	smallest.Witness = types.WitnessPolicy{} // not valid, but it decodes
+	mostTransactions := slices.Repeat([]types.SignedTransaction{smallest}, 32<<20/len(smallest.Encode()))
 	for _, transactions := range [][]types.SignedTransaction{full, mostTransactions} {
 		b := sampleBlock(transactions...).Encode()
 		block, err := types.DecodeBlock(b)

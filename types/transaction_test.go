@@ -12,45 +12,49 @@ import (
 )
 
 func TestPayloads(t *testing.T) {
-	tests := []struct {
-		payload types.Payload
-		kind    types.PayloadKind
-		number  uint32
-		name    string
-		value   types.Amount
-	}{
-		{types.Transfer{Amount: 3}, types.KindTransfer, 0, "transfer", 3},
-		{types.Deploy{Amount: 4}, types.KindDeploy, 1, "deploy", 4},
-		{types.Call{Amount: 5}, types.KindCall, 2, "call", 5},
-		{sampleConfigure(), types.KindConfigure, 3, "configure", 0},
-	}
-	for _, test := range tests {
-		kind := test.payload.Kind()
-		if kind != test.kind || uint32(kind) != test.number || kind.String() != test.name ||
-			test.payload.Value() != test.value {
-			t.Errorf("%T: kind %d %s, value %d", test.payload, kind, kind, test.payload.Value())
+	names := []string{"transfer", "deploy", "call", "configure", "batch", "set_policy", "instantiate"}
+	for i, payload := range samplePayloads() {
+		kind := payload.Kind()
+		if uint32(kind) != uint32(i) || kind.String() != names[i] {
+			t.Errorf("%T: kind %d %s, want %d %s", payload, kind, kind, i, names[i])
 		}
 	}
-	if got := types.PayloadKind(4).String(); got != "kind 4" {
+	if got := types.PayloadKind(7).String(); got != "kind 7" {
 		t.Errorf("an unknown kind is called %s", got)
 	}
 }
 
 // The hashes of a transaction, from bytes put together here.
 func TestTransactionHashes(t *testing.T) {
-	for _, payload := range []types.Payload{sampleTransfer(), sampleDeploy(), sampleCall(), sampleConfigure()} {
-		signed := sampleSigned(payload)
-		unsignedBytes := signed.Transaction.Encode()
-		signedBytes := append(bytes.Clone(unsignedBytes), signed.Signature[:]...)
-		if !bytes.Equal(signed.Encode(), signedBytes) {
-			t.Errorf("%v: a signed transaction is not the transaction and its signature", payload.Kind())
+	signed := []types.SignedTransaction{sampleSponsored()}
+	for _, payload := range samplePayloads() {
+		signed = append(signed, sampleSigned(payload))
+	}
+	for _, tx := range signed {
+		message := tx.Transaction.Encode()
+		witnesses := append(types.EncodeWitness(tx.Witness), 0)
+		if tx.PayerWitness != nil {
+			witnesses[len(witnesses)-1] = 1
+			witnesses = append(witnesses, types.EncodeWitness(tx.PayerWitness)...)
 		}
-		if got := signed.SigningHash(); got != tagged("cairn/tx/v1", unsignedBytes) {
-			t.Errorf("%v: signing hash %x", payload.Kind(), got)
+		encoded := append(append([]byte{2}, message...), witnesses...)
+		if !bytes.Equal(tx.Encode(), encoded) {
+			t.Errorf("%v: encodes to %x, want %x", tx.Payload.Kind(), tx.Encode(), encoded)
 		}
-		id := tagged("cairn/txid/v1", signedBytes)
-		if signed.ID() != id || types.TransactionID(signedBytes) != id {
-			t.Errorf("%v: id %v, %v, want %x", payload.Kind(), signed.ID(), types.TransactionID(signedBytes), id)
+		if unsigned := tx.EncodeUnsigned(); !bytes.Equal(unsigned, encoded[:1+len(message)]) {
+			t.Errorf("%v: unsigned form %x", tx.Payload.Kind(), unsigned)
+		}
+		id := tagged("cairn/tx/v2", message)
+		kept := types.NewTx(tx)
+		if tx.ID() != id || tx.Hash() != id || kept.ID() != id {
+			t.Errorf("%v: id %v, want %x", tx.Payload.Kind(), tx.ID(), id)
+		}
+		if got, want := types.PayerHash(id), tagged("cairn/payer/v2", id[:]); got != want {
+			t.Errorf("%v: payer hash %x, want %x", tx.Payload.Kind(), got, want)
+		}
+		digest := types.Digest(tagged("cairn/witness/v2", witnesses))
+		if tx.WitnessDigest() != digest || kept.WitnessDigest() != digest {
+			t.Errorf("%v: witness digest %v, %v, want %v", tx.Payload.Kind(), tx.WitnessDigest(), kept.WitnessDigest(), digest)
 		}
 	}
 }
@@ -62,7 +66,7 @@ func TestNewContractID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := types.ContractID(tagged("cairn/contract/v1", preimage))
+	want := types.ContractID(tagged("cairn/contract/v2", preimage))
 	if got := types.NewContractID(sender, 0x0102030405060708); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -71,34 +75,70 @@ func TestNewContractID(t *testing.T) {
 	}
 }
 
-func TestCost(t *testing.T) {
+func TestAmount(t *testing.T) {
+	batch := func(values ...types.Amount) types.Batch {
+		var b types.Batch
+		for _, v := range values {
+			b.Steps = append(b.Steps, types.Step{Value: v, Action: types.Transfer{}})
+		}
+		return b
+	}
 	tests := []struct {
-		name     string
+		name    string
+		payload types.Payload
+		value   types.Amount
+		want    types.Amount
+		err     error
+	}{
+		{"a transfer moves its value", types.Transfer{}, 7, 7, nil},
+		{"a deploy moves its value", types.Deploy{}, 7, 7, nil},
+		{"a batch moves the sum", batch(1, 2, 3), 0, 6, nil},
+		{"the largest sum", batch(math.MaxUint64-1, 1), 0, math.MaxUint64, nil},
+		{"a sum that does not fit", batch(math.MaxUint64, 1), 0, 0, types.ErrOverflow},
+		{"a configure moves nothing", sampleConfigure(), 0, 0, nil},
+	}
+	for _, test := range tests {
+		tx := types.Transaction{Value: test.value, Payload: test.payload}
+		if got, err := tx.Amount(); got != test.want || !errors.Is(err, test.err) {
+			t.Errorf("%s: got %d, %v, want %d, %v", test.name, got, err, test.want, test.err)
+		}
+	}
+}
+
+func TestFeeCap(t *testing.T) {
+	tests := []struct {
 		gasLimit types.Gas
 		maxFee   types.Amount
-		payload  types.Payload
 		want     types.Amount
 		err      error
 	}{
-		{"value and gas", 21_000, 10, types.Transfer{Amount: 7}, 210_007, nil},
-		{"no value", 71_000, 3, sampleConfigure(), 213_000, nil},
-		{"all that fits", math.MaxUint32, math.MaxUint32, types.Call{Amount: 2 * math.MaxUint32}, math.MaxUint64, nil},
-		{
-			"the sum does not fit", math.MaxUint32, math.MaxUint32, types.Call{Amount: 2*math.MaxUint32 + 1}, 0,
-			types.ErrOverflow,
-		},
-		{"the product fits just so", 1, math.MaxUint64, types.Deploy{}, math.MaxUint64, nil},
-		{"the product does not fit", 1 << 32, 1 << 32, types.Transfer{}, 0, types.ErrOverflow},
+		{21_000, 10, 210_000, nil},
+		{1, math.MaxUint64, math.MaxUint64, nil},
+		{math.MaxUint32, math.MaxUint32, math.MaxUint64 - 2*math.MaxUint32, nil},
+		{1 << 32, 1 << 32, 0, types.ErrOverflow},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			tx := types.Transaction{
-				GasLimit: test.gasLimit, MaxFeePerGas: test.maxFee, MaxPriorityFeePerGas: 99, Payload: test.payload,
-			}
-			if got, err := tx.Cost(); got != test.want || !errors.Is(err, test.err) {
-				t.Errorf("got %d, %v, want %d, %v", got, err, test.want, test.err)
-			}
-		})
+		tx := types.Transaction{GasLimit: test.gasLimit, MaxFeePerGas: test.maxFee, MaxPriorityFeePerGas: 99}
+		if got, err := tx.FeeCap(); got != test.want || !errors.Is(err, test.err) {
+			t.Errorf("%d × %d: got %d, %v, want %d, %v", test.gasLimit, test.maxFee, got, err, test.want, test.err)
+		}
+	}
+}
+
+func TestRecipient(t *testing.T) {
+	for _, payload := range samplePayloads() {
+		tx := sampleTransaction(payload)
+		got, ok := tx.Recipient()
+		var want types.Account
+		switch payload.Kind() {
+		case types.KindTransfer, types.KindCall:
+			want = tx.Target
+		case types.KindDeploy, types.KindInstantiate:
+			want = types.Account(types.NewContractID(tx.Sender, tx.Nonce))
+		}
+		if got != want || ok == want.IsZero() {
+			t.Errorf("%v: got %v, %v, want %v", payload.Kind(), got, ok, want)
+		}
 	}
 }
 
@@ -110,62 +150,12 @@ func TestSign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	message := tagged("cairn/tx/v1", tx.Encode())
-	if !bip340.Verify(tx.Sender, message[:], signed.Signature) {
-		t.Error("the signature does not verify")
+	message := tagged("cairn/tx/v2", tx.Encode())
+	witness, ok := signed.Witness.(types.WitnessKey)
+	if !ok || !bip340.Verify(tx.Sender, message[:], witness.Signature) {
+		t.Errorf("the witness %+v does not hold", signed.Witness)
 	}
 	if !bytes.Equal(signed.Transaction.Encode(), tx.Encode()) {
 		t.Error("signing changed the transaction")
-	}
-}
-
-// VerifySignatures tells good transactions from bad ones, whatever is bad about them and wherever they stand.
-func TestVerifySignatures(t *testing.T) {
-	corruptions := []struct {
-		name    string
-		corrupt func(*types.SignedTransaction)
-	}{
-		{"changed gas limit", func(tx *types.SignedTransaction) { tx.GasLimit++ }},
-		{"good", func(*types.SignedTransaction) {}},
-		{"changed nonce", func(tx *types.SignedTransaction) { tx.Nonce++ }},
-		{"good", func(*types.SignedTransaction) {}},
-		{"changed payload", func(tx *types.SignedTransaction) { tx.Payload = types.Transfer{} }},
-		{"changed R", func(tx *types.SignedTransaction) { tx.Signature[0] ^= 1 }},
-		{"changed s", func(tx *types.SignedTransaction) { tx.Signature[63] ^= 1 }},
-		{"no signature", func(tx *types.SignedTransaction) { tx.Signature = types.Signature{} }},
-		{"another sender", func(tx *types.SignedTransaction) { tx.Sender = testKey(t, "another").PublicKey() }},
-		{"sender off the curve", func(tx *types.SignedTransaction) { tx.Sender = types.Account{} }},
-		{"good", func(*types.SignedTransaction) {}},
-	}
-	var transactions []types.SignedTransaction
-	for i, c := range corruptions {
-		key := testKey(t, c.name)
-		tx := sampleTransaction(sampleTransfer())
-		tx.Sender, tx.Nonce = key.PublicKey(), uint64(i)
-		signed, err := types.Sign(tx, key, [32]byte{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.corrupt(&signed)
-		transactions = append(transactions, signed)
-	}
-	verified := types.VerifySignatures(types.NewTxs(transactions...))
-	if len(verified) != len(transactions) {
-		t.Fatalf("%d results for %d transactions", len(verified), len(transactions))
-	}
-	for i, c := range corruptions {
-		if good := c.name == "good"; (verified[i] != nil) != good {
-			t.Errorf("%d, %s: verified is %v", i, c.name, verified[i] != nil)
-		}
-		if v := verified[i]; v != nil {
-			encoded := transactions[i].Encode()
-			if *v.Signed() != transactions[i] || !bytes.Equal(v.Encoded(), encoded) ||
-				v.ID() != tagged("cairn/txid/v1", encoded) {
-				t.Errorf("%d: %+v is another transaction", i, v)
-			}
-		}
-	}
-	if got := types.VerifySignatures(nil); len(got) != 0 {
-		t.Errorf("of no transactions %d are verified", len(got))
 	}
 }

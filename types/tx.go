@@ -1,22 +1,24 @@
 package types
 
-import (
-	"github.com/cairn-chain/cairn/codec"
-	"github.com/cairn-chain/cairn/crypto/bip340"
-)
+import "github.com/cairn-chain/cairn/codec"
 
 // Tx is a signed transaction inside a node: its fields with its canonical encoding and ID, which are computed once. It
-// is immutable. It does not imply a valid signature, as a [VerifiedTx] does.
+// is immutable. It does not imply valid witnesses, as a [VerifiedTx] does.
 type Tx struct {
 	signed  SignedTransaction
 	encoded []byte // bincode(SignedTransaction)
-	id      TxID   // TransactionID(encoded)
+	end     int    // offset in encoded of the witnesses
+	id      TxID   // Transaction.Hash
 }
 
 // NewTx returns a Tx for a signed transaction.
 func NewTx(signed SignedTransaction) *Tx {
-	encoded := signed.Encode()
-	return &Tx{signed, encoded, TransactionID(encoded)}
+	e := codec.NewEncoder(256)
+	e.U8(TransactionVersion)
+	signed.Transaction.encode(e)
+	end := e.Len()
+	signed.encodeWitnesses(e)
+	return &Tx{signed, e.Data(), end, hashTransaction(e.Data()[1:end])}
 }
 
 // NewTxs returns Txs for signed transactions.
@@ -31,26 +33,30 @@ func NewTxs(signed ...SignedTransaction) []*Tx {
 // DecodeTx is [DecodeSignedTransaction] for a Tx. It retains b as the transaction's encoding: b must not be modified,
 // and the allocation that contains b lives as long as the Tx.
 func DecodeTx(b []byte) (*Tx, error) {
-	signed, err := DecodeSignedTransaction(b)
-	if err != nil {
+	if err := checkTransactionSize(len(b)); err != nil {
 		return nil, err
 	}
-	return &Tx{signed, b, TransactionID(b)}, nil
+	d := codec.NewDecoder(b)
+	signed, end := decodeSignedTransaction(d)
+	if err := d.Finish(); err != nil {
+		return nil, err
+	}
+	return &Tx{signed, b, end, hashTransaction(b[1:end])}, nil
 }
 
 // DecodeBlockTxs is [DecodeBlock] for Txs. They retain their parts of b, as with [DecodeTx].
 func DecodeBlockTxs(b []byte) (SignedHeader, []*Tx, error) {
 	header, decoded, err := decodeBlock(b, func(d *codec.Decoder) Tx {
 		start := d.Offset()
-		signed := decodeSignedTransaction(d)
-		return Tx{signed: signed, encoded: b[start:d.Offset():d.Offset()]}
+		signed, end := decodeSignedTransaction(d)
+		return Tx{signed: signed, encoded: b[start:d.Offset():d.Offset()], end: end - start}
 	})
 	if err != nil {
 		return header, nil, err
 	}
 	txs := make([]*Tx, len(decoded))
 	for i := range decoded {
-		decoded[i].id = TransactionID(decoded[i].encoded)
+		decoded[i].id = hashTransaction(decoded[i].encoded[1:decoded[i].end])
 		txs[i] = &decoded[i]
 	}
 	return header, txs, nil
@@ -65,6 +71,9 @@ func (t *Tx) Encoded() []byte { return t.encoded }
 // ID returns the transaction's hash.
 func (t *Tx) ID() TxID { return t.id }
 
+// WitnessDigest returns [SignedTransaction.WitnessDigest].
+func (t *Tx) WitnessDigest() Digest { return Digest(witnessTag.Hash(t.encoded[t.end:])) }
+
 // IDs returns the IDs of transactions, in order.
 func IDs(txs []*Tx) []TxID {
 	ids := make([]TxID, len(txs))
@@ -74,9 +83,13 @@ func IDs(txs []*Tx) []TxID {
 	return ids
 }
 
-// VerifiedTx is a transaction with a valid signature. Only [VerifySignatures] creates one, so a function that takes a
-// VerifiedTx can rely on the signature without checking it again.
-type VerifiedTx struct{ tx *Tx }
+// VerifiedTx is a transaction whose witnesses hold. Only [VerifyWitnesses] creates one, so a function that takes a
+// VerifiedTx can rely on the signatures without checking them again. Whether the authorities that the witnesses claim
+// are in force is for the state to say.
+type VerifiedTx struct {
+	tx                *Tx
+	claim, payerClaim Account
+}
 
 // Tx returns the transaction.
 func (v *VerifiedTx) Tx() *Tx { return v.tx }
@@ -90,23 +103,8 @@ func (v *VerifiedTx) Encoded() []byte { return v.tx.encoded }
 // ID returns [Tx.ID].
 func (v *VerifiedTx) ID() TxID { return v.tx.id }
 
-// VerifySignatures verifies the transactions' signatures as one batch on the calling goroutine. The result has an
-// element for each transaction, which is nil if the signature is not valid.
-func VerifySignatures(txs []*Tx) []*VerifiedTx {
-	messages := make([]bip340.SignedMessage, len(txs))
-	for i, tx := range txs {
-		signed := &tx.signed
-		messages[i] = bip340.SignedMessage{
-			PublicKey: signed.Sender,
-			Message:   txTag.Hash(tx.encoded[:len(tx.encoded)-len(signed.Signature)]),
-			Signature: signed.Signature,
-		}
-	}
-	verified := make([]*VerifiedTx, len(txs))
-	for i, ok := range bip340.VerifyBatch(messages) {
-		if ok {
-			verified[i] = &VerifiedTx{txs[i]}
-		}
-	}
-	return verified
-}
+// Claim returns the authority that the sender's witness claims.
+func (v *VerifiedTx) Claim() Account { return v.claim }
+
+// PayerClaim returns the authority that the payer's witness claims, or zero if there is no payer.
+func (v *VerifiedTx) PayerClaim() Account { return v.payerClaim }

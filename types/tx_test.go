@@ -10,23 +10,23 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// requireTx fails the test unless tx is what signed gives: its fields, its encoding and the encoding's hash.
+// requireTx fails the test unless tx is what signed gives: its fields, its encoding and its hashes.
 func requireTx(t *testing.T, tx *types.Tx, signed types.SignedTransaction) {
 	t.Helper()
 	encoded := signed.Encode()
 	if !reflect.DeepEqual(*tx.Signed(), signed) || !bytes.Equal(tx.Encoded(), encoded) ||
-		tx.ID() != types.TransactionID(encoded) {
+		tx.ID() != signed.Hash() || tx.WitnessDigest() != signed.WitnessDigest() {
 		t.Fatalf("%+v is not that of %+v", tx, signed)
 	}
 }
 
 // samples are signed transactions of every kind.
 func samples() []types.SignedTransaction {
-	return []types.SignedTransaction{
-		sampleSigned(sampleTransfer()), sampleSigned(sampleDeploy()), sampleSigned(sampleCall()),
-		sampleSigned(sampleConfigure()),
-		sampleSigned(types.Call{}),
+	all := []types.SignedTransaction{sampleSponsored(), sampleSigned(types.Call{}), sampleSigned(sampleMemo())}
+	for _, payload := range samplePayloads() {
+		all = append(all, sampleSigned(payload))
 	}
+	return all
 }
 
 // TestTxKeepsItsBytes makes transactions in all three ways; those that are decoded share the memory of what they came
@@ -95,11 +95,11 @@ func TestVerifyEncodesNothing(t *testing.T) {
 	}
 	tx.Signed().Nonce++
 	tx.Signed().Payload = types.Transfer{}
-	verified := types.VerifySignatures([]*types.Tx{tx})[0]
+	verified := types.VerifyWitnesses(types.Regtest, []*types.Tx{tx})[0]
 	if verified == nil {
 		t.Fatal("the signature was checked over an encoding of the fields")
 	}
-	if verified.Tx() != tx || !bytes.Equal(verified.Encoded(), encoded) || verified.ID() != types.TransactionID(encoded) {
+	if verified.Tx() != tx || !bytes.Equal(verified.Encoded(), encoded) || verified.ID() != signed.ID() {
 		t.Errorf("%+v is another transaction", verified)
 	}
 }

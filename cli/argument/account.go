@@ -36,12 +36,16 @@ type Account struct {
 	Network types.Network
 	// Name is the name of a key or alias in the keystore, if any.
 	Name string
+	// Kind is the kind of the keystore's entry; empty without one.
+	Kind keystore.Kind
+	// Policy is the policy of the keystore's entry, whose hash the account is; nil without one.
+	Policy *types.Policy
 	// chain is the chain of a named contract; otherwise nil.
 	chain *keystore.Chain
-	// kind is the kind of a keystore entry.
-	kind keystore.Kind
-	// key is the private key of a development account.
+	// key is the private key of a development account, or one from a file.
 	key *crypto.PrivateKey
+	// development says that the account is known on development chains only.
+	development bool
 }
 
 // IsName reports whether a text has the form of the name of a key, alias or development account.
@@ -58,21 +62,17 @@ func ParseAccount(store *keystore.Store, text string) (Account, error) {
 		if err != nil {
 			return Account{}, err
 		}
-		return Account{ID: key.PublicKey(), Text: text, Network: types.Regtest, key: &key}, nil
+		return Account{ID: key.PublicKey(), Text: text, Network: types.Regtest, key: &key, development: true}, nil
 	}
 	if keystore.CheckName(text) == nil {
 		entry, err := store.Find(text)
 		if errors.Is(err, keystore.ErrNotFound) {
 			return Account{}, fmt.Errorf("%w: there is no key or alias %q in %s", ErrBadAccount, text, store.Dir())
 		}
-		return Account{
-			ID:      entry.Account,
-			Text:    text,
-			Network: entry.Network,
-			Name:    text,
-			kind:    entry.Kind,
-			chain:   entry.Chain,
-		}, err
+		if err != nil {
+			return Account{}, err
+		}
+		return fromEntry(entry)
 	}
 	if network, account, err := types.ParseAddress(text); err == nil {
 		return Account{ID: account, Text: text, Network: network}, nil
@@ -83,6 +83,26 @@ func ParseAccount(store *keystore.Store, text string) (Account, error) {
 		return Account{}, fmt.Errorf("%w: %q %s", ErrBadAccount, text, wrongAddress(text))
 	}
 	return Account{ID: account, Text: text}, nil
+}
+
+// OfKey returns the account of a private key, which text names in messages.
+func OfKey(key crypto.PrivateKey, text string) Account {
+	return Account{ID: key.PublicKey(), Text: text, key: &key}
+}
+
+// fromEntry returns the account of an entry of the keystore.
+func fromEntry(entry keystore.Entry) (Account, error) {
+	account := Account{
+		ID: entry.Account, Text: entry.Name, Network: entry.Network, Name: entry.Name, Kind: entry.Kind, chain: entry.Chain,
+	}
+	if entry.Kind.HasPolicy() {
+		policy, err := entry.ReadPolicy()
+		if err != nil {
+			return Account{}, err
+		}
+		account.Policy = &policy
+	}
+	return account, nil
 }
 
 // wrongAddress explains why a text is not a valid account.
@@ -110,7 +130,7 @@ func wrongAddress(text string) string {
 // On returns an error that wraps [ErrBadAccount] unless the account can be used on a chain. An address or named account
 // of another network is meant for another chain, and so is a named contract of another genesis.
 func (a Account) On(chain Chain) error {
-	if a.key != nil && chain.ID != api.DevelopmentChainID {
+	if a.development && chain.ID != api.DevelopmentChainID {
 		return fmt.Errorf("%w: %s is known on chain id %d only, and the node's is %d",
 			ErrBadAccount, a.Text, uint64(api.DevelopmentChainID), chain.ID)
 	}
@@ -126,26 +146,33 @@ func (a Account) On(chain Chain) error {
 	return nil
 }
 
-// Key returns the account's private key, of a development account or from the keystore. For the latter it calls
+// IsHex reports whether the account was given in hex, which has no checksum.
+func (a Account) IsHex() bool { return a.Network == "" }
+
+// IsKey reports whether the account is known to be the key of a private key.
+func (a Account) IsKey() bool { return a.key != nil || a.Kind == keystore.KindKey }
+
+// Secret returns the account's private key, of a development account or from the keystore. For the latter it calls
 // password with the name of the key.
-func (a Account) Key(store *keystore.Store, password func(name string) (string, error)) (crypto.PrivateKey, error) {
+func (a Account) Secret(
+	store *keystore.Store, password func(name string) (string, error),
+) (keystore.Secret, error) {
 	if a.key != nil {
-		return *a.key, nil
+		return keystore.Secret{Key: *a.key}, nil
 	}
 	secret, err := password(a.Name)
 	if err != nil {
-		return crypto.PrivateKey{}, err
+		return keystore.Secret{}, err
 	}
-	unlocked, err := store.Unlock(a.Name, secret)
-	return unlocked.Key, err
+	return store.Unlock(a.Name, secret)
 }
 
-// CanSign returns an error that wraps [ErrBadAccount] unless the account has a private key on this machine.
+// CanSign returns an error that wraps [ErrBadAccount] unless the account has a private key or a policy on this machine.
 func (a Account) CanSign() error {
 	switch {
-	case a.key != nil, a.kind == keystore.KindKey:
+	case a.key != nil, a.Kind.HasSecret(), a.Kind == keystore.KindPolicy:
 		return nil
-	case a.kind == keystore.KindAlias:
+	case a.Kind == keystore.KindAlias:
 		return fmt.Errorf("%w: %s is an alias, which has no private key", ErrBadAccount, a.Text)
 	}
 	return fmt.Errorf("%w: there is no private key for %s here, name a key of the keystore", ErrBadAccount, a.Text)

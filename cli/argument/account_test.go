@@ -77,13 +77,13 @@ func TestParseAccount(t *testing.T) {
 			if !test.canSign {
 				return
 			}
-			key, err := account.Key(store, func(name string) (string, error) {
+			key, err := account.Secret(store, func(name string) (string, error) {
 				if name != test.text {
 					t.Errorf("the password of %q is asked", name)
 				}
 				return password, nil
 			})
-			if err != nil || key.PublicKey() != [32]byte(test.want) {
+			if err != nil || key.Key.PublicKey() != [32]byte(test.want) {
 				t.Errorf("another key, %v", err)
 			}
 		})
@@ -173,13 +173,13 @@ func TestKeyNeedsItsPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := account.Key(
+	if _, err := account.Secret(
 		store, func(string) (string, error) { return "wrong", nil },
 	); !errors.Is(err, keystore.ErrWrongPassword) {
 		t.Errorf("error %v", err)
 	}
 	nobody := errors.New("nobody there")
-	if _, err := account.Key(store, func(string) (string, error) { return "", nobody }); !errors.Is(err, nobody) {
+	if _, err := account.Secret(store, func(string) (string, error) { return "", nobody }); !errors.Is(err, nobody) {
 		t.Errorf("error %v", err)
 	}
 }

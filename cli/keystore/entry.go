@@ -2,12 +2,16 @@ package keystore
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cairn-chain/cairn/crypto"
@@ -18,11 +22,19 @@ import (
 // Kind is the kind of an entry.
 type Kind string
 
-// A key can sign; an alias is another name for an account.
+// The kinds of entries.
 const (
-	KindKey   Kind = "key"
-	KindAlias Kind = "alias"
+	KindKey    Kind = "key"    // a private key, which signs for its own account
+	KindP256   Kind = "p256"   // a private key of P-256, which signs for the account of a policy of its own
+	KindPolicy Kind = "policy" // a policy, which is public: others' keys sign by it
+	KindAlias  Kind = "alias"  // another name for an account
 )
+
+// HasSecret reports whether entries of the kind have a private key.
+func (k Kind) HasSecret() bool { return k == KindKey || k == KindP256 }
+
+// HasPolicy reports whether entries of the kind have a policy, whose hash is the account.
+func (k Kind) HasPolicy() bool { return k == KindP256 || k == KindPolicy }
 
 // Entry is the public part of an entry.
 type Entry struct {
@@ -32,6 +44,8 @@ type Entry struct {
 	Network types.Network `json:"network"`
 	// Path is the BIP-32 derivation path of the key; empty for an alias or an imported key.
 	Path string `json:"path,omitempty"`
+	// Policy is the encoded policy in hex, whose hash is the account; empty for a key or an alias.
+	Policy string `json:"policy,omitempty"`
 	// Chain is the chain of a contract's name; nil for an account, which is the same on every chain of its network.
 	Chain *Chain `json:"chain,omitempty"`
 }
@@ -45,9 +59,27 @@ type Chain struct {
 // Address returns the entry's account as an address of its network.
 func (e Entry) Address() string { return e.Network.Address(e.Account) }
 
+// ReadPolicy returns the entry's policy, which must have one.
+func (e Entry) ReadPolicy() (types.Policy, error) {
+	encoded, err := hex.DecodeString(e.Policy)
+	if err != nil {
+		return types.Policy{}, err
+	}
+	policy, err := types.DecodePolicy(encoded)
+	if err == nil {
+		err = policy.Check()
+	}
+	if err == nil && policy.Hash() != e.Account {
+		err = errors.New("its policy is another account's")
+	}
+	return policy, err
+}
+
 // Secret is the encrypted part of an entry.
 type Secret struct {
 	Key crypto.PrivateKey
+	// P256 is the key of an entry of that kind, which has none of the other fields; nil for other kinds.
+	P256 *ecdsa.PrivateKey
 	// Mnemonic is the BIP-39 sentence from which the key was derived at Path; both are empty for an imported key.
 	Mnemonic string
 	Path     string
@@ -70,6 +102,41 @@ func NewSecret(mnemonic string, network types.Network, index uint32) (Secret, er
 	}
 	sentence, err := wallet.NewMnemonic(entropy) // in the spelling of the word list
 	return Secret{Key: key, Mnemonic: sentence, Path: path}, err
+}
+
+// NewP256 makes a key of P-256.
+func NewP256() (Secret, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	return Secret{P256: key}, err
+}
+
+// ParseP256 parses a private key of P-256, as [ParsePrivateKey] does.
+func ParseP256(text string) (Secret, error) {
+	raw, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(text), "0x"))
+	if err != nil || len(raw) != 32 {
+		return Secret{}, errors.New("a private key is 64 hex digits")
+	}
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
+	return Secret{P256: key}, err
+}
+
+// policyOf returns the policy with which a key of P-256 alone signs.
+func policyOf(key *ecdsa.PrivateKey) (types.Policy, error) {
+	encoded, err := key.PublicKey.Bytes() // SEC 1, uncompressed: 04 ‖ x ‖ y
+	if err != nil {
+		return types.Policy{}, err
+	}
+	signer := types.SignerP256{Point: [64]byte(encoded[1:])}
+	return types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{signer}}}, nil
+}
+
+// account returns the account that the secret signs for.
+func (s Secret) account() (types.Account, error) {
+	if s.P256 == nil {
+		return s.Key.PublicKey(), nil
+	}
+	policy, err := policyOf(s.P256)
+	return policy.Hash(), err
 }
 
 // ParsePrivateKey parses a private key of 64 hex digits, with or without 0x, and with surrounding white space. Errors
@@ -107,25 +174,45 @@ const formatVersion = 1
 type document struct {
 	Version int `json:"version"`
 	Entry
-	Secret string `json:"secret,omitempty"` // armored age file of a sealedSecret, for a key
+	Secret string `json:"secret,omitempty"` // armored age file of a sealedSecret, for a kind that has one
 }
 
 // sealedSecret is the plaintext of a document's secret.
 type sealedSecret struct {
-	PrivateKey string `json:"private_key"` // 64 hex digits
+	PrivateKey string `json:"private_key,omitempty"` // 64 hex digits
+	P256       string `json:"p256,omitempty"`        // likewise, of P-256
 	Mnemonic   string `json:"mnemonic,omitempty"`
 	Path       string `json:"path,omitempty"`
 }
 
-func (s Secret) encode() ([]byte, error) {
+// PrivateKey returns the private key as 64 hex digits.
+func (s Secret) PrivateKey() (string, error) {
+	if s.P256 != nil {
+		raw, err := s.P256.Bytes()
+		return hex.EncodeToString(raw), err
+	}
 	raw := s.Key.Bytes()
-	return json.Marshal(sealedSecret{PrivateKey: hex.EncodeToString(raw[:]), Mnemonic: s.Mnemonic, Path: s.Path})
+	return hex.EncodeToString(raw[:]), nil
+}
+
+func (s Secret) encode() ([]byte, error) {
+	private, err := s.PrivateKey()
+	if err != nil {
+		return nil, err
+	}
+	if s.P256 != nil {
+		return json.Marshal(sealedSecret{P256: private})
+	}
+	return json.Marshal(sealedSecret{PrivateKey: private, Mnemonic: s.Mnemonic, Path: s.Path})
 }
 
 func decodeSecret(text []byte) (Secret, error) {
 	var sealed sealedSecret
 	if err := decodeStrict(text, &sealed); err != nil {
 		return Secret{}, err
+	}
+	if sealed.P256 != "" {
+		return ParseP256(sealed.P256)
 	}
 	key, err := ParsePrivateKey(sealed.PrivateKey)
 	return Secret{Key: key, Mnemonic: sealed.Mnemonic, Path: sealed.Path}, err
@@ -143,8 +230,14 @@ func decodeDocument(text []byte, name string) (document, error) {
 		return document{}, fmt.Errorf("it is named %q within", d.Name)
 	case d.Network.Prefix() == "":
 		return document{}, fmt.Errorf("unknown network %q", d.Network)
-	case d.Kind != KindKey && d.Kind != KindAlias, (d.Kind == KindKey) != (d.Secret != ""):
-		return document{}, errors.New("it is neither a key nor an alias")
+	case !slices.Contains([]Kind{KindKey, KindP256, KindPolicy, KindAlias}, d.Kind),
+		d.Kind.HasSecret() != (d.Secret != ""), d.Kind.HasPolicy() != (d.Policy != ""):
+		return document{}, errors.New("it is neither a key nor a policy nor an alias")
+	}
+	if d.Kind.HasPolicy() {
+		if _, err := d.ReadPolicy(); err != nil {
+			return document{}, err
+		}
 	}
 	return d, nil
 }

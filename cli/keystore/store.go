@@ -2,6 +2,7 @@ package keystore
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ var (
 	ErrWrongPassword = errors.New("wrong password")
 	ErrEmptyPassword = errors.New("the password is empty")
 	ErrDamaged       = errors.New("the file is damaged")
-	ErrNoKey         = errors.New("an alias has no private key")
+	ErrNoKey         = errors.New("aliases and policies have no private key")
 	ErrNoDirectory   = errors.New("there is no HOME, and so no directory of keys: give --home")
 )
 
@@ -63,8 +64,28 @@ func (s *Store) AddKey(name string, network types.Network, secret Secret, passwo
 	if err != nil {
 		return Entry{}, err
 	}
-	entry := Entry{Name: name, Kind: KindKey, Account: secret.Key.PublicKey(), Network: network, Path: secret.Path}
+	entry := Entry{Name: name, Kind: KindKey, Network: network, Path: secret.Path}
+	if secret.P256 == nil {
+		entry.Account = secret.Key.PublicKey()
+	} else {
+		policy, err := policyOf(secret.P256)
+		if err != nil {
+			return Entry{}, err
+		}
+		entry.Kind, entry.Account, entry.Policy = KindP256, policy.Hash(), hex.EncodeToString(policy.Encode())
+	}
 	return entry, s.add(document{Version: formatVersion, Entry: entry, Secret: sealed})
+}
+
+// AddPolicy stores a policy under an unused name, for its account on a network.
+func (s *Store) AddPolicy(name string, network types.Network, policy types.Policy) (Entry, error) {
+	if err := policy.Check(); err != nil {
+		return Entry{}, err
+	}
+	entry := Entry{
+		Name: name, Kind: KindPolicy, Account: policy.Hash(), Network: network, Policy: hex.EncodeToString(policy.Encode()),
+	}
+	return entry, s.add(document{Version: formatVersion, Entry: entry})
 }
 
 // AddAlias adds an unused name for an account of a network.
@@ -98,7 +119,7 @@ func (s *Store) Unlock(name, password string) (Secret, error) {
 	if err != nil {
 		return Secret{}, err
 	}
-	if d.Kind != KindKey {
+	if !d.Kind.HasSecret() {
 		return Secret{}, fmt.Errorf("%w: %s", ErrNoKey, name)
 	}
 	plaintext, err := open(d.Secret, password)
@@ -112,7 +133,7 @@ func (s *Store) Unlock(name, password string) (Secret, error) {
 	if err != nil {
 		return Secret{}, damaged(s.path(name), err)
 	}
-	if secret.Key.PublicKey() != d.Account || secret.Path != d.Path {
+	if account, err := secret.account(); err != nil || account != d.Account || secret.Path != d.Path {
 		return Secret{}, damaged(s.path(name), errors.New("its private key is another account's"))
 	}
 	return secret, nil
@@ -142,7 +163,7 @@ func (s *Store) List() (entries []Entry, failures []error, err error) {
 	return entries, failures, nil
 }
 
-// Delete permanently removes a key or an alias. It also removes a damaged one.
+// Delete permanently removes an entry. It also removes a damaged one.
 func (s *Store) Delete(name string) error {
 	if err := CheckName(name); err != nil {
 		return err

@@ -41,6 +41,9 @@ func visible(text string) string {
 // Line writes a line.
 func (t *Text) Line(format string, args ...any) { _, _ = fmt.Fprintf(t.to, format+"\n", args...) }
 
+// Raw writes a text without a line feed behind it, for what is copied or piped to the byte.
+func (t *Text) Raw(text string) { _, _ = io.WriteString(t.to, text) }
+
 // Field is a line of [Text.Fields].
 type Field struct {
 	Name  string

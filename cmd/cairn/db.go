@@ -24,7 +24,8 @@ func newDB() *cobra.Command {
 		Short:   "Check, back up, move, prune, export, import or prove the chain of a data directory",
 		Example: "  cairn db check --data-dir ./mychain",
 	})
-	command.AddCommand(newDBCheck(), newDBBackup(), newDBMove(), newDBPrune(), newDBExport(), newDBImport(), newDBProve())
+	command.AddCommand(newDBCheck(), newDBBackup(), newDBMove(), newDBPrune(), newDBExport(), newDBImport(), newDBProve(),
+		newDBBalances())
 	return command
 }
 

@@ -160,7 +160,7 @@ func runFound(ctx context.Context, n *node.Node, accounts []developmentAccount) 
 
 // developmentGenesis returns the genesis of the chain in dir, or a new one with the current time.
 func developmentGenesis(development *datadir.Development, dir *datadir.Dir) types.Genesis {
-	created := uint64(time.Now().Unix())
+	created := uint64(time.Now().UnixMilli())
 	if stored := dir.Genesis(); stored != nil {
 		created = stored.Time
 	}

@@ -40,7 +40,7 @@ func (l *devLines) block(h types.SignedHeader, txs int) {
 		_, _ = fmt.Fprintf(l.to, "debug: %d more lines, which are not shown\n", l.leftOut)
 	}
 	l.debugs, l.leftOut = 0, 0
-	when := time.Unix(int64(h.Header.Timestamp), 0).UTC().Format(time.TimeOnly)
+	when := time.UnixMilli(int64(h.Header.Timestamp)).UTC().Format(time.TimeOnly)
 	_, _ = fmt.Fprintf(l.to, "%s  block %-6d %s  %d tx  %d gas  base fee %d\n",
 		when, h.Header.Height, h.Header.Hash(), txs, h.Header.GasUsed, h.Header.BaseFee)
 }

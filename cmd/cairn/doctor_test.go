@@ -123,7 +123,7 @@ func TestDoctorKnowsTheChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	genesis, err := datadir.InitNetwork(settings.DataDir, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 3, Time: 1_700_000_000, Key: key,
+		Network: types.Regtest, ChainID: 3, Time: 1_700_000_000_000, Key: key, Admin: key,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -56,6 +56,7 @@ var emergencies = map[string]any{
 	"MoveUnfinished":     emergency.MoveUnfinished,
 	"Moved":              emergency.Moved,
 	"NoLeader":           emergency.NoLeader,
+	"OldProtocol":        emergency.OldProtocol,
 	"OtherChain":         emergency.OtherChain,
 	"OtherCluster":       emergency.OtherCluster,
 	"OtherFormat":        emergency.OtherFormat,

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/big"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,22 +21,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The range of random chain ids. It excludes the numbers that people choose by hand, and those that JavaScript would
-// round.
-const (
-	leastRandomChainID = 1 << 31
-	greatestChainID    = 1<<53 - 1
-)
-
-// randomChainID returns a chain id that no other network has. It must be unique because signatures cover the chain id
-// and not the genesis.
-func randomChainID() (uint64, error) {
-	n, err := rand.Int(rand.Reader, big.NewInt(greatestChainID-leastRandomChainID+1))
-	if err != nil {
-		return 0, err
-	}
-	return leastRandomChainID + n.Uint64(), nil
-}
+// greatestChainID is the greatest chain id that JavaScript does not round.
+const greatestChainID = 1<<53 - 1
 
 func newInit() *cobra.Command {
 	location := struct {
@@ -49,16 +34,18 @@ func newInit() *cobra.Command {
 	var blockTime time.Duration
 	command := &cobra.Command{
 		Use:   "init DIR",
-		Short: "Start a network: write genesis, producer key and settings into a directory",
-		Long: "Start a network: write genesis.json, protocol.key and cairn.toml into DIR, which is then the data " +
-			"directory of\n" +
-			"its producing node. Whoever holds protocol.key makes the blocks: keep a copy of it in a safe place.",
+		Short: "Start a network: write genesis, keys and settings into a directory",
+		Long: "Start a network: write genesis.json, protocol.key, admin.key and cairn.toml into DIR, which is then the data " +
+			"directory of its producing node. Whoever holds protocol.key makes the blocks: keep a copy of it in a safe place. " +
+			"Whoever holds admin.key changes the chain's parameters, names another producer and announces upgrades, a week " +
+			"ahead. No node needs it: move it to another machine, or hand the right on to a policy of several people: " +
+			"cairn configure --admin.",
 		Example: "  cairn init ./mychain --network regtest --alloc alice=1000 --alloc bcrt1p…=50\n  cairn node " +
 			"--data-dir ./mychain",
 		Args: exactlyOne("a directory"),
 		RunE: func(command *cobra.Command, args []string) (err error) {
 			n := datadir.NewNetwork{
-				Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().Unix()),
+				Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().UnixMilli()),
 				Settings: settingsText(blockTime),
 			}
 			if err := config.Check(&nodeSettings{BlockTime: blockTime}, "block-time"); err != nil {
@@ -69,9 +56,7 @@ func newInit() *cobra.Command {
 			}
 			random := !command.Flags().Changed("chain-id")
 			if random {
-				if n.ChainID, err = randomChainID(); err != nil {
-					return err
-				}
+				n.ChainID = datadir.RandomChainID()
 			}
 			if n.ChainID == api.DevelopmentChainID {
 				return output.Usage(fmt.Errorf("chain id %d is that of `cairn dev`", n.ChainID))
@@ -137,8 +122,10 @@ func checkKnownKeys(printer *output.Printer, n datadir.NewNetwork) error {
 }
 
 func initNetwork(printer *output.Printer, dir string, n datadir.NewNetwork, random bool) (err error) {
-	if n.Key, err = crypto.GenerateKey(rand.Reader); err != nil {
-		return err
+	for _, key := range []*crypto.PrivateKey{&n.Key, &n.Admin} {
+		if *key, err = crypto.GenerateKey(rand.Reader); err != nil {
+			return err
+		}
 	}
 	genesis, err := datadir.InitNetwork(dir, n)
 	if err != nil {
@@ -154,14 +141,24 @@ func initNetwork(printer *output.Printer, dir string, n datadir.NewNetwork, rand
 		ChainID     uint64          `json:"chainId"`
 		GenesisHash types.BlockHash `json:"genesisHash"`
 		Producer    string          `json:"producer"`
-	}{dir, genesis.Network, genesis.ChainID, hash, genesis.Network.Address(types.Account(genesis.Parameters.Producer))}
+		Admin       string          `json:"admin"`
+		Notice      uint64          `json:"notice"` // milliseconds
+	}{
+		dir, genesis.Network, genesis.ChainID, hash, genesis.Network.Address(types.Account(genesis.Parameters.Producer)),
+		genesis.Network.Address(genesis.Parameters.Admin), genesis.Parameters.Notice,
+	}
 	return printer.Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "network", Value: result.Network}, output.Field{Name: "chain id", Value: result.ChainID},
 			output.Field{Name: "genesis hash", Value: result.GenesisHash},
 			output.Field{Name: "producer", Value: result.Producer},
 			output.Field{
 				Name: "producer's key", Value: filepath.Join(dir, datadir.ProtocolKeyFile) + " (keep it secret, keep a copy)",
-			})
+			},
+			output.Field{Name: "admin", Value: result.Admin},
+			output.Field{
+				Name: "admin's key", Value: filepath.Join(dir, datadir.AdminKeyFile) + " (move it to another machine)",
+			},
+			output.Field{Name: "notice of upgrades", Value: time.Duration(result.Notice) * time.Millisecond})
 		if random {
 			t.Line("\nThe chain id is random: a transaction signed for this network is valid on no other one.")
 		}

@@ -38,7 +38,7 @@ func newRoot(testKernels func() error) *cobra.Command {
 	root := cli.NewRoot(cli.Build{
 		Info:            build.Read(),
 		ProtocolVersion: params.Version,
-		ScheduleDigest:  params.Schedule1.Digest(),
+		ScheduleDigest:  params.Prices.Digest(),
 	})
 	promote, _, err := root.Find([]string{"promote"})
 	if err != nil {

@@ -40,6 +40,9 @@ func fromDead(promote *cobra.Command) {
 	)
 	flags.StringVar(&d.dataDir, "data-dir", "", "with --from-dead: data directory of the next producer")
 	flags.StringVar(
+		&d.keyFile, "protocol-key", "", "with --from-dead: file with the producer's private key, 64 hex digits",
+	)
+	flags.StringVar(
 		&d.lockDir, "lock-dir", "", "with --from-dead: directory of the record of what the key signed (default the key's)",
 	)
 	flags.StringSliceVar(
@@ -63,7 +66,6 @@ func fromDead(promote *cobra.Command) {
 		if !d.is {
 			return handOver(command, args)
 		}
-		d.keyFile = flags.Lookup("protocol-key").Value.String()
 		return d.promote(command, flags.Lookup("yes").Value.String() == "true")
 	}
 }

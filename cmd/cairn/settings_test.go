@@ -219,7 +219,7 @@ func TestGenesisOfDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network := datadir.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key}
+	network := datadir.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key, Admin: key}
 	genesis, err := datadir.InitNetwork(dir, network)
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestDoctorOfDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key})
+	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key, Admin: key})
 	if err != nil {
 		t.Fatal(err)
 	}

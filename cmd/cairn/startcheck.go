@@ -211,7 +211,7 @@ const clockSlack = 15 * time.Second
 // checkClock compares the clock with the newest block. A slow clock is only a warning: blocks repeat the last
 // timestamp, or replicas wait.
 func checkClock(here place, now time.Time) finding {
-	newest := time.Unix(int64(max(here.Head.Timestamp, here.Genesis.Time)), 0)
+	newest := time.UnixMilli(int64(max(here.Head.Timestamp, here.Genesis.Time)))
 	behind := newest.Sub(now).Round(time.Second)
 	if behind <= clockSlack {
 		return finding{Check: "clock", State: stateOK, Detail: "not behind the newest block"}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -68,7 +69,7 @@ func newChain(t *testing.T) *chain {
 		}
 	})
 	g := types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(key("producer").PublicKey()),
+		ChainID: 7, Network: types.Regtest, Time: 1_000_000, BaseFee: 10, Parameters: params.Default(key("producer").PublicKey()),
 	}
 	for _, k := range []crypto.PrivateKey{alice, bob, carol} {
 		g.Allocations = append(g.Allocations, types.Allocation{Account: account(k), Balance: 1_000 * types.CoinUnits})
@@ -92,34 +93,38 @@ func newChain(t *testing.T) *chain {
 
 func (c *chain) account(a types.Account) state.Account {
 	c.t.Helper()
-	record, err := state.DecodeAccount(c.state[string(state.AccountKey(a))])
+	record, err := exec.ReadAccount(c.state, a)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	return record
 }
 
+// now is the time of the last block in seconds, as contracts see it.
+func (c *chain) now() uint64 { return c.head.Timestamp / 1_000 }
+
 // apply executes a block of one transaction, some seconds after the one before.
-func (c *chain) apply(from crypto.PrivateKey, payload types.Payload, later uint64) (types.Receipt, exec.Reason) {
+func (c *chain) apply(from crypto.PrivateKey, action client.Action, later uint64) (types.Receipt, exec.Reason) {
 	c.t.Helper()
 	signed, err := types.Sign(types.Transaction{
-		Version:      types.TransactionVersion,
-		ChainID:      7,
 		Sender:       account(from),
+		Target:       action.Target,
+		ChainID:      7,
 		Nonce:        c.account(account(from)).Nonce,
 		GasLimit:     gasLimit,
 		MaxFeePerGas: 100,
-		Payload:      payload,
+		Value:        action.Value,
+		Payload:      action.Payload,
 	}, from, [32]byte{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	seed, err := exec.Seed(c.head, c.params, c.head.Timestamp+later)
+	seed, err := exec.Seed(c.head, c.params, c.head.Timestamp+1_000*later)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	run := exec.Begin(c.params, c.state, seed, exec.Machine{Engine: c.engine, Codes: c.codes})
-	if _, err := run.Apply(types.VerifySignatures(types.NewTxs(signed))[0]); err != nil {
+	run := exec.Begin(types.Regtest, c.params, c.state, seed, exec.Machine{Engine: c.engine, Codes: c.codes})
+	if _, err := run.Apply(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))[0]); err != nil {
 		c.t.Fatal(err)
 	}
 	result, err := run.Finish()
@@ -153,7 +158,9 @@ func code(t *testing.T, name string) []byte {
 func (c *chain) deploy(name, args string) contract {
 	c.t.Helper()
 	code := code(c.t, name)
-	receipt, reason := c.apply(alice, types.Deploy{Name: name, Code: code, InitArgs: []byte(args)}, 1)
+	receipt, reason := c.apply(alice, client.Action{
+		Payload: types.Deploy{Name: name, Code: code, InitArgs: []byte(args)},
+	}, 1)
 	if reason != exec.Success {
 		c.t.Fatalf("deploy of %s: %s: %s", name, reason, receipt.Output)
 	}
@@ -164,7 +171,7 @@ func (c *chain) deploy(name, args string) contract {
 // call is a call that must succeed with a result.
 func (c contract) call(from crypto.PrivateKey, function, args, want string) types.Receipt {
 	c.t.Helper()
-	receipt, reason := c.apply(from, types.Call{Contract: c.id, Function: function, Args: []byte(args)}, 1)
+	receipt, reason := c.apply(from, client.CallEncoded(c.id, function, []byte(args), 0), 1)
 	if reason != exec.Success || string(receipt.Output) != want {
 		c.t.Fatalf("%s %s: %s with %q, want %q", function, args, reason, receipt.Output, want)
 	}
@@ -175,7 +182,7 @@ func (c contract) call(from crypto.PrivateKey, function, args, want string) type
 // refused is a call that must revert with a reason.
 func (c contract) refused(from crypto.PrivateKey, function, args, want string) {
 	c.t.Helper()
-	receipt, reason := c.apply(from, types.Call{Contract: c.id, Function: function, Args: []byte(args)}, 1)
+	receipt, reason := c.apply(from, client.CallEncoded(c.id, function, []byte(args), 0), 1)
 	if reason != exec.Reverted || string(receipt.Output) != want {
 		c.t.Fatalf("%s %s: %s with %q, want it reverted with %q", function, args, reason, receipt.Output, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
@@ -181,10 +182,10 @@ func TestEscrow(t *testing.T) {
 	seller, arbiter := account(bob), account(carol)
 	open := func(deadline uint64, amount types.Amount) (types.Receipt, exec.Reason) {
 		args := fmt.Appendf(nil, `{"seller":"%s","arbiter":"%s","deadline":%d}`, seller, arbiter, deadline)
-		return c.apply(alice, types.Call{Contract: c.id, Function: "open", Args: args, Amount: amount}, 1)
+		return c.apply(alice, client.CallEncoded(c.id, "open", args, amount), 1)
 	}
 	for number := range 3 {
-		receipt, reason := open(chain.head.Timestamp+100, 5_000)
+		receipt, reason := open(chain.now()+100, 5_000)
 		if reason != exec.Success || string(receipt.Output) != fmt.Sprint(number) {
 			t.Fatalf("open: %s with %q", reason, receipt.Output)
 		}
@@ -207,9 +208,7 @@ func TestEscrow(t *testing.T) {
 	c.refused(alice, "release", `{"deal":0}`, "the deal is closed")
 	c.refused(alice, "refund", `{"deal":1}`, "only the seller and the arbiter may refund before the deadline")
 	c.call(carol, "refund", `{"deal":1}`, "")
-	if _, reason := c.apply(alice, types.Call{
-		Contract: c.id, Function: "refund", Args: []byte(`{"deal":2}`),
-	}, 200); reason != exec.Success {
+	if _, reason := c.apply(alice, client.CallEncoded(c.id, "refund", []byte(`{"deal":2}`), 0), 200); reason != exec.Success {
 		t.Errorf("refund after the deadline: %s", reason)
 	}
 	c.refused(alice, "refund", `{"deal":3}`, "the list has no such item")

@@ -11,6 +11,7 @@ import (
 
 // beginnings are the examples with an init, and its arguments when somebody deploys them. ACCOUNT is eve.
 var beginnings = map[string]string{
+	"coin":        `{"name":"Coin","symbol":"CN","supply":1000,"delay":60}`,
 	"multisig":    `{"owners":["ACCOUNT"],"threshold":1}`,
 	"nep20":       `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000000}`,
 	"nft":         `{"symbol":"ART"}`,
@@ -18,6 +19,8 @@ var beginnings = map[string]string{
 	"registry":    `{"delay":60}`,
 	"router":      `{"poolCode":"ACCOUNT"}`,
 	"savings":     `{"proxy":"ACCOUNT"}`,
+	"wallet":      `{"owner":"ACCOUNT"}`,
+	"as-coin":     `{"supply":1000,"delay":60}`,
 	"as-multisig": `{"owners":["ACCOUNT"],"threshold":1}`,
 	"as-nep20":    `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000000}`,
 	"as-nft":      `{"symbol":"ART"}`,

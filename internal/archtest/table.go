@@ -15,16 +15,19 @@ var rows = map[string][]string{
 	"crypto":  {"crypto/bip340"},
 	"wallet":  {"crypto", "crypto/bip340"}, // addresses of an account's public key: their tweak
 	"jsonrpc": {},
-	"types":   {"codec", "crypto/bech32m", "crypto/bip340"},
+	"types":   {"codec", "crypto/bech32m", "crypto/bip322", "crypto/bip340", "crypto/p256"},
 	"api":     {"abi", "jsonrpc", "types"},
 	"client":  {"abi", "api", "jsonrpc", "types", "crypto", "codec"},
 	"abi":     {"types", "codec"},
-	"proof":   {"types", "internal/protocol/blockproof", "internal/protocol/state"}, // the key of the parameters
+	"proof": {"types", "internal/protocol/blockproof", "internal/protocol/lists", "internal/protocol/params",
+		"internal/protocol/state", "internal/protocol/tree"},
 
 	// The parts of crypto without secrets.
+	"crypto/bip322":  {"crypto/bip340"},
 	"crypto/bip340":  {"crypto/internal/lanes"},
 	"crypto/bech32m": {},
 	"crypto/foreign": {},
+	"crypto/p256":    {},
 
 	// Repeats view calls on proven state, with an engine, which the verifier of blocks does not need.
 	"proof/view": {"api", "types", "internal/engine/wasm", "internal/protocol/..."},
@@ -71,12 +74,13 @@ var rows = map[string][]string{
 	"internal/protocol/fees":   {"types", "internal/protocol/params"},
 	"internal/protocol/state":  {"types", "codec"},
 	"internal/protocol/tree":   {"types", "codec", "internal/proof/poseidon"},
+	"internal/protocol/lists":  {"types", "internal/proof/poseidon"},
 	"internal/protocol/vm":     {"types", "internal/protocol/params"},
 	"internal/protocol/blockproof": {"types", "codec", "internal/proof/air", "internal/proof/field",
 		"internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier",
 		"internal/protocol/params", "internal/protocol/tree"},
-	"internal/protocol/exec": {"types", "crypto/bip340", "crypto/foreign", "internal/protocol/params",
-		"internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
+	"internal/protocol/exec": {"types", "crypto/bip340", "crypto/foreign", "crypto/p256", "internal/protocol/params",
+		"internal/protocol/fees", "internal/protocol/lists", "internal/protocol/state", "internal/protocol/vm"},
 
 	// Storage.
 	"internal/storage/kv": {"internal/emergency"}, // messages to operators about damage found by a read
@@ -112,12 +116,12 @@ var rows = map[string][]string{
 		"internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain", "internal/engine/pause"},
 	"internal/engine/snapshot": {"types", "codec", "internal/engine/ledger", "internal/engine/pause",
 		"internal/storage/chain", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/sequencer": {"types", "crypto", "internal/emergency", "internal/engine/quarantine",
+	"internal/engine/sequencer": {"types", "crypto", "crypto/bip340", "internal/emergency", "internal/engine/quarantine",
 		"internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/signstate",
 		"internal/storage/kv", "internal/storage/sealed"},
 
 	"internal/engine/replica": {"types", "internal/emergency", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause",
-		"internal/engine/turns", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree",
+		"internal/engine/turns", "internal/protocol/blockproof", "internal/protocol/tree",
 		"internal/storage/chain", "internal/storage/sealed"},
 
 	// The client side of the wire, as used by the engine.
@@ -131,7 +135,7 @@ var rows = map[string][]string{
 	"internal/server/rpc": {"internal/build", "internal/server/admission", "internal/server/request",
 		"internal/server/telemetry", "abi", "api",
 		"jsonrpc", "types", "codec",
-		"internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/trace"},
+		"internal/engine/...", "internal/proof/poseidon", "internal/storage/chain", "internal/protocol/...", "internal/trace"},
 	"internal/server/admin":     {"internal/secret"},
 	"internal/server/members":   {"internal/server/admin"},
 	"internal/server/snapshots": {"internal/engine/snapshot"},
@@ -162,7 +166,7 @@ var rows = map[string][]string{
 	// The role of a node on its chain, for the node, operators and other members.
 	"internal/role": {"api", "crypto", "jsonrpc", "types", "internal/accept", "internal/datadir", "internal/emergency",
 		"internal/engine/...", "internal/machine", "internal/p2p", "internal/protocol/blockproof",
-		"internal/protocol/exec", "internal/protocol/fees", "internal/protocol/params", "internal/server/admin",
+		"internal/protocol/exec", "internal/protocol/params", "internal/server/admin",
 		"internal/server/members", "internal/server/rpc", "internal/server/telemetry", "internal/signer",
 		"internal/storage/chain", "internal/storage/raftlog"},
 	"internal/node": {"..."},
@@ -199,6 +203,8 @@ var rows = map[string][]string{
 	"workshop/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
 		"internal/testkit/cputime", "workshop/internal/hunt", "internal/testkit/wasmgen"},
 	"workshop/hunt": {"internal/protocol/params", "workshop/internal/hunt"},
+	"workshop/mutate": {"crypto", "crypto/bip322", "crypto/p256", "types", "internal/proof/poseidon",
+		"internal/protocol/..."},
 	"workshop/history": {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir",
 		"internal/protocol/...", "internal/storage/...", "workshop/internal/program"},
 	"workshop/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger",
@@ -257,8 +263,8 @@ var rows = map[string][]string{
 	"internal/archtest":        {},
 	"workshop/clustersim": {"crypto", "types", "internal/engine/...", "internal/storage/...",
 		"internal/protocol/..."},
-	"kit/bindings/generated/typed": {"abi", "api", "kit/bind", "codec", "types"},
-	"kit/bindings/generated/nep20": {"api", "kit/bind", "codec", "types"},
+	"kit/bindings/generated/typed": {"abi", "api", "client", "kit/bind", "codec", "types"},
+	"kit/bindings/generated/nep20": {"api", "client", "kit/bind", "codec", "types"},
 	"workshop/sim": {"contracts", "crypto", "crypto/bip340", "types", "internal/engine/...",
 		"internal/storage/...", "internal/protocol/..."},
 }
@@ -267,10 +273,12 @@ var rows = map[string][]string{
 // tested code.
 var testRows = map[string][]string{
 	"internal/storage/chain":  {"crypto"},
+	"client":                  {"crypto/bip322"},
 	"kit/sender":              {"crypto", "jsonrpc"},
-	"cli":                     {"jsonrpc"},
+	"cli":                     {"jsonrpc", "crypto/bip322"},
 	"kit/loadgen":             {"jsonrpc"},
 	"crypto":                  {"crypto/bech32m", "internal/testkit/bip"},
+	"crypto/bip322":           {"crypto/bech32m"},
 	"crypto/bip340":           {"internal/testkit/bip"},
 	"crypto/bech32m":          {"internal/testkit/bip"},
 	"wallet":                  {"crypto/bech32m", "internal/testkit/bip"},
@@ -278,13 +286,13 @@ var testRows = map[string][]string{
 	"internal/engine/mempool": {"codec", "crypto"},
 	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/proof/security",
 		"internal/testkit/plainverifier"},
-	"internal/protocol/exec": {"crypto", "internal/testkit/wasmgen"},
+	"internal/protocol/exec": {"crypto", "crypto/bip322", "internal/protocol/tree", "internal/testkit/wasmgen"},
 	"kit/contracttest":       {"contracts", "internal/testkit/wasmgen"},
 	"kit/contracttest/fuzz":  {"internal/testkit/wasmgen"},
 	"cli/argument":           {"wallet"},
-	"contracts/rust": {"abi", "kit/conformance", "kit/contracttest", "kit/contracttest/fuzz", "crypto",
-		"crypto/bip340", "crypto/foreign", "internal/protocol/vm", "types"},
-	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
+	"contracts/rust": {"abi", "client", "kit/conformance", "kit/contractbuild", "kit/contracttest", "kit/contracttest/fuzz", "crypto",
+		"crypto/bip322", "crypto/bip340", "crypto/foreign", "crypto/p256", "internal/protocol/vm", "types"},
+	"contracts/assemblyscript": {"client", "types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy": {"api", "crypto", "internal/build", "internal/datadir", "internal/p2p", "internal/node", "internal/role",
 		"internal/server/provers", "internal/server/telemetry", "internal/signer", "types"},
 	// faults found by the storage, for which a message is made
@@ -301,13 +309,14 @@ var testRows = map[string][]string{
 	"internal/engine/sequencer": {"internal/engine/wasm", "internal/storage/...", "internal/testkit/wasmgen"},
 	"internal/engine/replica":   {"crypto", "internal/protocol/...", "internal/storage/...", "internal/testkit/wasmgen"},
 	"internal/proof/prover":     {"internal/proof/verifier"},
-	"proof":                     {"internal/protocol/params", "internal/testkit/provenchain"},
-	"proof/wasm":                {"internal/protocol/blockproof", "internal/testkit/provenchain", "jsonrpc"},
-	"internal/proof/verifier":   {"internal/proof/prover", "internal/testkit/plainverifier"},
-	"internal/protocol/vm":      {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
-	"internal/server/push":      {"internal/protocol/exec"},
+	"proof":                     {"crypto", "internal/proof/poseidon", "internal/testkit/provenchain"},
+	"proof/wasm": {"crypto", "internal/proof/poseidon", "internal/protocol/...", "internal/testkit/provenchain",
+		"jsonrpc"},
+	"internal/proof/verifier": {"internal/proof/prover", "internal/testkit/plainverifier"},
+	"internal/protocol/vm":    {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
+	"internal/server/push":    {"internal/protocol/exec"},
 	// the other ends of a subscription and of a proof
-	"internal/server/rpc": {"crypto", "internal/proof/poseidon", "internal/testkit/openrpc",
+	"internal/server/rpc": {"crypto", "internal/testkit/openrpc",
 		"internal/testkit/wasmgen", "client", "internal/server/push", "internal/storage/kv", "proof/view"},
 	"internal/server/telemetry": {"api", "internal/datadir", "internal/node", "internal/role"},
 	"internal/server/snapshots": {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params",
@@ -323,7 +332,7 @@ var testRows = map[string][]string{
 // consensus, or determine the verdict on a block, signature or proof.
 var deterministic = []string{
 	"codec", "types", "proof", "internal/protocol/...",
-	"crypto/bech32m", "crypto/bip340", "crypto/foreign", "crypto/internal/lanes",
+	"crypto/bech32m", "crypto/bip322", "crypto/bip340", "crypto/foreign", "crypto/internal/lanes", "crypto/p256",
 	"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/poseidon",
 	"internal/proof/sha", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier",
 }
@@ -331,6 +340,7 @@ var deterministic = []string{
 // exceptions lists the banned imports allowed in deterministic packages, with the reason why they do not affect
 // results.
 var exceptions = map[string][]string{
+	"types":                     {"time"},        // the calendar of texts
 	"crypto/bip340":             {"sync"},        // the self-test of the vector kernels runs once
 	"crypto/internal/lanes":     {"sync"},        // tables are built once, and scratch memory is reused
 	"internal/proof/field":      {"unsafe"},      // views a vector's elements as numbers
@@ -344,6 +354,8 @@ var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "l
 // reserved lists names that only the given packages may use, as they bypass the rules of blocks.
 var reserved = map[string][]string{
 	"internal/protocol/exec.Rehearse": {"kit/contracttest"}, // unsigned transactions
+	// versions that only tests have
+	"internal/protocol/params.Learn": {"internal/engine/sequencer", "internal/protocol/params"},
 }
 
 // wire lists packages that neither the engine nor its tests may import: data from other nodes arrives through

@@ -40,7 +40,7 @@ func runDevelopmentWith(t *testing.T, dir string, options datadir.Options) (n *n
 	t.Helper()
 	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 3)
 	check(t, err)
-	genesis := development.Genesis(1_700_000_000)
+	genesis := development.Genesis(1_700_000_000_000)
 	d, err := datadir.Open(dir, options)
 	check(t, err)
 	n, err = node.New(d, node.Config{

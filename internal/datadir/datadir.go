@@ -36,6 +36,7 @@ const (
 
 	GenesisFile     = "genesis.json"
 	ProtocolKeyFile = "protocol.key"
+	AdminKeyFile    = "admin.key"       // key of the chain's admin, which a node does not need
 	SignerLinkFile  = "signer-link.key" // key that identifies the node to its signer
 	SettingsFile    = "cairn.toml"
 	AdminTokenFile  = "admin.token" // token that the admin address requires for changes
@@ -207,7 +208,7 @@ func (d *Dir) open() (err error) {
 		return err
 	}
 	options := d.options.Chain
-	options.Schedule = params.Schedule1.Digest()
+	options.Schedule = params.Prices.Digest()
 	options.OnDropped = func(what string, of types.Height, err error) {
 		d.options.Log.Error("damage on the disk: what was read is dropped", "what", what, "height", of, "error", err)
 	}

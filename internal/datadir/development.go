@@ -15,7 +15,8 @@ import (
 const (
 	developmentBalance  = 10_000 * types.CoinUnits
 	treasuryBalance     = 100_000_000 * types.CoinUnits
-	producerBalance     = 1_000 * types.CoinUnits
+	producerBalance     = 1_000 * types.CoinUnits // of a development chain, whose producer is its admin
+	adminBalance        = 1_000 * types.CoinUnits
 	maxDevelopmentNames = 1_000
 )
 
@@ -75,12 +76,14 @@ func DevelopmentKeys() (map[types.Account]bool, error) {
 	return known, nil
 }
 
-// Genesis returns the development chain's genesis at a time in Unix seconds.
+// Genesis returns the development chain's genesis at a time in milliseconds. The producer is the admin, and an upgrade
+// needs no notice.
 func (d *Development) Genesis(time uint64) types.Genesis {
 	g := types.Genesis{
 		ChainID: api.DevelopmentChainID, Network: types.Regtest, Time: time, BaseFee: params.DefaultMinBaseFee,
 		Parameters: params.Default(d.Producer.PublicKey()),
 	}
+	g.Parameters.Notice = 0
 	for _, key := range d.Accounts {
 		g.Allocations = append(g.Allocations, types.Allocation{Account: key.PublicKey(), Balance: developmentBalance})
 	}

@@ -26,6 +26,8 @@ func Explain(path string, err error) error {
 	switch {
 	case errors.As(err, &message):
 		return err
+	case errors.As(err, &format) && format.Has <= chain.LastBalancesFormat:
+		return emergency.OldProtocol(path, format.Versions, err)
 	case errors.As(err, &format):
 		return emergency.OtherFormat(path, format.Has, format.Reads, format.Versions, format.Movable, err)
 	case errors.Is(err, chain.ErrOtherSchedule):

@@ -91,7 +91,7 @@ func (i *blockImport) some(ctx context.Context) error {
 			encoded, heights, size = append(encoded, block), append(heights, height), size+len(block)
 		}
 	}
-	received, err := ledger.ReceiveAll(encoded)
+	received, err := ledger.ReceiveAll(i.ledger.Network(), encoded)
 	if err != nil {
 		failed = emergency.DamagedExport(heights[len(received)], heights[len(received)], err)
 	}
@@ -115,7 +115,7 @@ func (i *blockImport) some(ctx context.Context) error {
 const (
 	lengthBytes    = 8
 	recordPreamble = lengthBytes + types.SignedHeaderBytes
-	maxRecord      = lengthBytes + types.MaxBlockBytes + types.SignedHeaderBytes + 8
+	maxRecord      = lengthBytes + types.MaxEncodedBlockBytes
 )
 
 // next reads a block. It returns io.EOF after the last. It skips to the next valid record if the data at hand is not a
@@ -169,7 +169,7 @@ func (i *blockImport) record(b []byte) (size int, begins bool) {
 	return int(length), true
 }
 
-// resume skips damaged data up to the next record with a header that its producer signed.
+// resume skips damaged data up to the next record with a header that its producer sealed.
 func (i *blockImport) resume(begins bool) ([]byte, error) {
 	ahead, err := i.peek(maxRecord + recordPreamble)
 	if err != nil {
@@ -181,7 +181,7 @@ func (i *blockImport) resume(begins bool) ([]byte, error) {
 			continue
 		}
 		h, err := types.DecodeSignedHeader(ahead[at+lengthBytes : at+recordPreamble])
-		if err != nil || h.Header.ChainID != chainID || h.Header.Height <= i.last || !h.VerifySignature() {
+		if err != nil || h.Header.ChainID != chainID || h.Header.Height <= i.last || !h.VerifySeal() {
 			continue
 		}
 		if newest := h.Header.Height - 1; newest > i.ledger.Tip().Header.Header.Height {
@@ -210,10 +210,10 @@ func (i *blockImport) pass(bytes int) error {
 // skipped. It returns an error if the chain has another block of that height.
 func (i *blockImport) known(encoded []byte) (types.Height, bool, error) {
 	given, err := types.DecodeSignedHeader(encoded[:types.SignedHeaderBytes])
-	if tip := i.ledger.Tip().Header.Header; err != nil || !given.VerifySignature() && given.Header.Height != 0 {
+	if tip := i.ledger.Tip().Header.Header; err != nil || !given.VerifySeal() && given.Header.Height != 0 {
 		next := i.last + 1
 		if next > tip.Height {
-			return next, false, emergency.DamagedExport(next, next, fmt.Errorf("%w: no producer signed its header", ledger.ErrAltered))
+			return next, false, emergency.DamagedExport(next, next, fmt.Errorf("%w: no producer sealed its header", ledger.ErrAltered))
 		}
 		i.last = next
 		return next, true, nil

@@ -26,7 +26,7 @@ func newChainDir(t *testing.T) (dir string, height types.Height) {
 	check(t, err)
 	dir = filepath.Join(t.TempDir(), "chain")
 	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
+		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000_000, Key: key, Admin: key,
 	})
 	check(t, err)
 	return dir, produce(t, dir, genesis, key)
@@ -76,7 +76,7 @@ func TestANewDirectoryBecomesAMember(t *testing.T) {
 	key, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)
 	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
+		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000_000, Key: key, Admin: key,
 	})
 	check(t, err)
 	d := openDir(t, dir)

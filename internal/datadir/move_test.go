@@ -27,7 +27,7 @@ func TestMove(t *testing.T) {
 		check(t, os.Symlink(filepath.Join(root, "private", name), filepath.Join(root, name)))
 	}
 	genesis, err := datadir.InitNetwork(from, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
+		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000_000, Key: key, Admin: key,
 		Settings: "tls-cert = " + `"` + from + `/tls.pem"` + "\n",
 	})
 	check(t, err)
@@ -84,7 +84,7 @@ func TestMoveRefuses(t *testing.T) {
 	check(t, err)
 	from := filepath.Join(t.TempDir(), "mychain")
 	genesis, err := datadir.InitNetwork(from, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
+		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000_000, Key: key, Admin: key,
 	})
 	check(t, err)
 	produce(t, from, genesis, key)

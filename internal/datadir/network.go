@@ -2,11 +2,13 @@ package datadir
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,43 +30,61 @@ var ErrExists = errors.New("there is a network already")
 type NewNetwork struct {
 	Network     types.Network
 	ChainID     uint64
-	Time        uint64 // Unix seconds
+	Time        uint64 // in milliseconds since 1970
 	Key         crypto.PrivateKey
-	Allocations []types.Allocation // in any order; a producer without an allocation gets some coins
+	Admin       crypto.PrivateKey  // changes the parameters
+	Allocations []types.Allocation // in any order; an admin without an allocation gets some coins
 	Settings    string             // the text of cairn.toml
 }
 
-// Genesis returns the network's genesis. The producer always has coins, so it can change the configuration.
+// The range of random chain ids. It is above the numbers that people choose by hand, and far below those that
+// JavaScript would round.
+const (
+	leastRandomChainID = 1 << 32
+	randomChainIDs     = 1<<48 - leastRandomChainID
+)
+
+// RandomChainID returns a chain id that no other network has. Transactions that are signed for one chain are valid on
+// any other with the same id.
+func RandomChainID() uint64 {
+	n, _ := rand.Int(rand.Reader, big.NewInt(randomChainIDs)) // never fails (crypto/rand)
+	return leastRandomChainID + n.Uint64()
+}
+
+// Genesis returns the network's genesis. The admin always has coins, so it can change the parameters.
 func (n NewNetwork) Genesis() (types.Genesis, error) {
-	producer := types.Account(n.Key.PublicKey())
+	admin := types.Account(n.Admin.PublicKey())
 	allocations := append([]types.Allocation{}, n.Allocations...)
 	funded := false
 	for _, a := range allocations {
-		funded = funded || a.Account == producer
+		funded = funded || a.Account == admin
 	}
 	if !funded {
-		allocations = append(allocations, types.Allocation{Account: producer, Balance: producerBalance})
+		allocations = append(allocations, types.Allocation{Account: admin, Balance: adminBalance})
 	}
 	sortAllocations(allocations)
+	parameters := params.Default(n.Key.PublicKey())
+	parameters.Admin = admin
 	g := types.Genesis{
 		ChainID:     n.ChainID,
 		Network:     n.Network,
 		Time:        n.Time,
 		BaseFee:     params.DefaultMinBaseFee,
-		Parameters:  params.Default(n.Key.PublicKey()),
+		Parameters:  parameters,
 		Allocations: allocations,
 	}
 	return g, exec.CheckGenesis(g)
 }
 
-// InitNetwork writes a network's genesis, producer's key and settings into dir, which becomes a node's data directory.
-// It returns [ErrExists] and writes nothing if the directory holds one of the files or a database.
+// InitNetwork writes a network's genesis, the keys of its producer and its admin, and settings into dir, which becomes a
+// node's data directory. It returns [ErrExists] and writes nothing if the directory holds one of the files or a
+// database.
 func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
 	g, err := n.Genesis()
 	if err != nil {
 		return types.Genesis{}, err
 	}
-	for _, name := range []string{GenesisFile, ProtocolKeyFile, SettingsFile, databaseDir} {
+	for _, name := range []string{GenesisFile, ProtocolKeyFile, AdminKeyFile, SettingsFile, databaseDir} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return types.Genesis{}, fmt.Errorf("%w: %s holds %s", ErrExists, dir, name)
 		}
@@ -77,8 +97,10 @@ func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
 	if err != nil {
 		return types.Genesis{}, err
 	}
-	key := n.Key.Bytes()
-	err = writeNew(filepath.Join(dir, ProtocolKeyFile), []byte(hex.EncodeToString(key[:])+"\n"), 0o600)
+	err = writeKey(filepath.Join(dir, ProtocolKeyFile), n.Key)
+	if err == nil {
+		err = writeKey(filepath.Join(dir, AdminKeyFile), n.Admin)
+	}
 	if err == nil {
 		err = files.WriteFile(filepath.Join(dir, SettingsFile), []byte(n.Settings))
 	}
@@ -86,6 +108,12 @@ func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
 		err = files.WriteFile(filepath.Join(dir, GenesisFile), append(rendering, '\n'))
 	}
 	return g, err
+}
+
+// writeKey writes a private key in the form that [ReadProtocolKey] reads, into a file that must not exist.
+func writeKey(path string, key crypto.PrivateKey) error {
+	secret := key.Bytes()
+	return writeNew(path, []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)
 }
 
 // writeNew writes a file that must not exist, and syncs it.
@@ -100,8 +128,8 @@ func writeNew(path string, content []byte, mode os.FileMode) error {
 	return errors.Join(err, file.Close())
 }
 
-// maxGenesisFile bounds a genesis file: 2^20 allocations in their JSON rendering.
-const maxGenesisFile = 256 << 20
+// maxGenesisFile bounds a genesis file: 2^24 allocations in their JSON rendering, of some 150 bytes each.
+const maxGenesisFile = 4 << 30
 
 // ReadGenesis reads a genesis file. If the file is empty or invalid, it returns a message of package emergency: dir is
 // the directory whose chain needs the genesis, and wanted the hash of that chain's block 0, or nil if it is not known.
@@ -170,11 +198,11 @@ func ReadProtocolKey(path string) (crypto.PrivateKey, error) {
 	return crypto.NewPrivateKey([32]byte(digits))
 }
 
-// maxParametersFile bounds a file of parameters, which have 94 bytes or some lines of JSON.
+// maxParametersFile bounds a file of parameters, which are some lines of JSON.
 const maxParametersFile = 64 << 10
 
-// ReadOverride parses an override of the form HEIGHT:FILE. The file holds the parameters in their canonical encoding or
-// as JSON. ReadOverride returns nil for an empty text.
+// ReadOverride parses an override of the form HEIGHT:FILE. The file holds the parameters as genesis.json does.
+// ReadOverride returns nil for an empty text.
 func ReadOverride(text string, network types.Network) (*ledger.Override, error) {
 	if text == "" {
 		return nil, nil
@@ -188,11 +216,9 @@ func ReadOverride(text string, network types.Network) (*ledger.Override, error) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := types.DecodeParameters(content)
+	p, err := types.ParseParametersJSON(content, network)
 	if err != nil {
-		if p, err = types.ParseParametersJSON(content, network); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return &ledger.Override{Height: types.Height(height), Parameters: p}, nil
 }

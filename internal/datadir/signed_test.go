@@ -57,7 +57,7 @@ func TestLostBlocksAreSaidAndBroughtBack(t *testing.T) {
 	check(t, err)
 	dir := filepath.Join(t.TempDir(), "chain")
 	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
+		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000_000, Key: key, Admin: key,
 	})
 	check(t, err)
 	had := produce(t, dir, genesis, key)

@@ -1,7 +1,6 @@
 package datadir
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,8 +63,7 @@ func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (p2p.P
 	if err != nil {
 		return p2p.Pin{}, err
 	}
-	secret := key.Bytes()
-	err = writeNew(filepath.Join(dir, ProtocolKeyFile), []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)
+	err = writeKey(filepath.Join(dir, ProtocolKeyFile), key)
 	if err == nil {
 		lock := filepath.Join(dir, signedName(key.PublicKey(), hash))
 		err = signstate.Replace(kv.FS{}, lock, signstate.Block{Hash: hash})

@@ -43,7 +43,7 @@ func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstre
 	begin := func(s ledger.Start) error {
 		return ledger.StartStateless(store, *c.Genesis, c.Override, opinions(book, engine), bits, s)
 	}
-	if err := replica.StartAt(ctx, sources, trusted, d.options.Log, begin); err != nil {
+	if err := replica.StartAt(ctx, c.Genesis.Network, sources, trusted, d.options.Log, begin); err != nil {
 		return err
 	}
 	d.options.Log.Info("beginning at a trusted block", "height", trusted.Height, "block", trusted.Hash)

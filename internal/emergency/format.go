@@ -31,6 +31,23 @@ func OtherFormat(dir string, has, reads uint32, versions string, movable bool, c
 	return e
 }
 
+// OldProtocol reports a data directory of version 1 of the protocol. versions names the first and last program version
+// that can read it, or is empty if they are unknown.
+func OldProtocol(dir, versions string, cause error) *Emergency {
+	e := &Emergency{
+		What: fmt.Sprintf("the chain in %s is of version 1 of the protocol, and this program knows only later ones", dir),
+		Lost: nothing,
+		Next: fmt.Sprintf("Begin a new chain with its balances, `cairn db balances --data-dir %s --producer KEY --admin "+
+			"ACCOUNT`, which writes its genesis, and deploy contracts anew: docs/operators.md#from-version-1-of-the-protocol", dir),
+		Final: true,
+		Cause: cause,
+	}
+	if versions != "" {
+		e.What += fmt.Sprintf(" (it is read by the versions %s)", versions)
+	}
+	return e
+}
+
 // OtherSchedule reports a chain with another gas schedule than this program's.
 func OtherSchedule(dir string, cause error) *Emergency {
 	return &Emergency{

@@ -12,7 +12,8 @@ const served = "nothing is lost, and what was verified stays served"
 // UnknownVersion reports a chain whose next block needs rules that the program does not know.
 func UnknownVersion(version uint32, cause error) *Emergency {
 	return &Emergency{
-		What:  fmt.Sprintf("protocol version %d is active and this node does not know it", version),
+		What: fmt.Sprintf("this node has halted before the first block of version %d of the protocol, which it does not know",
+			version),
 		Lost:  "nothing is lost, what waits is in the journal",
 		Next:  "Install a newer version of the program, which `cairn version` should show, and start it: docs/releases.md#upgrade",
 		Cause: cause,

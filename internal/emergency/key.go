@@ -87,7 +87,7 @@ func BlocksAwaited(signed types.Height, hash types.BlockHash, head types.Height)
 func BadKey(path, found string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the producer's key %s cannot be used: %s", path, found),
-		Lost: "nothing of the chain is lost; if no copy of the key is left, see docs/operators.md#when-the-key-is-lost",
+		Lost: "nothing of the chain is lost; if no copy of the key is left, see docs/operators.md#when-a-key-is-lost",
 		Next: "Put the copy of the key's file there, with mode 0600, or name another file, `cairn node --protocol-key FILE`; a " +
 			"node without the key follows the producer's with --mode replica --upstream URL",
 		Final: true,

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/role"
 )
 
@@ -96,7 +98,8 @@ func (n *Node) facts() []role.Fact {
 		quarantined.Text = fmt.Sprintf("%s in quarantine: see cairn quarantine list", plural(count, "code is", "codes are"))
 		quarantined.Level = slog.LevelWarn
 	}
-	return append(n.role.Facts(), pressed, quarantined, n.proofsFact(), n.prunedFact())
+	return append(n.role.Facts(), pressed, quarantined, n.proofsFact(), n.prunedFact(),
+		upgradeFact(n.ledger.Tip(), time.Now()))
 }
 
 func plural(n int, one, many string) string {
@@ -112,6 +115,28 @@ func (n *Node) proofsFact() role.Fact {
 	lag, err := n.queue.Lag()
 	if state, _ := n.role.State(); err == nil && lag > proofsLag && !n.config.Proofs.Off && state != api.StateSyncing {
 		f.Text, f.Level = fmt.Sprintf("%d blocks wait for a proof: does a prover run?", lag), slog.LevelWarn
+	}
+	return f
+}
+
+// upgradeFact returns the upgrade of the protocol that the chain announces or has.
+func upgradeFact(tip *ledger.Tip, now time.Time) role.Fact {
+	f := role.Fact{Of: "upgrade", Is: "none", Text: "no upgrade of the protocol is announced any more", Usual: true}
+	u := tip.Parameters.Upgrade
+	if u == nil {
+		return f
+	}
+	from := time.UnixMilli(int64(u.From)).UTC()
+	f.Usual = false
+	f.Is = fmt.Sprintf("version %d from %d", u.Version, u.From)
+	f.Text = fmt.Sprintf("version %d of the protocol begins at %s, and this node knows it", u.Version, from.Format(time.DateTime))
+	switch {
+	case !params.Known(u.Version):
+		f.Level = slog.LevelWarn
+		f.Text = fmt.Sprintf("version %d of the protocol begins at %s UTC, and this node does not know it: "+
+			"install a newer version of the program before then", u.Version, from.Format(time.DateTime))
+	case !now.Before(from):
+		f.Is, f.Text = f.Is+", begun", fmt.Sprintf("version %d of the protocol has begun", u.Version)
 	}
 	return f
 }

@@ -81,12 +81,11 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 		t.Errorf("ready: %v, %s", ready, reason)
 	}
 	transfer, err := types.Sign(types.Transaction{
-		Version:      1,
 		ChainID:      genesis.ChainID,
 		Sender:       development.Accounts[0].PublicKey(),
-		GasLimit:     50_000,
+		GasLimit:     120_000,
 		MaxFeePerGas: 1_000,
-		Payload:      types.Transfer{To: types.Account{1}, Amount: 1},
+		Target:       types.Account{1}, Value: 1, Payload: types.Transfer{},
 	}, development.Accounts[0], [32]byte{})
 	if err != nil {
 		t.Fatal(err)

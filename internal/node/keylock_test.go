@@ -37,9 +37,10 @@ func newNetwork(t *testing.T) network {
 	check(t, err)
 	dir := filepath.Join(t.TempDir(), "chain")
 	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
+		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000_000, Key: key, Admin: key,
 	})
 	check(t, err)
+	genesis.Parameters.Notice = 0
 	return network{
 		dir:        dir,
 		key:        key,

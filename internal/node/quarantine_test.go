@@ -27,7 +27,9 @@ func (failing) Module(types.CodeHash, func() ([]byte, error)) (*vm.Module, error
 func TestSetAside(t *testing.T) {
 	config := newNetwork(t)
 	me := config.Key.PublicKey()
-	call := types.Call{Contract: types.NewContractID(me, 0), Function: "recurse"}
+	call := types.Transaction{
+		Target: types.Account(types.NewContractID(me, 0)), Payload: types.Call{Function: "recurse"},
+	}
 	n, end := config.run(t)
 	defer func() { end() }()
 	var connected *client.Client
@@ -39,21 +41,16 @@ func TestSetAside(t *testing.T) {
 		t.Cleanup(connected.Close)
 	}
 	connect()
-	send := func(nonce uint64, gas types.Gas, payload types.Payload) error {
+	send := func(nonce uint64, gas types.Gas, tx types.Transaction) error {
 		t.Helper()
-		tx, err := types.Sign(types.Transaction{
-			Version:      1,
-			ChainID:      7,
-			Sender:       me,
-			Nonce:        nonce,
-			GasLimit:     gas,
-			MaxFeePerGas: 1_000,
-			Payload:      payload,
-		}, config.key, [32]byte{})
+		tx.ChainID, tx.Sender, tx.Nonce, tx.GasLimit, tx.MaxFeePerGas = 7, me, nonce, gas, 1_000
+		signed, err := types.Sign(tx, config.key, [32]byte{})
 		check(t, err)
-		_, err = connected.Send(t.Context(), tx)
+		_, err = connected.Send(t.Context(), signed)
 		return err
 	}
+	deploy := types.Transaction{Payload: types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()}}
+	transfer := types.Transaction{Target: types.Account{9}, Value: 1, Payload: types.Transfer{}}
 	mine := func(transactions int) {
 		t.Helper()
 		check(t, makerOf(n).Mine(t.Context(), 1))
@@ -63,13 +60,13 @@ func TestSetAside(t *testing.T) {
 			t.Fatalf("the block has %d transactions, want %d", got, transactions)
 		}
 	}
-	check(t, send(0, 100_000_000, types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()}))
+	check(t, send(0, 100_000_000, deploy))
 	mine(1)
 	contracts, err := connected.Contracts(t.Context(), 1, "")
 	check(t, err)
 	code := contracts[0].CodeHash
 
-	check(t, send(1, 100_000, types.Transfer{To: types.Account{9}, Amount: 1}))
+	check(t, send(1, 120_000, transfer))
 	check(t, send(2, 1_000_000, call))
 	if _, err := n.book.Guard(failing{}).Module(code, nil); !errors.As(err, new(*vm.Fault)) {
 		t.Fatalf("the engine's fault is %v", err)
@@ -98,8 +95,8 @@ func TestSetAside(t *testing.T) {
 	n, end = config.run(t)
 	connect()
 	mine(1)
-	n.book.Overran(me, types.CodeHash{})
-	if err := send(3, 100_000, types.Transfer{To: types.Account{9}, Amount: 1}); !errors.Is(err, api.ErrOverran) {
+	n.book.Overran([]types.Account{me}, nil)
+	if err := send(3, 120_000, transfer); !errors.Is(err, api.ErrOverran) {
 		t.Errorf("a transaction of who overran: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ func runDevelopment(t *testing.T, dir string) (n *Node, end func()) {
 	t.Helper()
 	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 3)
 	check(t, err)
-	genesis := development.Genesis(1_700_000_000)
+	genesis := development.Genesis(1_700_000_000_000)
 	d, err := datadir.Open(dir, datadir.Options{})
 	check(t, err)
 	n, err = New(d, Config{

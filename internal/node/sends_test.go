@@ -5,11 +5,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -24,7 +26,9 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 		want   *jsonrpc.Error
 		reason string // of /ready
 	}{
-		"halted":  {func(p *types.Parameters) { p.Version = 2 }, api.ErrHalted, "version 2"},
+		"halted": {func(p *types.Parameters) {
+			p.Upgrade = &types.Upgrade{Version: params.Version + 1, From: uint64(time.Now().Add(time.Second).UnixMilli())}
+		}, api.ErrHalted, "version 3"},
 		"holding": {func(p *types.Parameters) { p.Producer = next.PublicKey() }, api.ErrReadOnly, "producer is"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,18 +38,12 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			connected, err := client.New(n.RPCURL(), client.WithRetry(0))
 			check(t, err)
 			defer connected.Close()
-			send := func(nonce uint64, payload types.Payload) error {
-				tx, err := types.Sign(types.Transaction{
-					Version:      1,
-					ChainID:      7,
-					Sender:       config.Key.PublicKey(),
-					Nonce:        nonce,
-					GasLimit:     100_000,
-					MaxFeePerGas: 1_000,
-					Payload:      payload,
-				}, config.key, [32]byte{})
+			send := func(nonce uint64, tx types.Transaction) error {
+				tx.ChainID, tx.Sender, tx.Nonce = 7, config.Key.PublicKey(), nonce
+				tx.GasLimit, tx.MaxFeePerGas = 120_000, 1_000
+				signed, err := types.Sign(tx, config.key, [32]byte{})
 				check(t, err)
-				_, err = connected.Send(t.Context(), tx)
+				_, err = connected.Send(t.Context(), signed)
 				return err
 			}
 			if ready, reason := n.ready(); !ready {
@@ -53,10 +51,13 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			}
 			p := config.Chain.Genesis.Parameters
 			c.change(&p)
-			check(t, send(0, types.Configure{Parameters: p}))
+			check(t, send(0, types.Transaction{Payload: types.Configure{Parameters: p}}))
 			check(t, makerOf(n).Mine(t.Context(), 1))
+			if u := p.Upgrade; u != nil {
+				time.Sleep(time.Until(time.UnixMilli(int64(u.From))))
+			}
 
-			err = send(1, types.Transfer{To: types.Account{9}, Amount: 1})
+			err = send(1, types.Transaction{Target: types.Account{9}, Value: 1, Payload: types.Transfer{}})
 			var refused *client.Error
 			if !errors.As(err, &refused) || !errors.Is(err, c.want) {
 				t.Fatalf("a transaction that no block can have: %v", err)

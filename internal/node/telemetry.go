@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/machine"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/front"
@@ -78,13 +79,26 @@ func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 		telemetry.Gauge("head_height", "Height of the newest block.",
 			func(t tip) uint64 { return uint64(t.Header.Header.Height) }),
 		telemetry.Gauge("head_time_seconds", "Timestamp of the newest block, in Unix seconds.",
-			func(t tip) uint64 { return t.Header.Header.Timestamp }),
+			func(t tip) float64 { return float64(t.Header.Header.Timestamp) / 1000 }),
 		telemetry.Gauge("head_gas_used", "Gas used by the newest block.",
 			func(t tip) uint64 { return uint64(t.Header.Header.GasUsed) }),
 		telemetry.Gauge("gas_limit", "Gas limit of the next block.",
 			func(t tip) uint64 { return uint64(t.Parameters.GasLimit) }),
 		telemetry.Gauge("base_fee", "Base fee of the next block, in units per gas.",
 			func(t tip) uint64 { return uint64(t.Env.BaseFee) }),
+		telemetry.Gauge("upgrade_unknown",
+			"1 while the chain announces or has a version of the protocol that this node does not know.",
+			func(t tip) int {
+				return oneIf(t.Parameters.Upgrade != nil && !params.Known(t.Parameters.Upgrade.Version))
+			}),
+		telemetry.Gauge("upgrade_time_seconds",
+			"Time of the upgrade that the chain announces or has, in Unix seconds; 0 without one.",
+			func(t tip) float64 {
+				if u := t.Parameters.Upgrade; u != nil {
+					return float64(u.From) / 1000
+				}
+				return 0
+			}),
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/cairn-chain/cairn/types"
 )
 
 // kind is the type of a frame.
@@ -38,7 +40,7 @@ const (
 
 const (
 	// MaxFrame bounds a frame's body, in bytes: a full block and its envelope.
-	MaxFrame = 8<<20 + 64<<10
+	MaxFrame = types.MaxEncodedBlockBytes + 64<<10
 	// maxHello bounds a frame's body before a Hello is accepted.
 	maxHello = 512
 

@@ -103,7 +103,7 @@ const (
 	channels
 )
 
-var protocols = [channels]string{"cairn-order/1", "cairn-pulse/1", "cairn-calls/1"}
+var protocols = [channels]string{"cairn-order/2", "cairn-pulse/2", "cairn-calls/2"}
 
 // TLS returns the configuration of either end of a connection outside a cluster, with its own ALPN protocol name. A
 // dialing end gives the pin that it expects; a listening end gives nil, and checks [PinOf] itself.

@@ -304,8 +304,8 @@ func TestCalls(t *testing.T) {
 	if _, err = a.Take(ctx, b.ID(), [][]byte{{1}}); !errors.Is(err, ErrFrame) {
 		t.Errorf("no result of one transaction: %v", err)
 	}
-	blocks, err := a.Blocks(ctx, b.ID(), 1, 10)
-	if err != nil || len(blocks) != 2 || blocks[1][0] != 2 || len(blocks[1]) != 3<<20 {
+	blocks, err := a.Blocks(ctx, b.ID(), 1, 12)
+	if err != nil || len(blocks) != 10 || blocks[9][0] != 10 || len(blocks[9]) != 3<<20 {
 		t.Errorf("%d blocks of 3 MiB in a frame, %v", len(blocks), err)
 	}
 	if _, err = a.Blocks(ctx, b.ID(), 404, 404); !errors.As(err, new(*FailedError)) {

@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/p2p"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/members"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
@@ -58,6 +59,7 @@ type member struct {
 	link      *p2p.Link
 	listener  net.Listener
 	diverged  atomic.Pointer[cluster.Diverged] // reason to take no further part
+	outdated  atomic.Pointer[error]            // the same, where it is an unknown version of the protocol
 	elections elections
 	leases    *leases
 	met       map[uint64]bool // members that were reached before, for the log
@@ -227,8 +229,8 @@ func (m *member) hello() p2p.Hello {
 // membersInterval is the time between two checks for changed members.
 const membersInterval = 50 * time.Millisecond
 
-// Run takes part in the cluster until ctx ends. A member whose result differs from the others' continues to serve, and
-// takes no further part in the cluster.
+// Run takes part in the cluster until ctx ends. A member whose result differs from the others', or that does not know
+// the version of the next block, continues to serve, and takes no further part in the cluster.
 func (m *member) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ended := make(chan struct{})
@@ -239,6 +241,11 @@ func (m *member) Run(ctx context.Context) error {
 		err := m.service.Run(ctx, memberLink{m.link})
 		if errors.Is(err, cluster.ErrRemoved) {
 			return m.end(&p2p.Refusal{Cause: p2p.CauseRemoved, Told: true, Height: m.Store.Head().Header.Height})
+		}
+		if errors.Is(err, exec.ErrUnknownVersion) {
+			m.outdated.Store(&err)
+			m.Log.Error("this member takes no further part", "error", err)
+			return nil
 		}
 		if diverged := new(cluster.Diverged); errors.As(err, &diverged) {
 			m.diverged.Store(diverged)

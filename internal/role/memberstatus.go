@@ -6,6 +6,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -28,6 +29,8 @@ func (m *member) Condition() Condition {
 	switch {
 	case diverged != nil:
 		return Condition{api.StateHalted, emergency.Disagreed(diverged.Error(), diverged).Error(), false}
+	case m.isOutdated():
+		return Condition{api.StateHalted, m.outdatedReason(), false}
 	case status.Leads && status.Holding != "":
 		return Condition{api.StateHolding, status.Holding, false}
 	case status.Leads:
@@ -76,7 +79,7 @@ func (q quorum) verdict() string {
 // leads reports whether this member leads, or the reason why not, for health checks that look for the leader.
 func (m *member) leads() (bool, string) {
 	status := m.service.Status()
-	if !status.Leads || m.diverged.Load() != nil {
+	if !status.Leads || m.diverged.Load() != nil || m.isOutdated() {
 		return false, fmt.Sprintf("the leader is %s", nameOf(status, status.Leader))
 	}
 	return true, ""
@@ -161,10 +164,32 @@ func (m *member) Primary() string {
 
 // Halted returns the reason why the member takes no more blocks, or "".
 func (m *member) Halted() string {
-	if m.diverged.Load() != nil {
-		return "diverged"
+	switch {
+	case m.diverged.Load() != nil:
+		return replica.Diverged
+	case m.isOutdated():
+		return replica.UnknownVersion
 	}
 	return ""
+}
+
+// isOutdated reports whether the member takes no further part because it does not know the version of the next block:
+// of one that the others have decided, or of one that it would make itself.
+func (m *member) isOutdated() bool {
+	status := m.service.Status()
+	return m.outdated.Load() != nil || status.Leads && status.Outdated != 0
+}
+
+// outdatedReason returns the reason for [member.isOutdated].
+func (m *member) outdatedReason() string {
+	version, cause := m.service.Status().Outdated, error(nil)
+	if err := m.outdated.Load(); err != nil {
+		cause = *err
+	}
+	if u := m.Ledger.Tip().Parameters.Upgrade; version == 0 && u != nil { // by its own clock it is too early
+		version = u.Version
+	}
+	return emergency.UnknownVersion(version, cause).Error()
 }
 
 // Cluster returns the cluster's state for clients.

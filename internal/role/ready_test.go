@@ -54,7 +54,7 @@ func partsOf(t *testing.T, key crypto.PrivateKey) Parts {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "chain")
 	genesis, err := datadir.InitNetwork(path, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
+		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000_000, Key: key, Admin: key,
 	})
 	check(t, err)
 	p := Parts{Enter: func(string) {}, Log: slog.New(slog.DiscardHandler)}
@@ -92,12 +92,11 @@ func TestFullDiskIsNotReady(t *testing.T) {
 	}
 	send := func() error {
 		tx, err := types.Sign(types.Transaction{
-			Version:      1,
 			ChainID:      7,
 			Sender:       key.PublicKey(),
-			GasLimit:     100_000,
+			GasLimit:     120_000,
 			MaxFeePerGas: 1_000,
-			Payload:      types.Transfer{To: types.Account{9}, Amount: 1},
+			Target:       types.Account{9}, Value: 1, Payload: types.Transfer{},
 		}, key, [32]byte{})
 		check(t, err)
 		return r.AddMany(t.Context(), [][]byte{tx.Encode()}, "somebody")[0].Err

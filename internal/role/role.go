@@ -161,7 +161,10 @@ func (b *base) close() error {
 
 // admit implements [mempool.Options].Admit.
 func (b *base) admit(tx *types.Transaction) error {
-	err := b.Book.Check(tx.Sender, func() (types.CodeHash, error) { return sequencer.CodeOf(b.Ledger, tx.Payload) })
+	err := b.Book.Check(sequencer.Accounts(tx), func() ([]types.CodeHash, error) {
+		codes, err := sequencer.CodesOf(b.Ledger, tx)
+		return codes.Run, err
+	})
 	if errors.Is(err, quarantine.ErrQuarantined) || errors.As(err, new(*quarantine.WaitError)) {
 		return fmt.Errorf("%w: %w", mempool.ErrSetAside, err)
 	}
@@ -188,7 +191,7 @@ func (b *base) leftOut(l sequencer.LeftOut) {
 		"transaction", l.Tx.ID(), "sender", signed.Sender, "height", b.Ledger.Tip().Header.Header.Height,
 	)
 	if call, ok := signed.Payload.(types.Call); ok {
-		log = log.With("contract", call.Contract, "function", call.Function)
+		log = log.With("contract", types.ContractID(signed.Target), "function", call.Function)
 	}
 	switch l.Fate {
 	case sequencer.Overran:

@@ -13,7 +13,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
-	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -151,16 +150,16 @@ func (s *solo) Fund(ctx context.Context, to types.Account, amount types.Amount) 
 		return types.TxID{}, err
 	}
 	tip := s.Maker.Tip()
-	payload := types.Transfer{To: to, Amount: amount}
 	tx := types.Transaction{
-		Version:              types.TransactionVersion,
-		ChainID:              tip.Env.ChainID,
 		Sender:               sender,
+		Target:               to,
+		ChainID:              tip.Env.ChainID,
 		Nonce:                nonce,
-		GasLimit:             fees.IntrinsicGas(payload) + params.Schedule1.NewAccount,
+		GasLimit:             params.Prices.IntrinsicTransfer + params.Prices.WitnessKey + params.Prices.NewAccount,
 		MaxFeePerGas:         tip.Parameters.MaxBaseFee,
 		MaxPriorityFeePerGas: 1,
-		Payload:              payload,
+		Value:                amount,
+		Payload:              types.Transfer{},
 	}
 	signed, err := types.Sign(tx, treasury, [32]byte{})
 	if err != nil {

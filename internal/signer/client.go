@@ -130,7 +130,7 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 	if err := a.err(); err != nil {
 		return types.Signature{}, err
 	}
-	if !(types.SignedHeader{Header: h, Signature: a.signature}).VerifySignature() {
+	if !(types.SignedHeader{Header: h, Seal: types.Seal{Signature: a.signature}}).VerifySeal() {
 		return types.Signature{}, errOtherSignature
 	}
 	if a.verdict == contested && !c.contested {

@@ -16,7 +16,7 @@ import (
 )
 
 // protocol is the ALPN protocol name.
-const protocol = "cairn-signer/1"
+const protocol = "cairn-signer/2"
 
 // request asks for the signature of a header, on the chain with the given genesis block. On the wire it is that block's
 // hash followed by bincode(Header).

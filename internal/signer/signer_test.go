@@ -139,7 +139,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	first, again := s.sign(request{genesis, chain[3]}), s.sign(request{genesis, chain[3]})
-	if first != again || !(types.SignedHeader{Header: chain[3], Signature: again.signature}).VerifySignature() {
+	if first != again || !(types.SignedHeader{Header: chain[3], Seal: types.Seal{Signature: again.signature}}).VerifySeal() {
 		t.Errorf("the same header twice: %v and %v", first, again)
 	}
 }

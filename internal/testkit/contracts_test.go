@@ -47,7 +47,7 @@ func newContractChain(t testing.TB, opts wasm.Options) *contractChain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func newContractChain(t testing.TB, opts wasm.Options) *contractChain {
 	g := types.Genesis{
 		ChainID:     chainID,
 		Network:     types.Regtest,
-		Time:        1_700_000_000,
+		Time:        1_700_000_000_000,
 		BaseFee:     10,
 		Parameters:  params.Default(c.producer.PublicKey()),
 		Allocations: []types.Allocation{{Account: c.user.PublicKey(), Balance: 1_000_000_000 * types.CoinUnits}},
@@ -90,8 +90,15 @@ func (b *batch) SkipSender() { b.skipped++ }
 
 // action is what a transaction of the user does.
 type action struct {
+	target  types.Account
+	value   types.Amount
 	payload types.Payload
 	gas     types.Gas
+}
+
+// calling is a call of a contract.
+func calling(id types.ContractID, function string, args []byte, value types.Amount, gas types.Gas) action {
+	return action{types.Account(id), value, types.Call{Function: function, Args: args}, gas}
 }
 
 // builtBlock is a block with what its execution gave.
@@ -106,12 +113,13 @@ func (c *contractChain) sign(actions []action) []*types.VerifiedTx {
 	signed := make([]types.SignedTransaction, len(actions))
 	for i, a := range actions {
 		tx, err := types.Sign(types.Transaction{
-			Version:      types.TransactionVersion,
-			ChainID:      chainID,
 			Sender:       c.user.PublicKey(),
+			Target:       a.target,
+			ChainID:      chainID,
 			Nonce:        c.nonce + uint64(i),
 			GasLimit:     a.gas,
 			MaxFeePerGas: 1_000_000,
+			Value:        a.value,
 			Payload:      a.payload,
 		}, c.user, [32]byte{})
 		if err != nil {
@@ -119,7 +127,7 @@ func (c *contractChain) sign(actions []action) []*types.VerifiedTx {
 		}
 		signed[i] = tx
 	}
-	return types.VerifySignatures(types.NewTxs(signed...))
+	return types.VerifyWitnesses(types.Regtest, types.NewTxs(signed...))
 }
 
 // block builds a block of the user's transactions. All of them must fit and must be billed.
@@ -129,7 +137,7 @@ func (c *contractChain) block(actions ...action) builtBlock {
 	c.nonce += uint64(len(actions))
 	head := c.ledger.Tip().Header.Header
 	before := c.balance()
-	built, err := c.ledger.Build(ledger.Batch{Time: head.Timestamp + 1, Transactions: transactions},
+	built, err := c.ledger.Build(ledger.Batch{Time: head.Timestamp + 1_000, Transactions: transactions},
 		func(h types.BlockHash) (types.Signature, error) { return c.producer.Sign(h[:], [32]byte{}) })
 	if err != nil {
 		c.t.Fatal(err)
@@ -152,11 +160,11 @@ func (c *contractChain) checkBill(before types.Amount, actions []action, b built
 	want := before
 	for i, r := range b.receipts {
 		used += r.GasUsed
-		if r.GasUsed < 21_000 || r.GasUsed > actions[i].gas {
+		if r.GasUsed < 10_000 || r.GasUsed > actions[i].gas {
 			c.t.Errorf("transaction %d used %d of %d gas", i, r.GasUsed, actions[i].gas)
 		}
 		if r.Status == types.StatusSuccess {
-			want -= actions[i].payload.Value()
+			want -= actions[i].value
 		}
 	}
 	if header := b.Header.Header; header.GasUsed != used {
@@ -177,7 +185,7 @@ func (c *contractChain) balance() types.Amount {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	sender, err := exec.ReadSender(view, c.user.PublicKey())
+	sender, err := exec.ReadAccount(view, c.user.PublicKey())
 	if err := errors.Join(err, view.Close()); err != nil {
 		c.t.Fatal(err)
 	}
@@ -189,8 +197,10 @@ func (c *contractChain) deploy(amount types.Amount, codes ...[]byte) []types.Con
 	c.t.Helper()
 	actions := make([]action, len(codes))
 	for i, code := range codes {
-		actions[i] = action{types.Deploy{Name: fmt.Sprint("contract ", i), Code: code, Amount: amount}, 300_000_000}
-		actions[i].gas /= types.Gas(len(codes))
+		actions[i] = action{
+			value: amount, payload: types.Deploy{Name: fmt.Sprint("contract ", i), Code: code},
+			gas: 300_000_000 / types.Gas(len(codes)),
+		}
 	}
 	var ids []types.ContractID
 	for i, r := range c.block(actions...).receipts {
@@ -203,9 +213,9 @@ func (c *contractChain) deploy(amount types.Amount, codes ...[]byte) []types.Con
 }
 
 // simulate executes a call on the head's state and drops what it wrote.
-func (c *contractChain) simulate(p types.Call, gas types.Gas, view bool) (exec.Outcome, error) {
+func (c *contractChain) simulate(call action, view bool) (exec.Outcome, error) {
 	tip := c.ledger.Tip()
-	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, tip.Header.Header.Timestamp+1)
+	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, tip.Header.Header.Timestamp+1_000)
 	if err != nil {
 		return exec.Outcome{}, err
 	}
@@ -214,9 +224,13 @@ func (c *contractChain) simulate(p types.Call, gas types.Gas, view bool) (exec.O
 		return exec.Outcome{}, err
 	}
 	var b bill
-	outcome, err := exec.Call(tip.Parameters, state, seed, types.Transaction{
-		Version: types.TransactionVersion, ChainID: chainID, Sender: c.user.PublicKey(), GasLimit: gas, Payload: p,
-	}, exec.Simulation{Machine: c.ledger.Machine(), View: view, Tracer: &b})
+	tx := types.SignedTransaction{Transaction: types.Transaction{
+		Sender: c.user.PublicKey(), Target: call.target, ChainID: chainID, GasLimit: call.gas, Value: call.value,
+		Payload: call.payload,
+	}}
+	outcome, err := exec.Call(tip.Parameters, state, seed, tx, exec.Simulation{
+		Machine: c.ledger.Machine(), Network: types.Regtest, View: view, Tracer: &b,
+	})
 	if err == nil {
 		err = b.check(outcome.GasUsed)
 	}

@@ -66,11 +66,13 @@ func chainOfContracts(c *contractChain) (blocks []builtBlock) {
 	var deploys []action
 	for i := range 24 {
 		code := wasmgen.Random(r).Encode()
-		deploys = append(deploys, action{types.Deploy{Name: fmt.Sprint(i), Code: code, Amount: 1}, 30_000_000})
+		deploys = append(deploys, action{
+			value: 1, payload: types.Deploy{Name: fmt.Sprint(i), Code: code}, gas: 30_000_000,
+		})
 	}
 	forger, hostile := wasmgen.Forger(hostImports()).Encode(), wasmgen.Hostile(true).Encode()
 	for _, code := range [][]byte{forger, hostile, hostile} {
-		deploys = append(deploys, action{types.Deploy{Code: code, Amount: 1_000}, 30_000_000})
+		deploys = append(deploys, action{value: 1_000, payload: types.Deploy{Code: code}, gas: 30_000_000})
 	}
 	deployed := c.block(deploys...)
 	blocks = append(blocks, deployed)
@@ -85,10 +87,9 @@ func chainOfContracts(c *contractChain) (blocks []builtBlock) {
 	for range 10 {
 		var calls []action
 		for _, i := range r.Perm(len(generated))[:12] {
-			calls = append(calls, action{
-				types.Call{Contract: generated[i], Function: "run", Args: make([]byte, r.IntN(9))},
-				21_000 + types.Gas(r.IntN(400_000)),
-			})
+			calls = append(calls, calling(
+				generated[i], "run", make([]byte, r.IntN(9)), 0, 21_000+types.Gas(r.IntN(400_000)),
+			))
 		}
 		for _, f := range hostImports() {
 			args := numbers(
@@ -99,15 +100,13 @@ func chainOfContracts(c *contractChain) (blocks []builtBlock) {
 				uint64(r.IntN(200)),
 				uint64(r.IntN(40)),
 				1<<40,
+				uint64(r.IntN(200)),
+				uint64(r.IntN(200)),
 			)
-			calls = append(calls, action{
-				types.Call{Contract: forge, Function: f.Name, Args: append(args, generated[0][:]...), Amount: 1}, 500_000,
-			})
+			calls = append(calls, calling(forge, f.Name, append(args, generated[0][:]...), 1, 600_000))
 		}
 		for _, function := range []string{"relay", "fork", "growRelay", "storage", "recurse", "events"} {
-			calls = append(calls, action{
-				types.Call{Contract: a, Function: function, Args: both(b, a)}, types.Gas(1_000_000 + r.IntN(8_000_000)),
-			})
+			calls = append(calls, calling(a, function, both(b, a), 0, types.Gas(1_000_000+r.IntN(8_000_000))))
 		}
 		blocks = append(blocks, c.block(calls...))
 	}

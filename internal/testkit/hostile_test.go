@@ -67,12 +67,12 @@ func TestHostileContracts(t *testing.T) {
 	all := attacks(ids[0], ids[1], ids[2])
 	attackOnce := func() {
 		for _, a := range all {
-			call := types.Call{Contract: ids[0], Function: a.function, Args: a.args}
-			outcome, err := c.simulate(call, attackGas, false)
+			call := calling(ids[0], a.function, a.args, 0, attackGas)
+			outcome, err := c.simulate(call, false)
 			if err != nil {
 				t.Fatalf("%s: %v", a.function, err)
 			}
-			receipt := c.block(action{call, attackGas}).receipts[0]
+			receipt := c.block(call).receipts[0]
 			if outcome.Reason != a.reason || (receipt.Status == types.StatusSuccess) != (a.reason == exec.Success) {
 				t.Errorf(
 					"%s ended %q in a simulation and with status %d in a block, want %q",
@@ -103,9 +103,7 @@ func TestHostileContracts(t *testing.T) {
 	if now := c.engine.Stats(); now.Codes != stats.Codes || now.Idle > stats.Idle+4 || now.Bytes > stats.Bytes+64<<20 {
 		t.Errorf("the engine held %+v, and after more of the same %+v", stats, now)
 	}
-	if r := c.block(action{
-		types.Call{Contract: ids[0], Function: "sink"}, 200_000,
-	}).receipts[0]; r.Status != types.StatusSuccess {
+	if r := c.block(calling(ids[0], "sink", nil, 0, 200_000)).receipts[0]; r.Status != types.StatusSuccess {
 		t.Errorf("a well-behaved call afterwards: %+v", r)
 	}
 }
@@ -137,8 +135,8 @@ func TestViewsThatTakeAllMemory(t *testing.T) {
 	c := newContractChain(t, wasm.Options{Bytes: 32 << 20})
 	hostile := wasmgen.Hostile(true).Encode()
 	ids := c.deploy(0, hostile, hostile)
-	call := types.Call{Contract: ids[0], Function: "growRelay", Args: both(ids[1], ids[0])}
-	want, err := c.simulate(call, attackGas, true)
+	call := calling(ids[0], "growRelay", both(ids[1], ids[0]), 0, attackGas)
+	want, err := c.simulate(call, true)
 	if err != nil || want.Reason != exec.Success {
 		t.Fatalf("%+v, %v", want, err)
 	}
@@ -146,7 +144,7 @@ func TestViewsThatTakeAllMemory(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 3 {
-				got, err := c.simulate(call, attackGas, true)
+				got, err := c.simulate(call, true)
 				if err != nil || !reflect.DeepEqual(got, want) {
 					t.Errorf("%+v, %v, want %+v", got, err, want)
 				}
@@ -157,7 +155,7 @@ func TestViewsThatTakeAllMemory(t *testing.T) {
 	if s := c.engine.Stats(); s.Bytes > 40<<20 {
 		t.Errorf("idle instances keep %d bytes", s.Bytes)
 	}
-	c.block(action{types.Call{Contract: ids[0], Function: "sink"}, 200_000})
+	c.block(calling(ids[0], "sink", nil, 0, 200_000))
 }
 
 // hostImports is the host table as modules import it.
@@ -197,6 +195,10 @@ var hostRanges = map[string][]memoryRange{
 	"blake3":         {{0, 1, 1, 1 << 32}, {2, -1, 32, 32}},
 	"schnorr_verify": {{0, -1, 32, 32}, {1, 2, 1, 1 << 32}, {3, -1, 64, 64}},
 	"ecdsa_recover":  {{0, -1, 32, 32}, {1, -1, 65, 65}, {2, -1, 64, 64}},
+	"p256_verify":    {{0, -1, 64, 64}, {1, -1, 32, 32}, {2, -1, 64, 64}},
+	"account_verify": {{0, -1, 32, 32}, {1, 2, 1, 1 << 10}, {3, 4, 1, 8 << 10}},
+	"create":         {{0, -1, 32, 32}, {1, -1, 32, 32}, {2, 3, 1, 64}, {4, 5, 1, 64 << 10}, {8, -1, 32, 32}},
+	"replace_code":   {{0, -1, 32, 32}},
 	"debug":          {{0, 1, 1, 1 << 10}},
 }
 
@@ -243,7 +245,7 @@ func TestForgedPointers(t *testing.T) {
 		var actions []action
 		var failing []bool
 		for _, f := range imports {
-			args := make([]uint64, 7)
+			args := make([]uint64, 9)                         // as many as create has
 			tame := rapid.IntRange(0, 3).Draw(t, "tame") == 0 // else no call of many ranges would ever pass
 			for i := range f.Params {
 				if args[i] = drawNumber(t); tame {
@@ -251,8 +253,7 @@ func TestForgedPointers(t *testing.T) {
 				}
 			}
 			data := append(numbers(args...), rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "data")...)
-			call := types.Call{Contract: id, Function: f.Name, Args: data, Amount: 1}
-			actions = append(actions, action{call, 2_000_000})
+			actions = append(actions, calling(id, f.Name, data, 1, 2_000_000))
 			failing = append(failing, mustFail(f.Name, args))
 		}
 		block, other := compiled.block(actions...), interpreted.block(actions...)
@@ -301,7 +302,7 @@ func FuzzMutatedModule(f *testing.F) {
 		for ; len(edits) >= 3; edits = edits[3:] {
 			code[(int(edits[0])|int(edits[1])<<8)%len(code)] = edits[2]
 		}
-		deploy := action{types.Deploy{Code: code}, 60_000_000}
+		deploy := action{payload: types.Deploy{Code: code}, gas: 60_000_000}
 		var hashes [2]types.BlockHash
 		for i, c := range []*contractChain{compiled, interpreted} {
 			c.t = t
@@ -314,7 +315,7 @@ func FuzzMutatedModule(f *testing.F) {
 				var calls []action
 				for _, function := range functions {
 					args := append(numbers(0, 4, 8, 16, 0, 0, 0), id[:]...)
-					calls = append(calls, action{types.Call{Contract: *id, Function: function, Args: args}, 3_000_000})
+					calls = append(calls, calling(*id, function, args, 0, 3_000_000))
 				}
 				made = c.block(calls...)
 			}

@@ -67,7 +67,7 @@ func (r *naiveReader) level() uint8 {
 	return level
 }
 
-// naiveHeader is a signed header's bytes.
+// naiveHeader is the bytes of a header with its seal.
 type naiveHeader []byte
 
 func (h naiveHeader) chainID() uint64   { return binary.LittleEndian.Uint64(h[4:]) }
@@ -75,17 +75,16 @@ func (h naiveHeader) height() uint64    { return binary.LittleEndian.Uint64(h[12
 func (h naiveHeader) parent() []byte    { return h[20:52] }
 func (h naiveHeader) producer() []byte  { return h[60:92] }
 func (h naiveHeader) stateRoot() []byte { return h[156:188] }
-func (h naiveHeader) writes() []byte    { return h[188:220] }
-func (h naiveHeader) signature() []byte { return h[244:] }
-func (h naiveHeader) hash() [32]byte    { return naiveTagged("cairn/block/v1", h[:244]) }
-func (h naiveHeader) isUnsigned() bool {
-	return h.height() == 0 && bytes.Equal(h.signature(), make([]byte, 64))
+func (h naiveHeader) seal() []byte      { return h[212:] } // variant and signature
+func (h naiveHeader) hash() [32]byte    { return naiveTagged("cairn/block/v2", h[:212]) }
+func (h naiveHeader) isUnsealed() bool {
+	return h.height() == 0 && bytes.Equal(h.seal(), make([]byte, 68))
 }
 func (h naiveHeader) root() *naiveReader { return &naiveReader{rest: h.stateRoot()} }
 
-func (h naiveHeader) isSigned() bool {
+func (h naiveHeader) isSealed() bool {
 	hash := h.hash()
-	return naiveVerify(h.producer(), hash[:], h.signature())
+	return bytes.Equal(h.seal()[:4], make([]byte, 4)) && naiveVerify(h.producer(), hash[:], h.seal()[4:])
 }
 
 // naiveVerify is the verification of BIP-340.
@@ -111,7 +110,6 @@ func naiveVerify(public, message, signature []byte) bool {
 // naiveAccess is an entry of the list: its bytes, and what the tree has of it.
 type naiveAccess struct {
 	encoded, key  []byte
-	changed       bool
 	path          naiveDigest
 	before, after naiveDigest // leaves
 }
@@ -128,7 +126,6 @@ func readAccesses(r *naiveReader) (accesses []naiveAccess) {
 			r.err = errors.New("keys do not ascend")
 		}
 		a.encoded = from[:len(from)-len(r.rest)]
-		a.changed = !bytes.Equal(old, new)
 		a.path = naivePath(a.key)
 		if len(old) > 0 {
 			a.before = naiveLeaf(a.path, naiveValueHash(old))
@@ -152,7 +149,7 @@ func digestOf(accesses []naiveAccess) [32]byte {
 // naiveVerifyBundle returns nil for a bundle that holds, with a proof of 100 bits or of 128.
 func naiveVerifyBundle(bundle []byte, bits int) error {
 	r := &naiveReader{rest: bundle}
-	parent, header := naiveHeader(r.take(308)), naiveHeader(r.take(308))
+	parent, header := naiveHeader(r.take(280)), naiveHeader(r.take(280))
 	if r.err != nil {
 		return r.err
 	}
@@ -164,16 +161,13 @@ func naiveVerifyBundle(bundle []byte, bits int) error {
 	case len(r.rest) > 0:
 		return errors.New("bytes after the bundle")
 	}
-	writes := slices.DeleteFunc(slices.Clone(accesses), func(a naiveAccess) bool { return !a.changed })
-	parentHash, writesDigest := parent.hash(), digestOf(writes)
+	parentHash := parent.hash()
 	switch {
 	case header.height() != parent.height()+1 || header.chainID() != parent.chainID() ||
 		!bytes.Equal(header.parent(), parentHash[:]):
 		return errors.New("the header does not follow")
-	case !bytes.Equal(writesDigest[:], header.writes()):
-		return errors.New("other writes")
-	case !parent.isUnsigned() && !parent.isSigned() || !header.isSigned():
-		return errors.New("a signature")
+	case !parent.isUnsealed() && !parent.isSealed() || !header.isSealed():
+		return errors.New("a seal")
 	}
 	return checkSegments(parent, header, accesses, proof, bits)
 }

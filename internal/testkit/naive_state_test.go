@@ -2,12 +2,11 @@ package testkit
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 )
 
-// The state's hash function and tree as docs/protocol.md defines them, word for word: slow, and without a line of
-// packages poseidon and tree.
+// The hash function, the state's tree and a block's lists as docs/protocol.md defines them, word for word: slow, and
+// without a line of packages poseidon, tree and lists.
 
 const koalaBear = 1<<31 - 1<<24 + 1
 
@@ -110,6 +109,37 @@ func naiveHash(tag uint32, message []byte) naiveDigest {
 	return naiveSponge(tag, uint32(len(message)), elements)
 }
 
+func naivePair(message []byte) (elements []uint32) {
+	for group := range slices.Chunk(message, 2) {
+		elements = append(elements, uint32(binary.BigEndian.Uint16(group)))
+	}
+	return elements
+}
+
+func naiveParse(b []byte) (d naiveDigest) {
+	for i := range d {
+		d[i] = binary.BigEndian.Uint32(b[4*i:])
+	}
+	return d
+}
+
+// naiveListRoot is the root of a block's list: tag 5 for transactions, 7 for receipts.
+func naiveListRoot(tag uint32, leaves []naiveDigest) [32]byte {
+	level, size := leaves, 1
+	for size < len(leaves) {
+		size *= 2
+	}
+	level = append(slices.Clone(level), make([]naiveDigest, size-len(leaves))...)
+	for len(level) > 1 {
+		var above []naiveDigest
+		for pair := range slices.Chunk(level, 2) {
+			above = append(above, naiveNode(pair[0], pair[1]))
+		}
+		level = above
+	}
+	return naiveSponge(tag, uint32(len(leaves)), level[0][:]).bytes()
+}
+
 func naivePath(key []byte) naiveDigest        { return naiveHash(1, key) }
 func naiveValueHash(value []byte) naiveDigest { return naiveHash(2, value) }
 
@@ -177,32 +207,4 @@ func naiveProve(state map[string][]byte, key []byte) (proof naiveProof) {
 		proof.end = &entries[0]
 	}
 	return proof
-}
-
-// rootFor recomputes the root that a proof of a key's value, or with an empty value of its absence, belongs to.
-func (p naiveProof) rootFor(key, value []byte) (root [32]byte, err error) {
-	path := naivePath(key)
-	var digest naiveDigest
-	switch {
-	case len(value) > 0:
-		digest = naiveLeaf(path, naiveValueHash(value))
-	case p.end != nil:
-		for depth := range p.siblings {
-			if pathBit(p.end.path, depth) != pathBit(path, depth) {
-				return root, fmt.Errorf("the other leaf leaves the path at depth %d", depth)
-			}
-		}
-		if p.end.path == path {
-			return root, fmt.Errorf("the other leaf is the key's own")
-		}
-		digest = naiveLeaf(p.end.path, p.end.valueHash)
-	}
-	for depth, sibling := range slices.Backward(p.siblings) {
-		if pathBit(path, depth) == 0 {
-			digest = naiveNode(digest, sibling)
-		} else {
-			digest = naiveNode(sibling, digest)
-		}
-	}
-	return digest.bytes(), nil
 }

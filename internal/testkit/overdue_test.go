@@ -19,16 +19,16 @@ func TestABlockWithoutItsOverdueTransaction(t *testing.T) {
 		slow := deployEndless(with)
 		deployEndless(without)
 		for patience := range 3 {
-			pay := types.Transfer{To: types.Account{1}, Amount: 5}
+			pay := action{types.Account{1}, 5, types.Transfer{}, 150_000}
 			asked := 0
 			overdue := func() bool { asked++; return asked > patience }
-			got := with.build(overdue, action{pay, 50_000}, slow, action{pay, 50_000})
-			want := without.build(nil, action{pay, 50_000})
+			got := with.build(overdue, pay, slow, pay)
+			want := without.build(nil, pay)
 			if asked != patience+1 {
 				t.Errorf("%s: asked %d times, want %d", name, asked, patience+1)
 			}
 			compareBlocks(t, name, got, want)
-			compareBlocks(t, name, with.build(nil, slow, action{pay, 50_000}), without.build(nil, slow, action{pay, 50_000}))
+			compareBlocks(t, name, with.build(nil, slow, pay), without.build(nil, slow, pay))
 		}
 	}
 }
@@ -44,19 +44,19 @@ func compareBlocks(t *testing.T, name string, got, want ledger.Block) {
 func deployEndless(c *contractChain) (call action) {
 	c.t.Helper()
 	id := c.block(action{
-		types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode(), Amount: 9}, 30_000_000,
+		value: 9, payload: types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode()}, gas: 30_000_000,
 	}).receipts[0].Contract
 	if id == nil {
 		c.t.Fatal("not deployed")
 	}
-	return action{types.Call{Contract: *id, Function: "loop", Amount: 3}, 4_000_000}
+	return calling(*id, "loop", nil, 3, 4_000_000)
 }
 
 // build makes a block of the user's transactions; what is not included, and what follows it, is not counted as sent.
 func (c *contractChain) build(overdue func() bool, actions ...action) ledger.Block {
 	c.t.Helper()
 	built, err := c.ledger.Build(ledger.Batch{
-		Time: c.ledger.Tip().Header.Header.Timestamp + 1, Transactions: &batch{txs: c.sign(actions)}, Overdue: overdue,
+		Time: c.ledger.Tip().Header.Header.Timestamp + 1_000, Transactions: &batch{txs: c.sign(actions)}, Overdue: overdue,
 	}, func(h types.BlockHash) (types.Signature, error) { return c.producer.Sign(h[:], [32]byte{}) })
 	if err != nil {
 		c.t.Fatal(err)

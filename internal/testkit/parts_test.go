@@ -22,23 +22,23 @@ func TestPartsOfRandomContracts(t *testing.T) {
 		codes = append(codes, wasmgen.Random(r).Encode())
 	}
 	ids := c.deploy(0, codes...)
-	calls := []types.Call{}
+	calls := []action{}
 	for _, a := range attacks(ids[0], ids[1], ids[2]) {
-		calls = append(calls, types.Call{Contract: ids[0], Function: a.function, Args: a.args})
+		calls = append(calls, calling(ids[0], a.function, a.args, 0, 0))
 	}
 	for _, id := range ids[3:] {
-		calls = append(calls, types.Call{Contract: id, Function: "run"})
+		calls = append(calls, calling(id, "run", nil, 0, 0))
 	}
 	ended := map[exec.Reason]int{}
 	for _, call := range calls {
 		for range 10 {
-			gas := types.Gas(2_000_000 + r.IntN(2_000_000))
+			call.gas = types.Gas(2_000_000 + r.IntN(2_000_000))
 			if r.IntN(2) == 0 {
-				gas = types.Gas(1_100_000 + r.IntN(300_000))
+				call.gas = types.Gas(1_100_000 + r.IntN(300_000))
 			}
-			outcome, err := c.simulate(call, gas, r.IntN(4) == 0)
+			outcome, err := c.simulate(call, r.IntN(4) == 0)
 			if err != nil {
-				t.Fatalf("%s with %d gas: %v", call.Function, gas, err)
+				t.Fatalf("%+v: %v", call.payload, err)
 			}
 			ended[outcome.Reason]++
 		}

@@ -41,7 +41,7 @@ func TestPageShowsVectors(t *testing.T) {
 }
 
 func TestPageShowsGasSchedule(t *testing.T) {
-	if !strings.Contains(readFile(t, protocolPage), "```\n"+params.Schedule1.Text()+"```\n") {
+	if !strings.Contains(readFile(t, protocolPage), "```\n"+params.Prices.Text()+"```\n") {
 		t.Error("the page does not show the schedule's canonical text")
 	}
 }

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"testing"
@@ -20,6 +21,10 @@ type poseidonVectors struct {
 	Leaves          []pairVector    `json:"leaf"`
 	Paths           []hashVector    `json:"path"`
 	ValueHashes     []hashVector    `json:"value_hash"`
+	Pair            []uint32        `json:"pair"` // of the bytes 0 to 31
+	LeafOf96        bytesHex        `json:"tx_leaf_96"`
+	LeafOf64        bytesHex        `json:"tx_leaf_64"`
+	ReceiptLeaf     bytesHex        `json:"receipt_leaf"`
 }
 
 type permuteVector struct {
@@ -38,14 +43,11 @@ type hashVector struct {
 	Digest  bytesHex `json:"digest"`
 }
 
-// recordKey is the state key of the account whose 32 bytes all are i.
-func recordKey(i byte) []byte {
-	var a types.Account
-	for j := range a {
-		a[j] = i
-	}
-	return state.AccountKey(a)
-}
+// filled is the account whose 32 bytes all are i.
+func filled(i byte) types.Account { return types.Account(bytes.Repeat([]byte{i}, 32)) }
+
+// recordKey is the state key of that account.
+func recordKey(i byte) []byte { return state.AccountKey(filled(i)) }
 
 // poseidonSection takes its values from package poseidon and checks each against the naive definition.
 func poseidonSection(t *testing.T) (v poseidonVectors) {
@@ -87,6 +89,13 @@ func poseidonSection(t *testing.T) (v poseidonVectors) {
 	}
 	for _, n := range []int{0, 1, 2, 3, 4, 16, 23, 24, 25, 48, 256} {
 		v.ValueHashes = append(v.ValueHashes, newHashVector(t, poseidon.TagValue, bytes256[:n]))
+	}
+	v.Pair = naivePair(bytes256[:32])
+	of96, of64 := naiveSponge(4, 96, naivePair(make([]byte, 96))), naiveSponge(4, 64, naivePair(make([]byte, 64)))
+	receipt := naiveSponge(6, 20, append(naivePair(make([]byte, 32)), 1, 10_000, 0, 0))
+	for to, digest := range map[*bytesHex]naiveDigest{&v.LeafOf96: of96, &v.LeafOf64: of64, &v.ReceiptLeaf: receipt} {
+		b := digest.bytes()
+		*to = b[:]
 	}
 	return v
 }
@@ -136,7 +145,7 @@ func exampleState(n int) []recordVector {
 		}{i, state.Account{Balance: types.Amount(i), Nonce: uint64(i)}})
 	}
 	for _, a := range all[:n] {
-		records = append(records, recordVector{recordKey(a.account), a.record.Encode()})
+		records = append(records, recordVector{recordKey(a.account), a.record.Encode(filled(a.account))})
 	}
 	return records
 }
@@ -158,66 +167,14 @@ func stateRoots() (vectors []stateRootVector) {
 	return vectors
 }
 
-type proofVector struct {
-	Root      bytesHex   `json:"root"`
-	Key       bytesHex   `json:"key"`
-	Value     bytesHex   `json:"value"`
-	Siblings  []bytesHex `json:"siblings"`
-	End       string     `json:"end"`
-	Path      bytesHex   `json:"path,omitempty"`
-	ValueHash bytesHex   `json:"value_hash,omitempty"`
-}
-
-// newProofVector makes the proof of a key and checks it against the state's root.
-func newProofVector(t *testing.T, committed map[string][]byte, key []byte) proofVector {
-	t.Helper()
-	root, value, proof := stateRoot(committed), committed[string(key)], naiveProve(committed, key)
-	if got, err := proof.rootFor(key, value); err != nil || got != root {
-		t.Fatalf("proof of %x gives root %x, not %x, %v", key, got, root, err)
-	}
-	v := proofVector{Root: root[:], Key: key, Value: value, Siblings: []bytesHex{}, End: "empty"}
-	for _, s := range proof.siblings {
-		b := s.bytes()
-		v.Siblings = append(v.Siblings, b[:])
-	}
-	switch {
-	case len(value) > 0:
-		v.End = "leaf"
-	case proof.end != nil:
-		path, hash := proof.end.path.bytes(), proof.end.valueHash.bytes()
-		v.End, v.Path, v.ValueHash = "other", path[:], hash[:]
-	}
-	return v
-}
-
-// stateProofs has each kind of end.
-func stateProofs(t *testing.T) (vectors []proofVector) {
-	t.Helper()
-	for _, c := range []struct {
-		records int
-		key     []byte
-		end     string
-	}{
-		{0, recordKey(0x11), "empty"}, {1, recordKey(0x11), "leaf"}, {1, recordKey(0x22), "other"},
-		{10, recordKey(5), "leaf"}, {10, recordKey(0x33), "other"}, {10, recordKey(0x35), "empty"},
-	} {
-		v := newProofVector(t, asMap(exampleState(c.records)), c.key)
-		if v.End != c.end {
-			t.Errorf("proof of %x in %d records ends in %s, not %s", c.key, c.records, v.End, c.end)
-		}
-		vectors = append(vectors, v)
-	}
-	return vectors
-}
-
 type scheduleVector struct {
 	Text   string   `json:"text"`
 	Digest bytesHex `json:"digest"`
 }
 
 func gasSchedule() scheduleVector {
-	digest := params.Schedule1.Digest()
-	return scheduleVector{params.Schedule1.Text(), digest[:]}
+	digest := params.Prices.Digest()
+	return scheduleVector{params.Prices.Text(), digest[:]}
 }
 
 // TestTreeEqualsDefinition compares package tree with the naive definition: the roots of growing states, and the

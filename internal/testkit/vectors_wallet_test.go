@@ -12,24 +12,6 @@ import (
 
 const mnemonic = "test test test test test test test test test test test junk"
 
-type taggedVector struct {
-	Tag     string   `json:"tag"`
-	Message bytesHex `json:"message"`
-	Hash    bytesHex `json:"hash"`
-}
-
-func taggedHashes() (vectors []taggedVector) {
-	for _, tag := range []string{
-		"cairn/tx/v1", "cairn/txid/v1", "cairn/contract/v1", "cairn/block/v1", "cairn/genesis/v1",
-	} {
-		for _, message := range []string{"", "cairn"} {
-			hash := naiveTagged(tag, []byte(message))
-			vectors = append(vectors, taggedVector{tag, bytesHex(message), hash[:]})
-		}
-	}
-	return vectors
-}
-
 type walletVectors struct {
 	Mnemonic string             `json:"mnemonic"`
 	Seed     bytesHex           `json:"seed"`

@@ -86,7 +86,7 @@ func TestChangedBundles(t *testing.T) {
 		}
 		changed++
 	}
-	for _, n := range []int{0, 1, 307, 616, said - 1, said, said + 9, len(encoded) - 32, len(encoded) - 1} {
+	for _, n := range []int{0, 1, 279, 560, said - 1, said, said + 9, len(encoded) - 32, len(encoded) - 1} {
 		bothRefuse(t, "cut", encoded[:n])
 	}
 	bothRefuse(t, "a byte more", append(bytes.Clone(encoded), 0))
@@ -96,7 +96,7 @@ func TestChangedBundles(t *testing.T) {
 	t.Logf("%d of %d bytes changed, none accepted", changed, len(encoded))
 }
 
-// TestForgedBundles has the producer sign another list, other roots or headers, and put parts of two blocks together:
+// TestForgedBundles has other lists, has the producer seal other roots or headers, and puts parts of two blocks together:
 // both verifiers refuse, as no proof is of that.
 func TestForgedBundles(t *testing.T) {
 	if testing.Short() {
@@ -108,17 +108,17 @@ func TestForgedBundles(t *testing.T) {
 	sign := func(h *types.SignedHeader) {
 		t.Helper()
 		hash := h.Header.Hash()
-		var err error
-		if h.Signature, err = producer.Sign(hash[:], [32]byte{}); err != nil {
+		signature, err := producer.Sign(hash[:], [32]byte{})
+		if err != nil {
 			t.Fatal(err)
 		}
+		h.Seal.Signature = signature
 	}
 	forge := func(name string, change func(b *blockproof.Bundle)) {
 		t.Helper()
 		c := b
 		c.Accesses = slices.Clone(b.Accesses)
 		change(&c)
-		c.Header.Header.WritesDigest = types.DigestAccesses(types.Writes(c.Accesses))
 		sign(&c.Header)
 		bothRefuse(t, name, c.Encode())
 		forged++
@@ -139,6 +139,11 @@ func TestForgedBundles(t *testing.T) {
 		if i > 0 {
 			forge("two swapped", func(c *blockproof.Bundle) { c.Accesses[i], c.Accesses[i-1] = c.Accesses[i-1], c.Accesses[i] })
 		}
+	}
+	for i := 0; i < 4; i++ {
+		c := b.Encode()
+		c[2*types.SignedHeaderBytes-68+i] = 1 // the variant of the seal
+		bothRefuse(t, "a seal of another kind", c)
 	}
 	forge("another time", func(c *blockproof.Bundle) { c.Header.Header.Timestamp++ })
 	forge("another root", func(c *blockproof.Bundle) { c.Header.Header.StateRoot[31] ^= 1 })

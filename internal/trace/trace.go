@@ -42,7 +42,9 @@ var afterwards = func() int {
 // around is the largest size of a trace without its calls.
 var around = func() int {
 	word := longest
-	return size(api.Trace{GasUsed: math.MaxUint64, Status: api.StatusSuccess, Error: &word, Parts: everyPart()})
+	return size(api.Trace{
+		GasUsed: math.MaxUint64, Status: api.StatusSuccess, Error: &word, Parts: everyPart(), Further: []api.TraceCall{},
+	})
 }()
 
 // everyPart returns the largest amount of gas for every part.
@@ -71,11 +73,24 @@ type call struct {
 
 // Tracer records the execution of one transaction.
 type Tracer struct {
-	root      *api.TraceCall
+	roots     []api.TraceCall         // the transaction's call, or those of a batch's steps
 	gas       map[string]api.Quantity // gas outside the calls, by parts
-	open      []*call                 // from the root down
+	open      []*call                 // from the outermost down
 	size      int                     // encoded bytes recorded, and bytes reserved for open calls
 	truncated bool
+}
+
+// first returns the call of the transaction, or of the first step that called; nil if there was none.
+func (t *Tracer) first() *api.TraceCall {
+	if len(t.roots) == 0 {
+		return nil
+	}
+	return &t.roots[0]
+}
+
+// further returns the calls after the first.
+func (t *Tracer) further() []api.TraceCall {
+	return append([]api.TraceCall{}, t.roots[min(1, len(t.roots)):]...)
 }
 
 // New returns a tracer for one transaction.
@@ -92,7 +107,8 @@ func (t *Tracer) Trace(used types.Gas, reason exec.Reason) *api.Trace {
 		Status:    status,
 		Error:     Failure(reason),
 		Parts:     t.gas,
-		Root:      t.root,
+		Root:      t.first(),
+		Further:   t.further(),
 		Truncated: t.truncated,
 	}
 }
@@ -171,7 +187,7 @@ func (t *Tracer) Exit(reason exec.Reason, cause vm.Cause, output []byte, used ty
 	ended.Cause = Cause(cause)
 	t.size -= ended.reserved - sizeAlone(ended.TraceCall)
 	if len(t.open) == 0 {
-		t.root = &ended.TraceCall
+		t.roots = append(t.roots, ended.TraceCall)
 		return
 	}
 	above := t.top()

@@ -79,6 +79,39 @@ func TestTraceOfDeepCalls(t *testing.T) {
 	}
 }
 
+// TestTraceOfBatch: each step's call is shown, and the gas adds up.
+func TestTraceOfBatch(t *testing.T) {
+	tracer := trace.New()
+	tracer.Charge(exec.Intrinsic, 100)
+	for i := range 3 {
+		tracer.Charge(exec.CallPrice, 10)
+		tracer.Enter(exec.CallInfo{Function: string(rune('a' + i))})
+		tracer.Charge(exec.Instructions, types.Gas(i))
+		tracer.Exit(exec.Success, vm.Cause{}, nil, types.Gas(i))
+	}
+	shown := tracer.Trace(133, exec.Success)
+	if shown.Root == nil || shown.Root.Function != "a" || len(shown.Further) != 2 ||
+		shown.Further[0].Function != "b" || shown.Further[1].GasUsed != 2 || shown.Parts["call"] != 30 || shown.Truncated {
+		t.Errorf("got %+v", shown)
+	}
+	if shown := trace.New().Trace(0, exec.Success); shown.Root != nil || shown.Further == nil {
+		t.Errorf("a transaction without calls has %+v", shown)
+	}
+}
+
+// TestTraceOfManySteps: the calls of a batch with the longest arguments are within the bound.
+func TestTraceOfManySteps(t *testing.T) {
+	tracer, long := trace.New(), make([]byte, types.MaxArgsBytes)
+	for range types.MaxBatchSteps {
+		tracer.Enter(exec.CallInfo{Function: string(make([]byte, types.MaxFunctionBytes)), Args: long, Gas: math.MaxUint64})
+		tracer.Exit(exec.Success, vm.Cause{}, long, math.MaxUint64)
+	}
+	shown := tracer.Trace(math.MaxUint64, exec.Success)
+	if got := answerBytes(t, shown); got > api.MaxPageBytes || !shown.Truncated || len(shown.Further) == 0 {
+		t.Errorf("got an answer of %d bytes with %d further calls, truncated %t", got, len(shown.Further), shown.Truncated)
+	}
+}
+
 // FuzzTraceBound does what a transaction may do in an order that the input chooses. The trace is never longer than a
 // page, and has all of it unless it says that it is truncated.
 func FuzzTraceBound(f *testing.F) {

@@ -21,12 +21,11 @@ func toldReceipt(said *api.Receipt) (*replica.ToldReceipt, error) {
 		return nil, fmt.Errorf("%w: a receipt of the status %s", client.ErrBadAnswer, said.Status)
 	}
 	r := &replica.ToldReceipt{Said: words, Receipt: types.Receipt{
-		Transaction: said.TransactionHash,
-		Status:      types.ReceiptStatus(said.Status),
-		GasUsed:     types.Gas(said.GasUsed),
-		Contract:    said.ContractAddress,
-		Output:      said.ReturnData,
-		Logs:        make([]types.Log, len(said.Logs)),
+		Status:   types.ReceiptStatus(said.Status),
+		GasUsed:  types.Gas(said.GasUsed),
+		Contract: said.ContractAddress,
+		Output:   said.ReturnData,
+		Logs:     make([]types.Log, len(said.Logs)),
 	}}
 	for i, l := range said.Logs {
 		r.Logs[i] = types.Log{Contract: l.Address, Name: l.EventName, Data: l.Data}

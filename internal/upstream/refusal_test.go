@@ -47,7 +47,7 @@ func TestRefused(t *testing.T) {
 // told is a receipt as a node tells it.
 func told(r types.Receipt) *api.Receipt {
 	t := &api.Receipt{
-		TransactionHash: r.Transaction,
+		TransactionHash: types.TxID{6},
 		Status:          api.Quantity(r.Status),
 		GasUsed:         api.Quantity(r.GasUsed),
 		ReturnData:      r.Output,
@@ -66,12 +66,11 @@ func told(r types.Receipt) *api.Receipt {
 
 func TestToldReceipt(t *testing.T) {
 	full := types.Receipt{
-		Transaction: types.TxID{6},
-		Status:      types.StatusSuccess,
-		GasUsed:     7,
-		Contract:    &types.ContractID{1},
-		Output:      []byte{2},
-		Logs:        []types.Log{{Contract: types.ContractID{3}, Name: "n", Topics: [][32]byte{{4}}, Data: []byte{5}}},
+		Status:   types.StatusSuccess,
+		GasUsed:  7,
+		Contract: &types.ContractID{1},
+		Output:   []byte{2},
+		Logs:     []types.Log{{Contract: types.ContractID{3}, Name: "n", Topics: [][32]byte{{4}}, Data: []byte{5}}},
 	}
 	got, err := toldReceipt(told(full))
 	check(t, err)

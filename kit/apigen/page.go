@@ -167,12 +167,21 @@ func (p *pageWriter) component(name string, s schema) {
 	if s.Pattern != "" {
 		fmt.Fprintf(p, "\nIts pattern is `%s`.\n", s.Pattern)
 	}
-	if len(s.Properties) == 0 {
-		if len(s.OneOf) > 0 {
-			fmt.Fprintf(p, "\nIt is %s.\n", p.kind(s))
+	switch {
+	case len(s.Properties) > 0:
+		p.members(s)
+	case len(s.OneOf) > 0 && len(s.OneOf[0].Properties) > 0:
+		for _, variant := range s.OneOf {
+			fmt.Fprintf(p, "\nOf type `%s`:\n", variant.Properties["type"].Enum[0])
+			p.members(variant)
 		}
-		return
+	case len(s.OneOf) > 0:
+		fmt.Fprintf(p, "\nIt is %s.\n", p.kind(s))
 	}
+}
+
+// members writes the table of an object's members.
+func (p *pageWriter) members(s schema) {
 	p.WriteString("\n| member | type | what it is |\n|---|---|---|\n")
 	for _, member := range slices.Sorted(maps.Keys(s.Properties)) {
 		named, property := "`"+member+"`", s.Properties[member]

@@ -22,6 +22,7 @@ var builtin = map[string]struct{ name, shape string }{
 	"Decimal":       {"number", "f"},
 	"BlockRef":      {"BlockRef", ""},
 	"NonceRef":      {"NonceRef", ""},
+	"Number":        {"bigint", "b"},
 	"Error":         {"ErrorObject", ""},
 }
 
@@ -57,12 +58,14 @@ func newWriter(d document) *writer {
 			if _, ok := builtin[name]; ok || component.isTaken() {
 				continue
 			}
-			for member, s := range component.Properties {
-				if shape := w.shape(s); shape != "" && w.shapes[name][member] != shape {
-					if w.shapes[name] == nil {
-						w.shapes[name] = map[string]string{}
+			for _, variant := range component.variants() {
+				for member, s := range variant.Properties {
+					if shape := w.shape(s); shape != "" && w.shapes[name][member] != shape {
+						if w.shapes[name] == nil {
+							w.shapes[name] = map[string]string{}
+						}
+						w.shapes[name][member], changed = shape, true
 					}
-					w.shapes[name][member], changed = shape, true
 				}
 			}
 		}
@@ -85,7 +88,25 @@ func (w *writer) write() []byte {
 
 func (w *writer) component(name string) {
 	s := w.document.Components.Schemas[name]
-	fmt.Fprintf(w, "\nexport interface %s {\n", name)
+	w.WriteString("\n")
+	comment(w, "", s.Description)
+	if len(s.OneOf) == 0 {
+		fmt.Fprintf(w, "export interface %s {\n", name)
+		w.members("  ", s)
+		w.WriteString("}\n")
+		return
+	}
+	fmt.Fprintf(w, "export type %s =", name)
+	for _, variant := range s.OneOf {
+		w.WriteString("\n  | {\n")
+		w.members("      ", variant)
+		w.WriteString("    }")
+	}
+	w.WriteString(";\n")
+}
+
+// members writes the members of an object.
+func (w *writer) members(indent string, s schema) {
 	for _, member := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[member]
 		optional, kind := "?", w.kind(property)
@@ -94,10 +115,17 @@ func (w *writer) component(name string) {
 		} else if s.isTaken() {
 			kind += " | undefined"
 		}
-		comment(w, "  ", property.Description)
-		fmt.Fprintf(w, "  %s%s: %s;\n", member, optional, kind)
+		comment(w, indent, property.Description)
+		fmt.Fprintf(w, "%s%s%s: %s;\n", indent, member, optional, kind)
 	}
-	w.WriteString("}\n")
+}
+
+// variants returns the objects of a component: one for each variant, or itself.
+func (s schema) variants() []schema {
+	if len(s.OneOf) > 0 {
+		return s.OneOf
+	}
+	return []schema{s}
 }
 
 func (w *writer) methods() {
@@ -190,7 +218,12 @@ func (w *writer) kind(s schema) string {
 			return "Record<string, " + w.kind(values) + ">"
 		}
 		return "Record<string, unknown>"
-	case "null", "number", "string", "boolean":
+	case "string":
+		if strings.HasPrefix(s.Pattern, "^0x") {
+			return "Hex"
+		}
+		return s.Type
+	case "null", "number", "boolean":
 		return s.Type
 	}
 	panic(fmt.Sprintf("apigen: no TypeScript for the schema %+v", s))

@@ -55,12 +55,30 @@ func Arguments(a abi.ABI, function string, write func(*codec.Encoder)) ([]byte, 
 	return object, nil
 }
 
-// Call returns the payload of a call with coins.
+// Call returns a call with coins.
 func Call(
 	a abi.ABI, contract types.ContractID, function string, value types.Amount, write func(*codec.Encoder),
-) (types.Call, error) {
+) (client.Action, error) {
 	args, err := Arguments(a, function, write)
-	return types.Call{Amount: value, Contract: contract, Function: function, Args: args}, err
+	return client.CallEncoded(contract, function, args, value), err
+}
+
+// Deploy returns the deploy of code under a name, with coins and the arguments of its function init.
+func Deploy(
+	a abi.ABI, name string, code []byte, value types.Amount, write func(*codec.Encoder),
+) (client.Action, error) {
+	args, err := Arguments(a, abi.InitFunction, write)
+	return client.Action{Value: value, Payload: types.Deploy{Name: name, Code: code, InitArgs: args}}, err
+}
+
+// Instantiate returns what makes a contract with the code of a template, with coins and the arguments of its function
+// init.
+func Instantiate(
+	a abi.ABI, name string, template types.ContractID, value types.Amount, write func(*codec.Encoder),
+) (client.Action, error) {
+	args, err := Arguments(a, abi.InitFunction, write)
+	payload := types.Instantiate{Name: name, InitArgs: args}
+	return client.Action{Target: types.Account(template), Value: value, Payload: payload}, err
 }
 
 // Result decodes a function's output, in either form. It returns [abi.ErrArgument] if the output does not match the

@@ -32,9 +32,11 @@ func TestArgumentsInTheFormThatIsTaken(t *testing.T) {
 		"binary": "\x01\x00\x00\x00\x00\x00\x00\x00\x10\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x07",
 		"JSON":   `{"a":"1152921504606846976","list":[null,7]}`,
 	} {
-		call, err := Call(both()[form], types.ContractID{9}, "add", 5, write)
-		if err != nil || string(call.Args) != want || call.Function != "add" || call.Amount != 5 || call.Contract[0] != 9 {
-			t.Errorf("%s: %+v, %v", form, call, err)
+		action, err := Call(both()[form], types.ContractID{9}, "add", 5, write)
+		call, ok := action.Payload.(types.Call)
+		if err != nil || !ok || string(call.Args) != want || call.Function != "add" || action.Value != 5 ||
+			action.Target != (types.Account{9}) {
+			t.Errorf("%s: %+v, %v", form, action, err)
 		}
 	}
 	for form, want := range map[string]string{"binary": "\x01", "JSON": ""} {

@@ -2,8 +2,8 @@
 // identifiers and types from an ABI reach the generated code.
 package bindings
 
-//go:generate go run ../../cmd/cairn contract bindings ../../contracts/wasm/types.wasm --lang go --name typed --out ../testkit/bindings/typed/typed.go
-//go:generate go run ../../cmd/cairn contract bindings ../../contracts/wasm/nep20.wasm --lang go --name nep20 --out ../testkit/bindings/nep20/nep20.go
+//go:generate go run ../../cmd/cairn contract bindings ../../contracts/wasm/types.wasm --lang go --name typed --out generated/typed/typed.go
+//go:generate go run ../../cmd/cairn contract bindings ../../contracts/wasm/nep20.wasm --lang go --name nep20 --out generated/nep20/nep20.go
 //go:generate go run ../../cmd/cairn contract bindings ../../contracts/wasm/types.wasm --lang rust --name typed --out ../../contracts/rust/tests/caller/src/typed.rs
 //go:generate go run ../../cmd/cairn contract bindings ../../contracts/wasm/types.wasm --lang ts --name typed --out ../../sdk/typescript/test/bindings/typed.ts
 

@@ -21,7 +21,7 @@ func Go(a abi.ABI, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &golang{abi: a, top: newScope("Contract", "At", "Deploy", "Explain"), names: map[string]string{}}
+	g := &golang{abi: a, top: newScope("Contract", "At", "Deploy", "Instantiate", "Explain"), names: map[string]string{}}
 	for _, n := range a.Types {
 		g.names[n.Name] = g.top.take(camel(n.Name))
 	}
@@ -96,7 +96,7 @@ func (g *golang) header(name string) string {
 		}
 	}
 	b.WriteString("\n")
-	for _, p := range []string{"abi", "api", "kit/bind", "codec", "types"} {
+	for _, p := range []string{"abi", "api", "client", "kit/bind", "codec", "types"} {
 		if strings.Contains(code, p[strings.LastIndexByte(p, '/')+1:]+".") {
 			b.WriteString("\t" + strconv.Quote("github.com/cairn-chain/cairn/"+p) + "\n")
 		}
@@ -121,8 +121,8 @@ type variable struct {
 
 // variables names a function's parameters, avoiding the names used in its body.
 func variables(parameters []abi.Parameter) []variable {
-	used := newScope("k", "c", "e", "ctx", "at", "value", "declared", "name", "code", "err", "result")
-	for _, p := range []string{"context", "fmt", "abi", "api", "bind", "codec", "types", "string", "bool", "byte", "nil"} {
+	used := newScope("k", "c", "e", "ctx", "at", "value", "declared", "name", "code", "template", "err", "result")
+	for _, p := range []string{"context", "fmt", "abi", "api", "bind", "client", "codec", "types", "string", "bool", "byte", "nil"} {
 		used[p] = true
 	}
 	list := make([]variable, len(parameters))
@@ -163,10 +163,12 @@ func (g *golang) function(f abi.Function, methods scope) {
 	given := g.signature(list)
 	switch {
 	case f.Mode == abi.Init:
-		g.line("// Deploy is the payload that deploys code under a name, with coins, and runs %s.", f)
-		g.line("func Deploy(name string, code []byte, value types.Amount%s) (types.Deploy, error) {", given)
-		g.line("args, err := bind.Arguments(declared, %q, %s)", f.Name, g.writing(list))
-		g.line("return types.Deploy{Amount: value, Name: name, Code: code, InitArgs: args}, err\n}\n")
+		g.line("// Deploy deploys code under a name, with coins, and runs %s.", f)
+		g.line("func Deploy(name string, code []byte, value types.Amount%s) (client.Action, error) {", given)
+		g.line("return bind.Deploy(declared, name, code, value, %s)\n}\n", g.writing(list))
+		g.line("// Instantiate makes a contract with a template's code, with coins, and runs %s.", f)
+		g.line("func Instantiate(name string, template types.ContractID, value types.Amount%s) (client.Action, error) {", given)
+		g.line("return bind.Instantiate(declared, name, template, value, %s)\n}\n", g.writing(list))
 		return
 	case f.Mode == abi.Read && f.Returns != (abi.Type{}):
 		name := methods.take(camel(f.Name))
@@ -183,8 +185,8 @@ func (g *golang) function(f abi.Function, methods scope) {
 	if f.Payable {
 		value, given = "value", ", value types.Amount"+given
 	}
-	g.line("// %s is the payload that calls %s.", name, f)
-	g.line("func (k Contract) %s(%s) (types.Call, error) {", name, strings.TrimPrefix(given, ", "))
+	g.line("// %s calls %s.", name, f)
+	g.line("func (k Contract) %s(%s) (client.Action, error) {", name, strings.TrimPrefix(given, ", "))
 	g.line("return bind.Call(declared, k.ID, %q, %s, %s)\n}\n", f.Name, value, g.writing(list))
 	if f.Returns == (abi.Type{}) {
 		return

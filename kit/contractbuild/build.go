@@ -70,7 +70,7 @@ func Build(ctx context.Context, s contractsource.Source, o Options) (Result, err
 			"the module holds %q, a path of this machine: built elsewhere it would have other bytes", path,
 		)
 	}
-	gas := fees.IntrinsicGas(types.Deploy{Code: module}) + checked.DeployGas()
+	gas := fees.PayloadGas(types.Deploy{Code: module}) + fees.WitnessGas(nil) + checked.DeployGas()
 	dearest, err := Dearest(module, linked)
 	return Result{Module: module, Linked: linked, Archive: archive, DeployGas: gas, Dearest: dearest}, err
 }

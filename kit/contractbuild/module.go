@@ -178,6 +178,39 @@ func functionsOf(code []byte) (functions, error) {
 	return f, nil
 }
 
+// replaceCode is the host function by which a contract changes its code.
+const replaceCode = "replace_code"
+
+// CanChange reports whether a contract with this code can change it: whether the code imports the host function
+// replace_code. A code that does not import it stays what it is for good.
+func CanChange(code []byte) (bool, error) {
+	list, err := sections(code)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range list {
+		if s.id != importSection {
+			continue
+		}
+		r := reader{code: s.content}
+		found := false
+		for n := r.u32(); n > 0 && !r.failed; n-- {
+			r.bytes(r.u32())
+			name := string(r.bytes(r.u32()))
+			found = found || name == replaceCode
+			if r.byte() != 0 { // contracts import functions and nothing else
+				return false, errModule
+			}
+			r.u32()
+		}
+		if r.failed {
+			return false, errModule
+		}
+		return found, nil
+	}
+	return false, nil
+}
+
 // countImported counts the imported functions. Contracts import nothing else.
 func countImported(r *reader) int {
 	count := 0

@@ -22,9 +22,12 @@ const (
 	GenesisTime = 1_735_689_600
 	// Funds is the initial balance of each account.
 	Funds = 1_000_000 * types.CoinUnits
-	// blockSeconds is the time between two blocks.
-	blockSeconds = 1
+	// blockTime is the time between two blocks, in milliseconds.
+	blockTime = 1_000
 )
+
+// network is the network of development chains.
+const network = types.Regtest
 
 // engine runs the contracts of all chains. It lives as long as the test process.
 var engine = sync.OnceValues(func() (*wasm.Engine, error) { return wasm.New(wasm.Options{}) })
@@ -67,7 +70,7 @@ func New(t testing.TB) *Chain {
 		t.Fatal(err)
 	}
 	genesis, err := exec.Genesis(types.Genesis{
-		ChainID: ChainID, Network: types.Regtest, Time: GenesisTime, BaseFee: params.DefaultMinBaseFee,
+		ChainID: ChainID, Network: network, Time: 1_000 * GenesisTime, BaseFee: params.DefaultMinBaseFee,
 		Parameters: params.Default(key("producer").PublicKey()),
 	})
 	if err != nil {
@@ -100,24 +103,6 @@ func (c *Chain) commit(accesses []types.Access) {
 	}
 }
 
-// Account is a transaction sender. It encodes as 32 bytes in hex, as contracts take accounts.
-type Account struct {
-	types.Account
-	key crypto.PrivateKey
-}
-
-// Account returns the account of a name, which is the same in every chain. The first call for a name credits it with
-// [Funds].
-func (c *Chain) Account(name string) Account {
-	c.t.Helper()
-	k := key(name)
-	a := Account{Account: k.PublicKey(), key: k}
-	if c.state[string(state.AccountKey(a.Account))] == nil {
-		c.Fund(a.Account, Funds)
-	}
-	return a
-}
-
 // Fund mints coins for an account, and increases the supply accordingly.
 func (c *Chain) Fund(account types.Account, amount types.Amount) {
 	c.t.Helper()
@@ -146,7 +131,7 @@ func (c *Chain) must(err error) {
 // Balance returns an account's coins, in smallest units.
 func (c *Chain) Balance(account types.Account) types.Amount {
 	c.t.Helper()
-	record, err := state.DecodeAccount(c.state[string(state.AccountKey(account))])
+	record, err := exec.ReadAccount(c.state, account)
 	c.must(err)
 	return record.Balance
 }
@@ -154,10 +139,10 @@ func (c *Chain) Balance(account types.Account) types.Amount {
 // Height returns the height of the latest block.
 func (c *Chain) Height() types.Height { return c.head.Height }
 
-// Time returns the timestamp of the latest block, in Unix seconds.
-func (c *Chain) Time() uint64 { return c.head.Timestamp }
+// Time returns the time of the latest block in Unix seconds, as contracts see it.
+func (c *Chain) Time() uint64 { return c.head.Timestamp / 1_000 }
 
-// Advance delays the next block by a duration. Fractions of a second are ignored.
+// Advance delays the next block by a duration. Fractions of a millisecond are ignored.
 func (c *Chain) Advance(by time.Duration) { c.ahead += by }
 
 // Mine makes empty blocks.
@@ -191,7 +176,7 @@ func (c *Chain) seed() (types.Header, types.Parameters) {
 	c.t.Helper()
 	p, err := exec.ReadParameters(c.state)
 	c.must(err)
-	seed, err := exec.Seed(c.head, p, c.head.Timestamp+blockSeconds+uint64(c.ahead/time.Second))
+	seed, err := exec.Seed(c.head, p, c.head.Timestamp+blockTime+uint64(c.ahead/time.Millisecond))
 	c.must(err)
 	return seed, p
 }
@@ -201,7 +186,7 @@ func (c *Chain) seed() (types.Header, types.Parameters) {
 func (c *Chain) block(tx *types.VerifiedTx, tracer exec.Tracer) (receipt types.Receipt, reason exec.Reason) {
 	c.t.Helper()
 	seed, p := c.seed()
-	run := exec.Begin(p, c.state, seed, c.machine)
+	run := exec.Begin(network, p, c.state, seed, c.machine)
 	run.Trace(tracer)
 	if tx != nil {
 		_, err := run.Apply(tx)

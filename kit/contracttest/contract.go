@@ -31,6 +31,7 @@ type Options struct {
 	Name  string       // name of a deployed contract
 	Value types.Amount // coins sent to the contract
 	Gas   types.Gas    // gas limit; 0 means the block gas limit
+	Payer Account      // pays the fee in place of the sender; the zero Account: nobody
 }
 
 // Result is the result of a transaction or a view call.
@@ -100,12 +101,6 @@ func (r Result) Decode(t testing.TB, into any) {
 	}
 }
 
-// Copy deploys a contract with the same code, without compiling it again.
-func (k *Contract) Copy(from Account, args any, options ...Options) *Contract {
-	k.chain.t.Helper()
-	return k.chain.Deploy(from, types.CopyOf(k.ID), args, options...)
-}
-
 // Deploy deploys code and runs its init function. args is passed to it encoded as JSON, or nothing if nil. It ends the
 // test on failure.
 func (c *Chain) Deploy(from Account, code []byte, args any, options ...Options) *Contract {
@@ -119,13 +114,34 @@ func (c *Chain) Deploy(from Account, code []byte, args any, options ...Options) 
 func (c *Chain) TryDeploy(from Account, code []byte, args any, options ...Options) (*Contract, Result) {
 	c.t.Helper()
 	o := only(options)
-	payload, err := client.Deploy(o.Name, code, args, o.Value)
+	action, err := client.Deploy(o.Name, code, args, o.Value)
 	c.must(err)
-	if source, ok := (types.Deploy{Code: code}).Copies(); ok {
-		code = c.codeOf(source)
-	}
 	c.prepareCover(code)
-	id, result := c.send(from, payload, o.Gas)
+	return c.made(from, action, code, "(deploy)", o)
+}
+
+// Instantiate makes a contract with the code of k, without compiling it again, and runs its init function. It ends the
+// test on failure.
+func (k *Contract) Instantiate(from Account, args any, options ...Options) *Contract {
+	k.chain.t.Helper()
+	made, result := k.TryInstantiate(from, args, options...)
+	result.Must(k.chain.t)
+	return made
+}
+
+// TryInstantiate is like [Contract.Instantiate], but returns failures in the Result, with a nil contract.
+func (k *Contract) TryInstantiate(from Account, args any, options ...Options) (*Contract, Result) {
+	k.chain.t.Helper()
+	o := only(options)
+	action, err := client.Instantiate(o.Name, k.ID, args, o.Value)
+	k.chain.must(err)
+	return k.chain.made(from, action, k.chain.codeOf(k.ID), "(instantiate)", o)
+}
+
+// made sends a transaction that makes a contract with the given code.
+func (c *Chain) made(from Account, action client.Action, code []byte, function string, o Options) (*Contract, Result) {
+	c.t.Helper()
+	id, result := c.send(from, action, o)
 	if a, err := abi.FromCode(code); err == nil {
 		result.says = c.says(a, result)
 	}
@@ -133,15 +149,30 @@ func (c *Chain) TryDeploy(from Account, code []byte, args any, options ...Option
 	if label == "" {
 		label = "contract"
 	}
-	c.gas.add(label, "(deploy)", result)
+	c.gas.add(label, function, result)
 	if id == nil {
 		return nil, result
 	}
-	k := &Contract{ID: *id, Name: label, chain: c}
-	if a, err := abi.FromCode(code); err == nil {
+	k := c.Contract(*id)
+	k.Name = label
+	return k, result
+}
+
+// Contract returns the contract of an ID, such as one that a contract has created, with the ABI of its present code. It
+// ends the test if there is none.
+func (c *Chain) Contract(id types.ContractID) *Contract {
+	c.t.Helper()
+	encoded := c.state[string(state.ContractKey(id))]
+	if encoded == nil {
+		c.t.Fatalf("there is no contract %s", id)
+	}
+	record, err := state.DecodeContract(encoded)
+	c.must(err)
+	k := &Contract{ID: id, Name: record.Name, chain: c}
+	if a, err := abi.FromCode(c.codes[record.CodeHash]); err == nil {
 		k.ABI = a
 	}
-	return k, result
+	return k
 }
 
 func only(options []Options) Options {
@@ -156,18 +187,18 @@ func only(options []Options) Options {
 func (k *Contract) Call(from Account, function string, args any, options ...Options) Result {
 	k.chain.t.Helper()
 	o := only(options)
-	payload, err := callOf(k.ID, function, args, o.Value)
+	action, err := callOf(k.ID, function, args, o.Value)
 	k.chain.must(err)
-	_, result := k.chain.send(from, payload, o.Gas)
+	_, result := k.chain.send(from, action, o)
 	result.says = k.chain.says(k.ABI, result)
 	k.chain.gas.add(k.Name, function, result)
 	return result
 }
 
-// callOf returns the payload of a call. Raw arguments need not be valid JSON, so that tests can send invalid ones.
-func callOf(contract types.ContractID, function string, args any, value types.Amount) (types.Payload, error) {
+// callOf returns a call. Raw arguments need not be valid JSON, so that tests can send invalid ones.
+func callOf(contract types.ContractID, function string, args any, value types.Amount) (client.Action, error) {
 	if raw, ok := args.(json.RawMessage); ok {
-		return types.Call{Amount: value, Contract: contract, Function: function, Args: raw}, nil
+		return client.CallEncoded(contract, function, raw, value), nil
 	}
 	return client.Call(contract, function, args, value)
 }
@@ -195,9 +226,9 @@ func (k *Contract) Binary(function string, args any) json.RawMessage {
 // View calls a function in view context, after the latest block, as the zero account.
 func (k *Contract) View(function string, args any) Result {
 	k.chain.t.Helper()
-	payload, err := callOf(k.ID, function, args, 0)
+	action, err := callOf(k.ID, function, args, 0)
 	k.chain.must(err)
-	result := k.chain.simulate(types.Transaction{Payload: payload}, true)
+	result := k.chain.simulate(types.Transaction{Target: action.Target, Payload: action.Payload}, true)
 	result.says = k.chain.says(k.ABI, result)
 	return result
 }
@@ -238,33 +269,33 @@ func (k *Contract) Storage(key []byte) []byte {
 }
 
 // send makes a block of one transaction.
-func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types.ContractID, Result) {
+func (c *Chain) send(from Account, action client.Action, o Options) (*types.ContractID, Result) {
 	c.t.Helper()
 	seed, p := c.seed()
+	gas := o.Gas
 	if gas == 0 {
 		gas = p.GasLimit
 	}
-	record, err := state.DecodeAccount(c.state[string(state.AccountKey(from.Account))])
+	record, err := exec.ReadAccount(c.state, from.Account)
 	c.must(err)
 	tx := types.Transaction{
-		Version:      types.TransactionVersion,
-		ChainID:      ChainID,
 		Sender:       from.Account,
+		Target:       action.Target,
+		ChainID:      ChainID,
 		Nonce:        record.Nonce,
 		GasLimit:     gas,
 		MaxFeePerGas: seed.BaseFee,
-		Payload:      payload,
+		Value:        action.Value,
+		Payload:      action.Payload,
 	}
-	signed, err := types.Sign(tx, from.key, [32]byte{})
-	c.must(err)
-	verified := types.VerifySignatures(types.NewTxs(signed))
-	if verified[0] == nil {
-		c.t.Fatal("the signature of a test account is not valid")
+	if o.Payer.signer != nil {
+		tx.Payer = &o.Payer.Account
 	}
+	verified := c.sign(tx, from, o.Payer)
 	heard := listen(gas)
 	var receipt types.Receipt
 	var reason exec.Reason
-	stops := c.watched(func() { receipt, reason = c.block(verified[0], heard) })
+	stops := c.watched(func() { receipt, reason = c.block(verified, heard) })
 	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops, Faults: heard.faults, Inner: heard.inner}
 	if reason == exec.ModuleRefused {
 		result.Detail = c.simulate(tx, false).Detail // not stored by the chain
@@ -277,7 +308,7 @@ func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types
 func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	c.t.Helper()
 	seed, p := c.seed()
-	tx.Version, tx.ChainID = types.TransactionVersion, ChainID
+	tx.ChainID = ChainID
 	if tx.GasLimit == 0 {
 		tx.GasLimit = p.GasLimit
 	}
@@ -285,7 +316,10 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	var outcome exec.Outcome
 	var err error
 	stops := c.watched(func() {
-		outcome, err = exec.Call(p, c.state, seed, tx, exec.Simulation{Machine: c.machine, View: view, Tracer: heard})
+		signed := types.SignedTransaction{Transaction: tx}
+		outcome, err = exec.Call(p, c.state, seed, signed, exec.Simulation{
+			Machine: c.machine, Network: network, View: view, Tracer: heard,
+		})
 	})
 	c.must(err)
 	result := Result{
@@ -303,8 +337,9 @@ func (c *Chain) finish(r *Result, t *api.Trace) {
 	if !r.OK {
 		r.Reason = *t.Error
 	}
-	if r.Reason == string(exec.Trap) && t.Root.Cause != nil {
-		r.Detail = api.CauseText(t.Root.Cause)
+	calls := callsOf(t)
+	if last := len(calls) - 1; r.Reason == string(exec.Trap) && calls[last].Cause != nil {
+		r.Detail = api.CauseText(calls[last].Cause)
 	}
 	_, err := partsOf(t)
 	c.must(err)

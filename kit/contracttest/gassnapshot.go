@@ -191,9 +191,9 @@ func partsOf(t *api.Trace) (map[string]types.Gas, error) {
 	}
 	parts := map[string]types.Gas{}
 	sum := addParts(parts, t.Parts, "")
-	if t.Root != nil {
-		sum += types.Gas(t.Root.GasUsed)
-		if err := partsOfCall(parts, *t.Root, t.Truncated); err != nil {
+	for _, call := range callsOf(t) {
+		sum += types.Gas(call.GasUsed)
+		if err := partsOfCall(parts, call, t.Truncated); err != nil {
 			return nil, err
 		}
 	}
@@ -201,6 +201,14 @@ func partsOf(t *api.Trace) (map[string]types.Gas, error) {
 		return nil, fmt.Errorf("the parts of a transaction are %d gas, it used %d", sum, t.GasUsed)
 	}
 	return parts, nil
+}
+
+// callsOf returns the calls of a transaction: at most one, or those of a batch's steps.
+func callsOf(t *api.Trace) []api.TraceCall {
+	if t.Root == nil {
+		return nil
+	}
+	return append([]api.TraceCall{*t.Root}, t.Further...)
 }
 
 func partsOfCall(parts map[string]types.Gas, call api.TraceCall, truncated bool) error {

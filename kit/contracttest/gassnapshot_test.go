@@ -72,7 +72,7 @@ func TestGasSnapshot(t *testing.T) {
 	if w := snapshotOf(t, file, "diff", 0, changed...); w.errors != "" || !strings.Contains(w.logged, "  first: ") {
 		t.Errorf("diff fails with %q, shows %q", w.errors, w.logged)
 	}
-	if w := snapshotOf(t, file, "", 95, "second", "first", "third"); w.errors != "" {
+	if w := snapshotOf(t, file, "", 250, "second", "first", "third"); w.errors != "" {
 		t.Errorf("with a tolerance: %s", w.errors)
 	}
 }

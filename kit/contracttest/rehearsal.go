@@ -3,6 +3,7 @@ package contracttest
 import (
 	"crypto/sha256"
 
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
@@ -27,21 +28,21 @@ type Mark struct {
 func (c *Chain) Rehearse() *Rehearsal {
 	c.t.Helper()
 	seed, p := c.seed()
-	return &Rehearsal{c, exec.Rehearse(p, c.state, seed, c.machine), p.GasLimit}
+	return &Rehearsal{c, exec.Rehearse(network, p, c.state, seed, c.machine), p.GasLimit}
 }
 
-// Call calls a function with encoded arguments and coins of the caller, which must not be a contract.
+// Call calls a function with encoded arguments and coins of the caller.
 func (r *Rehearsal) Call(
 	from types.Account, contract types.ContractID, function string, args []byte, value types.Amount,
 ) Result {
 	r.chain.t.Helper()
-	return r.play(from, types.Call{Amount: value, Contract: contract, Function: function, Args: args}, false)
+	return r.play(from, client.CallEncoded(contract, function, args, value), false)
 }
 
 // View calls a function in view context, as the zero account.
 func (r *Rehearsal) View(contract types.ContractID, function string, args []byte) Result {
 	r.chain.t.Helper()
-	return r.play(types.Account{}, types.Call{Contract: contract, Function: function, Args: args}, true)
+	return r.play(types.Account{}, client.CallEncoded(contract, function, args, 0), true)
 }
 
 // AddCode registers code that belongs to no contract, for [Rehearsal.ViewWith].
@@ -66,20 +67,21 @@ func (r *Rehearsal) ViewWith(code types.CodeHash, contract types.ContractID, fun
 	return r.View(contract, function, args)
 }
 
-func (r *Rehearsal) play(from types.Account, call types.Call, view bool) Result {
+func (r *Rehearsal) play(from types.Account, call client.Action, view bool) Result {
 	r.chain.t.Helper()
 	var outcome exec.Outcome
 	var err error
 	heard := &watcher{limit: r.gas}
 	r.stage.Trace(heard)
 	stops := r.chain.watched(func() {
-		outcome, err = r.stage.Play(types.Transaction{
-			Version:  types.TransactionVersion,
-			ChainID:  ChainID,
+		outcome, err = r.stage.Play(types.SignedTransaction{Transaction: types.Transaction{
 			Sender:   from,
+			Target:   call.Target,
+			ChainID:  ChainID,
 			GasLimit: r.gas,
-			Payload:  call,
-		}, view)
+			Value:    call.Value,
+			Payload:  call.Payload,
+		}}, view)
 	})
 	r.chain.must(err)
 	return Result{
@@ -97,14 +99,14 @@ func (r *Rehearsal) play(from types.Account, call types.Call, view bool) Result 
 // Pass moves to a later block, by a number of blocks, at least one, and of seconds.
 func (r *Rehearsal) Pass(blocks, seconds uint64) {
 	head := r.stage.Header()
-	r.stage.Move(head.Height+types.Height(max(blocks, 1)), head.Timestamp+seconds)
+	r.stage.Move(head.Height+types.Height(max(blocks, 1)), head.Timestamp+1_000*seconds)
 }
 
 // Height returns the height of the current block.
 func (r *Rehearsal) Height() types.Height { return r.stage.Header().Height }
 
-// Time returns the timestamp of the current block, in Unix seconds.
-func (r *Rehearsal) Time() uint64 { return r.stage.Header().Timestamp }
+// Time returns the time of the current block in Unix seconds, as contracts see it.
+func (r *Rehearsal) Time() uint64 { return r.stage.Header().Timestamp / 1_000 }
 
 // Balance returns an account's coins, in smallest units.
 func (r *Rehearsal) Balance(account types.Account) types.Amount {

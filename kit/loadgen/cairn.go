@@ -40,7 +40,7 @@ type Cairn struct {
 }
 
 type cairnSender struct {
-	signer  client.Signer
+	signer  client.KeySigner
 	account types.Account
 	nonce   uint64
 }
@@ -143,16 +143,20 @@ func (t *Cairn) quote(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	payer := client.KeyAccount(parameters.Producer)
 	t.gas, err = t.client.EstimateGas(ctx, types.Transaction{
-		Version: types.TransactionVersion, ChainID: t.chainID, Sender: types.Account(parameters.Producer),
-		Payload: client.Transfer(newcomer, 1),
-	})
+		ChainID: t.chainID, Sender: payer.Account(), Target: newcomer, Value: 1, Payload: types.Transfer{},
+	}, payer, nil)
 	return err
 }
 
 // need returns the balance that a sender of count transfers requires.
 func (t *Cairn) need(count int) (types.Amount, error) {
-	each, err := t.transfer(0, 0).Cost()
+	transfer := t.transfer(0, 0)
+	each, err := transfer.FeeCap()
+	if err == nil {
+		each, err = each.Add(transfer.Value)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -219,15 +223,16 @@ func (t *Cairn) pay(
 	}
 	signer := client.NewSigner(*treasury)
 	return t.submit(ctx, len(to), func(b *client.Batch, i int) (answer client.Pending[types.TxID], err error) {
-		signed, err := signer.Sign(types.Transaction{
-			Version:              types.TransactionVersion,
-			ChainID:              t.chainID,
+		signed, err := client.Sign(ctx, signer, types.Transaction{
 			Sender:               treasury.PublicKey(),
+			Target:               to[i],
+			ChainID:              t.chainID,
 			Nonce:                nonce + uint64(i),
 			GasLimit:             t.gas,
 			MaxFeePerGas:         t.maxFee,
 			MaxPriorityFeePerGas: 1,
-			Payload:              client.Transfer(to[i], amounts[i]),
+			Value:                amounts[i],
+			Payload:              types.Transfer{},
 		})
 		if err != nil {
 			return answer, err
@@ -287,16 +292,17 @@ func (t *Cairn) transfer(sender, index int) types.Transaction {
 }
 
 // transaction returns a sender's index-th transaction, counted from its next nonce.
-func (t *Cairn) transaction(s cairnSender, index int, gas types.Gas, payload types.Payload) types.Transaction {
+func (t *Cairn) transaction(s cairnSender, index int, gas types.Gas, action client.Action) types.Transaction {
 	return types.Transaction{
-		Version:              types.TransactionVersion,
-		ChainID:              t.chainID,
 		Sender:               s.account,
+		Target:               action.Target,
+		ChainID:              t.chainID,
 		Nonce:                s.nonce + uint64(index),
 		GasLimit:             gas,
 		MaxFeePerGas:         t.maxFee,
 		MaxPriorityFeePerGas: 1,
-		Payload:              payload,
+		Value:                action.Value,
+		Payload:              action.Payload,
 	}
 }
 
@@ -306,15 +312,15 @@ func (t *Cairn) Transfers(sender, first, count int) ([]Call, error) {
 	for i := range txs {
 		txs[i] = t.transfer(sender, first+i)
 	}
-	signed, err := t.senders[sender].signer.SignAll(txs)
+	signed, err := client.SignAll(context.Background(), t.senders[sender].signer, txs)
 	if err != nil {
 		return nil, err
 	}
 	calls := make([]Call, count)
 	for i := range signed {
-		encoded := signed[i].Encode()
-		id := [32]byte(types.TransactionID(encoded))
-		calls[i] = NewCall(api.SendRawTransaction.Name, `["0x`+hex.EncodeToString(encoded)+`"]`, &id)
+		tx := types.NewTx(signed[i])
+		id := [32]byte(tx.ID())
+		calls[i] = NewCall(api.SendRawTransaction.Name, `["0x`+hex.EncodeToString(tx.Encoded())+`"]`, &id)
 	}
 	return calls, nil
 }

@@ -32,9 +32,9 @@ type token struct {
 
 // transfer returns a token payment with binary arguments, as wallets send it: the form byte, the account and the
 // amount.
-func (t *token) transfer(to types.Account, units uint64) types.Payload {
+func (t *token) transfer(to types.Account, units uint64) client.Action {
 	args := binary.LittleEndian.AppendUint64(append([]byte{binaryForm}, to[:]...), units)
-	return types.Call{Contract: t.contract, Function: "transfer", Args: args}
+	return client.CallEncoded(t.contract, "transfer", args, 0)
 }
 
 // read returns a view call of an account's balance.
@@ -63,36 +63,33 @@ func (t *Cairn) prepareToken(ctx context.Context, treasury *crypto.PrivateKey, n
 	supply := uint64(len(t.senders)+1) * tokenSupply
 	made := &token{contract: types.NewContractID(issuer.account, issuer.nonce)}
 	args := fmt.Appendf(nil, `{"name":"Bench","symbol":"BNC","decimals":0,"initialSupply":%d}`, supply)
-	deploy := types.Deploy{Name: "bench", Code: contracts.Token(), InitArgs: args}
+	deploy := client.Action{Payload: types.Deploy{Name: "bench", Code: contracts.Token(), InitArgs: args}}
 	if err := t.include(ctx, issuer, 0, tokenDeployGas, deploy); err != nil {
 		return err
 	}
 	note(fmt.Sprintf("giving %d senders tokens", len(t.senders)))
-	payloads := make([]types.Payload, len(t.senders))
+	gifts := make([]client.Action, len(t.senders))
 	for i, s := range t.senders {
-		payloads[i] = made.transfer(s.account, tokenSupply)
+		gifts[i] = made.transfer(s.account, tokenSupply)
 	}
-	if err := t.include(ctx, issuer, 1, tokenMoveGas, payloads...); err != nil {
+	if err := t.include(ctx, issuer, 1, tokenMoveGas, gifts...); err != nil {
 		return err
 	}
 	// Issuer and senders hold tokens by now, so the estimate fits the transfers of the load.
-	made.gas, err = t.client.EstimateGas(ctx, types.Transaction{
-		Version: types.TransactionVersion, ChainID: t.chainID, Sender: issuer.account, Payload: made.transfer(
-			t.senders[0].account, 1,
-		),
-	})
+	made.gas, err = t.client.EstimateGas(ctx, t.transaction(issuer, 0, 0, made.transfer(t.senders[0].account, 1)),
+		issuer.signer, nil)
 	t.token = made
 	return err
 }
 
 // include sends transactions of one sender, beginning with its index-th, and waits until they are in blocks, as
 // [Cairn.submit] does.
-func (t *Cairn) include(ctx context.Context, s cairnSender, index int, gas types.Gas, payloads ...types.Payload) error {
-	txs := make([]types.Transaction, len(payloads))
-	for i, payload := range payloads {
-		txs[i] = t.transaction(s, index+i, gas, payload)
+func (t *Cairn) include(ctx context.Context, s cairnSender, index int, gas types.Gas, actions ...client.Action) error {
+	txs := make([]types.Transaction, len(actions))
+	for i, action := range actions {
+		txs[i] = t.transaction(s, index+i, gas, action)
 	}
-	signed, err := s.signer.SignAll(txs)
+	signed, err := client.SignAll(ctx, s.signer, txs)
 	if err != nil {
 		return err
 	}

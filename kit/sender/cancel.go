@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/internal/protocol/fees"
 )
 
 // cancel cancels the jobs that callers no longer want: at once if no node has their bytes, otherwise with another
@@ -16,7 +15,7 @@ func (p *pump) cancel() error {
 	var free, out []*job
 	for _, j := range unwanted {
 		switch {
-		case j.ended.isDecided() || j.isCancelled():
+		case j.ended.isDecided() || j.isCancelled() || j.expired(p.head): // an expired one ends by itself
 		case j.out:
 			out = append(out, j)
 		default:
@@ -75,6 +74,6 @@ func (p *pump) nothing(j *job, now prices) (terms, bool) {
 		maxFee = min(maxFee, max(limit, least))
 	}
 	priority, err := more(old.MaxPriorityFeePerGas, now.priority)
-	payload := client.Transfer(p.s.Account(), 0)
-	return terms{payload, fees.IntrinsicGas(payload), maxFee, min(priority, maxFee)}, err == nil
+	nothing := client.Transfer(p.s.Account(), 0)
+	return terms{nothing, p.intrinsicGas(nothing.Payload), maxFee, min(priority, maxFee)}, err == nil
 }

@@ -39,11 +39,14 @@ type fakeNode struct {
 
 // fakeChain is what is included.
 type fakeChain struct {
-	height  types.Height
-	pinned  types.Height // of the newest block that a receipt was given out of: it is not taken back
-	base    types.Amount // fee
-	blocks  []included   // by nonce
-	foreign uint64       // how many transactions the other program made
+	height   types.Height
+	view     types.Height            // the newest block of the node that answers the present request
+	times    map[types.Height]uint64 // timestamps of blocks
+	headTime uint64                  // timestamp of the newest block, of those too that were taken back
+	pinned   types.Height            // of the newest block that a receipt was given out of: it is not taken back
+	base     types.Amount            // fee
+	blocks   []included              // by nonce
+	foreign  uint64                  // how many transactions the other program made
 }
 
 // behaviour is what a test asks of the node.
@@ -57,6 +60,7 @@ type behaviour struct {
 type included struct {
 	tx     *types.Tx
 	height types.Height
+	time   uint64
 	failed bool
 }
 
@@ -68,12 +72,15 @@ func newFakeNode(t testing.TB, account types.Account, seed uint64) *fakeNode {
 		now:       time.Unix(1_000_000, 0),
 		pool:      make(map[uint64]*types.Tx),
 		faults:    make(map[string]int),
-		fakeChain: fakeChain{base: 10},
+		fakeChain: fakeChain{base: 10, times: make(map[types.Height]uint64)},
 	}
 	server, err := jsonrpc.NewServer(jsonrpc.Options{},
 		method(api.ChainID, func(api.NoParams) (api.Quantity, error) { return 7, nil }),
 		method(api.GetNodeInfo, func(api.NoParams) (api.NodeInfo, error) { return api.NodeInfo{}, nil }),
-		method(api.BlockNumber, func(api.NoParams) (api.Quantity, error) { return api.Quantity(n.height), nil }),
+		method(api.BlockNumber, func(api.NoParams) (api.Quantity, error) { return api.Quantity(n.view), nil }),
+		method(api.GetBlockByNumber, func(api.GetBlockByNumberParams) (*api.Block, error) {
+			return &api.Block{Height: n.view, TimestampMs: n.times[n.view]}, nil
+		}),
 		method(api.GasPrice, func(api.NoParams) (api.GasPriceInfo, error) {
 			base := api.Quantity(n.base)
 			return api.GasPriceInfo{BaseFee: base, SuggestedPriorityFee: 1, SuggestedMaxFee: 2*base + 1}, nil
@@ -126,6 +133,9 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
+	if n.view = n.height; n.height > 3 && n.one(10, "another node answers") {
+		n.view -= types.Height(1 + n.random.IntN(3))
+	}
 	answer := n.serve(body)
 	if n.one(15, "answer lost") {
 		panic(http.ErrAbortHandler)
@@ -147,16 +157,14 @@ func (n *fakeNode) serve(body []byte) []byte {
 	return recorder.Body.Bytes()
 }
 
-// count answers for the account itself, at times as a node that is a block behind; others have sent already.
+// count answers for the account itself; others have sent already.
 func (n *fakeNode) count(p api.GetTransactionCountParams) (api.Quantity, error) {
 	if p.Account != n.account.String() {
 		return 1, nil
 	}
 	next := len(n.blocks)
-	if n.one(20, "another node answers") {
-		for next > 0 && n.blocks[next-1].height == n.height {
-			next--
-		}
+	for next > 0 && n.blocks[next-1].height > n.view {
+		next--
 	}
 	return api.Quantity(next), nil
 }
@@ -189,6 +197,8 @@ func (n *fakeNode) send(p api.RawTransactionParams) (types.TxID, error) {
 	switch {
 	case slices.ContainsFunc(n.blocks, func(b included) bool { return b.tx.ID() == tx.ID() }):
 		return tx.ID(), api.ErrAlreadyKnown
+	case tx.Signed().ValidUntil != nil && *tx.Signed().ValidUntil < n.headTime:
+		return tx.ID(), api.ErrExpired
 	case nonce < next:
 		return tx.ID(), api.ErrNonceTooLow
 	case nonce >= next+1024:
@@ -211,7 +221,11 @@ func outbids(tx, old *types.Tx) bool {
 
 func (n *fakeNode) receipt(p api.TransactionParams) (*api.Receipt, error) {
 	for _, b := range n.blocks {
-		if b.tx.ID() == p.Hash && !n.one(20, "no receipt yet") {
+		if b.tx.ID() == p.Hash && b.height > n.view {
+			n.faults["no receipt yet"]++
+			break
+		}
+		if b.tx.ID() == p.Hash {
 			n.pinned = max(n.pinned, b.height)
 			status := api.Quantity(1)
 			if b.failed {
@@ -224,14 +238,15 @@ func (n *fakeNode) receipt(p api.TransactionParams) (*api.Receipt, error) {
 }
 
 func (n *fakeNode) byNonce(p api.TransactionByNonceParams) (*api.Transaction, error) {
-	if uint64(p.Nonce) >= uint64(len(n.blocks)) || n.one(3, "no transaction by nonce") {
+	if uint64(p.Nonce) >= uint64(len(n.blocks)) || n.blocks[p.Nonce].height > n.view ||
+		n.one(3, "no transaction by nonce") {
 		return nil, nil
 	}
 	b := n.blocks[p.Nonce]
 	n.pinned = max(n.pinned, b.height) // what is displaced stays so
 	return &api.Transaction{
 		Hash: b.tx.ID(), From: n.account, Nonce: api.Quantity(p.Nonce), BlockHash: new(types.BlockHash),
-		BlockHeight: &b.height,
+		BlockHeight: &b.height, Witness: api.Witness{Witness: b.tx.Signed().Witness},
 	}, nil
 }
 
@@ -272,6 +287,7 @@ func (n *fakeNode) tick() {
 	}
 	if n.one(40, "blocks taken back") && n.height > n.pinned {
 		n.height--
+		delete(n.times, n.height+1)
 		for len(n.blocks) > 0 && n.blocks[len(n.blocks)-1].height > n.height {
 			last := n.blocks[len(n.blocks)-1]
 			n.blocks = n.blocks[:len(n.blocks)-1]
@@ -285,6 +301,14 @@ func (n *fakeNode) tick() {
 		return
 	}
 	n.height++
+	n.headTime = max(n.headTime, uint64(n.now.UnixMilli()))
+	n.times[n.height] = n.headTime
+	for nonce, tx := range n.pool {
+		if until := tx.Signed().ValidUntil; until != nil && *until < n.headTime {
+			delete(n.pool, nonce)
+			n.faults["expired"]++
+		}
+	}
 	for room := n.random.IntN(6); room > 0 || n.full; room-- {
 		nonce := uint64(len(n.blocks))
 		tx := n.pool[nonce]
@@ -292,7 +316,7 @@ func (n *fakeNode) tick() {
 			break
 		}
 		delete(n.pool, nonce)
-		n.blocks = append(n.blocks, included{tx, n.height, n.random.IntN(20) == 0})
+		n.blocks = append(n.blocks, included{tx, n.height, n.headTime, n.random.IntN(20) == 0})
 	}
 	if n.height > 20_000 {
 		n.t.Error("it does not end")
@@ -310,11 +334,12 @@ func (n *fakeNode) other() {
 	}
 	n.foreign++
 	n.pool[nonce] = types.NewTx(types.SignedTransaction{Transaction: types.Transaction{
-		Version:              types.TransactionVersion,
 		Sender:               n.account,
+		Target:               types.Account{1},
 		Nonce:                nonce,
 		MaxFeePerGas:         fee,
 		MaxPriorityFeePerGas: fee,
-		Payload:              types.Transfer{To: types.Account{1}, Amount: types.Amount(1_000_000 + n.foreign)},
-	}})
+		Value:                types.Amount(1_000_000 + n.foreign),
+		Payload:              types.Transfer{},
+	}, Witness: types.WitnessKey{}})
 }

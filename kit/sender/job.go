@@ -2,6 +2,7 @@ package sender
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -33,7 +35,7 @@ type version struct {
 	cancels bool
 }
 
-// job is a payload to send. It is queued without a nonce, then open at one until a block has used that nonce.
+// job is an action to send. It is queued without a nonce, then open at one until a block has used that nonce.
 type job struct {
 	id     string
 	digest types.Digest
@@ -48,8 +50,9 @@ type job struct {
 
 // attempt is the progress of sending a job. The pump owns it.
 type attempt struct {
-	payload   types.Payload // nil for a sweep until its value is known
+	action    client.Action // empty for a sweep until its value is known
 	nonce     uint64
+	until     *uint64 // valid_until of all transactions, from the first on; nil: without end
 	versions  []version
 	out       bool          // a node may have its bytes: they were accepted once, or a request had no response
 	pooled    bool          // the pool is believed to have it
@@ -76,14 +79,14 @@ func (p *promise) isDecided() bool {
 	}
 }
 
-func newJob(id string, digest types.Digest, payload types.Payload, said Job) *job {
+func newJob(id string, digest types.Digest, action client.Action, said Job) *job {
 	return &job{
 		id:       id,
 		digest:   digest,
 		said:     said,
 		accepted: promise{decided: make(chan struct{})},
 		ended:    promise{decided: make(chan struct{})},
-		attempt:  attempt{payload: payload, due: never},
+		attempt:  attempt{action: action, due: never},
 	}
 }
 
@@ -104,6 +107,9 @@ func (j *job) own() bool { return strings.HasPrefix(j.id, ownIDs) }
 func (j *job) release() {
 	j.versions, j.out, j.pooled, j.due, j.since, j.undecided = nil, false, false, never, 0, false
 }
+
+// expired reports whether no block can include the job any more, given the timestamp of a block in the chain.
+func (j *job) expired(head uint64) bool { return j.until != nil && *j.until < head }
 
 func (j *job) isFiller() bool { return strings.HasPrefix(j.id, fillerIDs) }
 
@@ -178,8 +184,12 @@ func (d done) entry(id string) Entry {
 	}
 }
 
-// digestOf returns a digest that tells whether two jobs with one ID are the same.
-func digestOf(payload types.Payload) types.Digest { return sha256.Sum256(types.EncodePayload(payload)) }
+// digestOf returns a digest that tells whether two jobs with one ID are the same: the SHA-256 of the action, encoded as a
+// step of a batch is.
+func digestOf(a client.Action) types.Digest {
+	encoded := binary.LittleEndian.AppendUint64(a.Target[:], uint64(a.Value))
+	return sha256.Sum256(append(encoded, types.EncodePayload(a.Payload)...))
+}
 
 func sweepDigest(to types.Account) types.Digest {
 	return sha256.Sum256(append([]byte("sweep"), to[:]...))
@@ -230,11 +240,11 @@ func restoreVersion(jobs map[string]*job, e Entry) error {
 	}
 	v := version{tx: tx.Signed().Transaction, raw: e.Raw, hash: tx.ID(), cancels: e.Type == Cancel}
 	if e.Type == Signed {
-		j := newJob(e.ID, e.Digest, v.tx.Payload, Job{})
-		if t, is := v.tx.Payload.(types.Transfer); is && e.Digest == sweepDigest(t.To) {
-			j.sweep = &t.To
+		j := newJob(e.ID, e.Digest, client.ActionOf(v.tx), Job{})
+		if _, is := v.tx.Payload.(types.Transfer); is && e.Digest == sweepDigest(v.tx.Target) {
+			j.sweep = &v.tx.Target
 		}
-		j.nonce = v.tx.Nonce
+		j.nonce, j.until = v.tx.Nonce, v.tx.ValidUntil
 		j.out = true // the journal does not record responses
 		jobs[e.ID] = j
 	}

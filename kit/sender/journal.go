@@ -24,7 +24,7 @@ const (
 type Entry struct {
 	Type   EntryType    `json:"type"`
 	ID     string       `json:"id"`
-	Digest types.Digest `json:"digest,omitzero"` // signed and done: SHA-256 of the payload, or of a sweep's recipient
+	Digest types.Digest `json:"digest,omitzero"` // signed and done: SHA-256 of the action, or of a sweep's recipient
 	Nonce  string       `json:"nonce,omitempty"` // signed, version and cancel; decimal
 	Raw    api.Data     `json:"raw,omitempty"`   // signed, version and cancel: encoded transaction
 	Hash   types.TxID   `json:"hash,omitzero"`   // all but refused: transaction hash

@@ -53,7 +53,7 @@ func TestEachJobIsDoneOnce(t *testing.T) {
 	for _, fault := range []string{
 		"request lost", "request late", "answer lost", "status 429", "status 503", "another node answers", "pool full",
 		"refused for good", "no receipt yet", "no transaction by nonce", "pool lost", "other program", "blocks taken back",
-		"crash", "cancelled", "too late to cancel",
+		"crash", "cancelled", "too late to cancel", "expired",
 	} {
 		if happened[fault] == 0 {
 			t.Errorf("%s: never happened", fault)
@@ -88,7 +88,14 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 			journal.rarely = 0
 			journal.mu.Unlock()
 		}
-		s, err := sender.Open(t.Context(), c, signer, sender.Options{Journal: journal, Clock: node})
+		options := sender.Options{Journal: journal, Clock: node}
+		switch seed % 4 {
+		case 1: // each job is valid for a few blocks, and sent again if it expires
+			options.ValidFor = 4 * time.Second
+		case 3: // another account pays
+			options.Payer, options.ValidFor = testSigner(t, 4), 20*time.Second
+		}
+		s, err := sender.Open(t.Context(), c, signer, options)
 		if err != nil {
 			continue // the network is bad
 		}
@@ -105,11 +112,24 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 	server.Close() // it waits for requests whose answers nobody awaited
 	paid := make(map[types.Amount]included)
 	for _, b := range node.blocks {
-		amount := b.tx.Signed().Payload.Value()
+		amount := b.tx.Signed().Value
 		if _, twice := paid[amount]; twice && amount != 0 {
 			t.Errorf("job %d was paid twice", amount)
 		}
 		paid[amount] = b
+	}
+	for _, b := range node.blocks {
+		tx := b.tx.Signed()
+		switch ours := tx.Value < 1_000_000; {
+		case ours && seed%2 == 1 && tx.ValidUntil == nil:
+			t.Errorf("%s is valid for ever", b.tx.ID())
+		case ours && (seed%4 == 3) != (tx.Payer != nil):
+			t.Errorf("%s has the payer %v", b.tx.ID(), tx.Payer)
+		case ours && types.VerifyWitnesses(types.Regtest, []*types.Tx{b.tx})[0] == nil: // others' have none
+			t.Errorf("the witnesses of %s do not hold", b.tx.ID())
+		case tx.ValidUntil != nil && *tx.ValidUntil < b.time:
+			t.Errorf("%s is in a block after its time", b.tx.ID())
+		}
 	}
 	for id := range results.cancelled {
 		if _, is := paid[types.Amount(id)]; is {
@@ -175,7 +195,7 @@ func pay(t *testing.T, s *sender.Sender, jobs int, results *outcomes) error {
 				results.mu.Lock()
 				var late *sender.TooLate
 				switch {
-				case errors.Is(err, api.ErrCannotPay):
+				case errors.Is(err, api.ErrCannotPay), errors.Is(err, api.ErrExpired):
 					results.mu.Unlock()
 					continue
 				case errors.Is(err, sender.ErrCancelled):

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -64,6 +65,12 @@ type Options struct {
 	// even so, a job is replaced at most 31 times, each time with 10 % more or the suggested fee. A cancellation may
 	// exceed the job's fee by 10 %, as a job stuck at MaxFee could not be cancelled otherwise.
 	MaxFee types.Amount
+	// ValidFor is the time for which a transaction is valid from when it is signed first: a job that no block has by then
+	// ends with [api.ErrExpired], for certain, and its ID is free again. 0 means without end, or 5 minutes with a Payer.
+	ValidFor time.Duration
+	// Payer pays the fees of all transactions; nil means the account itself. For a sponsor elsewhere it is a
+	// [client.Signer] that asks for the signature. With a payer, ValidFor is at most [client.MaxSponsored].
+	Payer client.Signer
 	// RejectDisplaced abandons a job with [ErrDisplaced] if another program used its nonce. Otherwise the job is sent
 	// again with a new nonce.
 	RejectDisplaced bool
@@ -71,7 +78,8 @@ type Options struct {
 	// following functions from a single goroutine: they must not block.
 	OnFiller func(types.TxID)
 	// OnUndecided is called once for a job whose nonce is used, without a receipt or proof of another transaction
-	// there. The job waits until the node knows which transaction used the nonce.
+	// there. The job waits until the node knows which transaction used the nonce, or until it has expired and a node with
+	// all blocks does not have it.
 	OnUndecided func(id string)
 	// OnConnection is called with an error when the node stops responding, and with nil when it responds again.
 	OnConnection func(error)
@@ -91,9 +99,8 @@ type Job struct {
 	GasMargin types.Gas
 	// MaxFee bounds the fee per gas, replacements included, in smallest units; 0 means [Options].MaxFee.
 	MaxFee types.Amount
-	// AnyRecipient allows a transfer to an account that is neither a valid key nor a contract. Otherwise such a job
-	// fails with [client.ErrNobody].
-	AnyRecipient bool
+	// ValidFor is as in [Options]; 0 means that of the options.
+	ValidFor time.Duration
 }
 
 // Clock is a sender's time source. Tests have their own.

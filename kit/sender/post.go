@@ -148,7 +148,7 @@ func (p *pump) take() []*job {
 			}
 			nonce = p.slots.free(nonce + 1)
 		}
-		count = fitting(p.s.queue[:count], func(j *job) int { return len(types.EncodePayload(j.payload)) + 200 })
+		count = fitting(p.s.queue[:count], func(j *job) int { return len(types.EncodePayload(j.action.Payload)) + witnessRoom })
 	}
 	taken := slices.Clone(p.s.queue[:count])
 	p.s.queue = slices.Delete(p.s.queue, 0, count)
@@ -159,7 +159,7 @@ func (p *pump) take() []*job {
 func (p *pump) price(jobs []*job) (ready []*job, found []terms, err error) {
 	if jobs[0].sweep != nil {
 		t, err := p.sweep(p.s.ctx, jobs[0])
-		if errors.Is(err, ErrInsufficientForFee) || errors.Is(err, client.ErrNobody) {
+		if errors.Is(err, ErrInsufficientForFee) {
 			p.reject(jobs[0], err)
 			return nil, nil, nil
 		}
@@ -181,7 +181,7 @@ func (p *pump) price(jobs []*job) (ready []*job, found []terms, err error) {
 }
 
 // sign assigns terms and the lowest free nonces to jobs and signs them. If the node does not respond, it queues them
-// again.
+// again. A job that a signer refuses ends with the signer's error.
 func (p *pump) sign(jobs []*job) ([]*job, error) {
 	if len(jobs) == 0 {
 		return nil, nil
@@ -195,39 +195,91 @@ func (p *pump) sign(jobs []*job) ([]*job, error) {
 	for i, j := range ready {
 		nonce = p.slots.free(nonce)
 		p.slots.jobs[nonce] = j
-		j.nonce = nonce
-		j.payload = found[i].payload
+		j.nonce, j.until = nonce, p.until(j)
+		j.action = found[i].action
 	}
-	return ready, p.addVersions(ready, found, false)
+	failed := p.addVersions(ready, found, false)
+	signed := ready[:0]
+	for i, j := range ready {
+		if failed[i] == nil {
+			signed = append(signed, j)
+			continue
+		}
+		delete(p.slots.jobs, j.nonce)
+		if p.s.ctx.Err() == nil { // otherwise it ends with the sender
+			p.reject(j, failed[i])
+		}
+	}
+	return signed, nil
 }
 
-// addVersions signs jobs at their nonces and makes the new versions due.
-func (p *pump) addVersions(jobs []*job, with []terms, cancel bool) error {
+// addVersions signs jobs at their nonces and makes the new versions due. It returns an error for each that was not
+// signed.
+func (p *pump) addVersions(jobs []*job, with []terms, cancel bool) (failed []error) {
 	txs := make([]types.Transaction, len(jobs))
 	for i, j := range jobs {
 		txs[i] = types.Transaction{
-			Version:              types.TransactionVersion,
-			ChainID:              p.s.chainID,
 			Sender:               p.s.Account(),
+			Target:               with[i].action.Target,
+			ChainID:              p.s.chainID,
 			Nonce:                j.nonce,
 			GasLimit:             with[i].gasLimit,
 			MaxFeePerGas:         with[i].maxFee,
 			MaxPriorityFeePerGas: with[i].priority,
-			Payload:              with[i].payload,
+			Value:                with[i].action.Value,
+			ValidUntil:           j.until,
+			Payload:              with[i].action.Payload,
+		}
+		if payer := p.s.options.Payer; payer != nil {
+			txs[i].Payer = new(payer.Account())
 		}
 	}
-	signed, err := p.s.signer.SignAll(txs)
-	if err != nil {
-		return journalError{err}
-	}
+	signed, failed := p.signAll(txs)
 	for i, j := range jobs {
-		raw := signed[i].Encode()
+		if failed[i] != nil {
+			continue
+		}
 		j.versions = append(j.versions, version{
-			tx: txs[i], raw: raw, hash: types.TransactionID(raw), cancels: cancel || j.isCancelled(),
+			tx: txs[i], raw: signed[i].Encode(), hash: signed[i].ID(), cancels: cancel || j.isCancelled(),
 		})
 		j.due = 0
 	}
-	return nil
+	return failed
+}
+
+// signAll signs transactions as their sender and, if there is one, as their payer.
+func (p *pump) signAll(txs []types.Transaction) (signed []types.SignedTransaction, failed []error) {
+	failed = make([]error, len(txs))
+	payer := p.s.options.Payer
+	if _, byKey := p.s.signer.(client.KeySigner); byKey && payer == nil {
+		signed, err := client.SignAll(p.s.ctx, p.s.signer, txs)
+		for i := range failed {
+			failed[i] = err
+		}
+		return signed, failed
+	}
+	signed = make([]types.SignedTransaction, len(txs))
+	now := time.UnixMilli(int64(p.nowMs()))
+	for i, tx := range txs {
+		if signed[i], failed[i] = client.Sign(p.s.ctx, p.s.signer, tx); failed[i] == nil && payer != nil {
+			signed[i], failed[i] = client.Sponsor(p.s.ctx, payer, signed[i], now)
+		}
+	}
+	return signed, failed
+}
+
+// until returns the valid_until of a job that is signed now. A job that was signed before keeps its own.
+func (p *pump) until(j *job) *uint64 {
+	lasts := p.s.validFor(j)
+	if lasts == 0 || j.until != nil {
+		return j.until
+	}
+	return new(p.nowMs() + uint64(lasts.Milliseconds()))
+}
+
+// nowMs returns the present in milliseconds of Unix time, which is not before the newest block that was seen.
+func (p *pump) nowMs() uint64 {
+	return max(uint64(max(p.s.options.Clock.Now().UnixMilli(), 0)), p.head)
 }
 
 // fill sends a zero transfer to oneself at an unused nonce, if others wait behind it and no job arrives.
@@ -243,8 +295,8 @@ func (p *pump) fill(now time.Duration) {
 		return
 	}
 	p.gapSince = never
-	payload := client.Transfer(p.s.Account(), 0)
-	j := newJob(fillerIDs+rand.Text(), digestOf(payload), payload, Job{})
+	nothing := client.Transfer(p.s.Account(), 0)
+	j := newJob(fillerIDs+rand.Text(), digestOf(nothing), nothing, Job{})
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	p.s.jobs[j.id] = j

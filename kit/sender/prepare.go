@@ -2,7 +2,6 @@ package sender
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 
 // terms are the contents of a transaction besides its nonce.
 type terms struct {
-	payload          types.Payload
+	action           client.Action
 	gasLimit         types.Gas
 	maxFee, priority types.Amount
 }
@@ -51,9 +50,9 @@ type prepared struct {
 func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 	var b client.Batch
 	priceCall := client.Add(&b, api.GasPrice, api.NoParams{})
-	gas, recipients := make([]func() (types.Gas, error), len(jobs)), make([]func() error, len(jobs))
+	gas := make([]func() (types.Gas, error), len(jobs))
 	for i, j := range jobs {
-		gas[i], recipients[i] = p.askGas(&b, j), p.askRecipient(&b, j)
+		gas[i] = p.askGas(&b, j)
 	}
 	if err := p.ask(ctx, &b); err != nil {
 		return nil, err
@@ -65,13 +64,9 @@ func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 	}
 	found := make([]prepared, len(jobs))
 	for i, j := range jobs {
-		t := terms{payload: j.payload, maxFee: now.maxFee, priority: now.priority}
-		if t.gasLimit, err = gas[i](); err == nil {
-			err = recipients[i]()
-		}
+		t := terms{action: j.action, maxFee: now.maxFee, priority: now.priority}
+		t.gasLimit, err = gas[i]()
 		switch {
-		case errors.Is(err, client.ErrNobody):
-			found[i].err = err
 		case err == nil:
 			found[i].terms = t.capped(p.s.cap(j))
 		case reasonOf(err) == "" || slices.Contains(later, reasonOf(err)) || reasonOf(err) == reasonOf(api.ErrTimeUp):
@@ -87,19 +82,6 @@ func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 	return found, nil
 }
 
-// askRecipient adds a query about the recipient of a job to a batch. The returned function reads the result, which is
-// [client.ErrNobody] if nobody can own the account.
-func (p *pump) askRecipient(b *client.Batch, j *job) func() error {
-	to := j.sweep
-	if transfer, ok := j.payload.(types.Transfer); ok {
-		to = &transfer.To
-	}
-	if to == nil || p.s.said(j).AnyRecipient {
-		return func() error { return nil }
-	}
-	return client.AskRecipient(b, *to)
-}
-
 // askGas adds a query for a job's gas limit to a batch. The returned function reads the result.
 func (p *pump) askGas(b *client.Batch, j *job) func() (types.Gas, error) {
 	known := func(gas types.Gas) func() (types.Gas, error) {
@@ -109,34 +91,56 @@ func (p *pump) askGas(b *client.Batch, j *job) func() (types.Gas, error) {
 	if said.GasLimit != 0 {
 		return known(said.GasLimit)
 	}
-	transfer, isTransfer := j.payload.(types.Transfer)
-	switch {
-	case j.payload.Kind() == types.KindConfigure, isTransfer && transfer.Amount == 0:
-		return known(fees.IntrinsicGas(j.payload))
+	payload := j.action.Payload
+	_, isTransfer := payload.(types.Transfer)
+	switch kind := payload.Kind(); {
+	case kind == types.KindConfigure, kind == types.KindSetPolicy, isTransfer && j.action.Value == 0:
+		return known(p.intrinsicGas(payload))
 	case isTransfer:
-		nonce := client.Add(b, api.GetTransactionCount, api.GetTransactionCountParams{Account: transfer.To.String()})
+		nonce := client.Add(b, api.GetTransactionCount, api.GetTransactionCountParams{Account: j.action.Target.String()})
 		return func() (types.Gas, error) {
 			// An account that has sent a transaction keeps its entry forever; a balance alone may be gone by the
 			// transfer's block. Unused gas is refunded.
 			sent, err := nonce.Result()
-			return transferGas(sent > 0), err
+			return p.transferGas(payload, sent > 0), err
 		}
 	}
 	tx := types.Transaction{
-		Version: types.TransactionVersion, ChainID: p.s.chainID, Sender: p.s.Account(), Payload: j.payload,
+		ChainID: p.s.chainID, Sender: p.s.Account(), Target: j.action.Target, Value: j.action.Value, Payload: payload,
 	}
-	estimate := client.Add(b, api.EstimateGas, api.RawTransactionParams{Transaction: tx.Encode()})
+	var payer client.Party
+	if p.s.options.Payer != nil {
+		payer, tx.Payer = p.s.options.Payer, new(p.s.options.Payer.Account())
+	}
+	estimate := client.Add(b, api.EstimateGas, api.RawTransactionParams{
+		Transaction: client.EncodeForEstimate(tx, p.s.signer, payer),
+	})
 	return func() (types.Gas, error) {
 		gas, err := estimate.Result()
 		return types.Gas(gas) + min(said.GasMargin, math.MaxUint64-types.Gas(gas)), err
 	}
 }
 
+// intrinsicGas returns the gas that a transaction of the account uses before its payload runs.
+func (p *pump) intrinsicGas(payload types.Payload) types.Gas {
+	signed := types.SignedTransaction{
+		Transaction: types.Transaction{Payload: payload}, Witness: p.s.signer.Sample(payload, client.AsSender),
+	}
+	var gas types.Gas
+	if payer := p.s.options.Payer; payer != nil {
+		signed.Payer, signed.PayerWitness = new(payer.Account()), payer.Sample(payload, client.AsPayer)
+		if p.slots.base == 0 {
+			gas = params.Prices.NewAccount // the account may have no entry
+		}
+	}
+	return gas + fees.IntrinsicGas(&signed)
+}
+
 // transferGas returns the gas limit of a transfer to an account that has an entry in the state, or may have none.
-func transferGas(hasEntry bool) types.Gas {
-	gas := fees.IntrinsicGas(types.Transfer{})
+func (p *pump) transferGas(payload types.Payload, hasEntry bool) types.Gas {
+	gas := p.intrinsicGas(payload)
 	if !hasEntry {
-		gas += params.Schedule1.NewAccount
+		gas += params.Prices.NewAccount
 	}
 	return gas
 }
@@ -163,7 +167,7 @@ func raised(old types.Transaction, now prices, limit types.Amount) (t terms, ok 
 		return terms{}, false
 	}
 	priority, err := more(old.MaxPriorityFeePerGas, now.priority)
-	return terms{old.Payload, old.GasLimit, maxFee, min(priority, maxFee)}, err == nil
+	return terms{client.ActionOf(old), old.GasLimit, maxFee, min(priority, maxFee)}, err == nil
 }
 
 // sweepPrice returns a sweep's price per gas: the base fee after one maximal increase, plus the suggested priority fee.
@@ -180,8 +184,8 @@ func sweepPrice(now prices) (types.Amount, error) {
 }
 
 // sweep returns the terms that leave a zero balance. Max fee and priority fee are equal, so the price per gas does not
-// depend on the base fee, and the value is the balance minus gas × price. It returns [*InsufficientForFee] or
-// [client.ErrNobody].
+// depend on the base fee, and the value is the balance minus gas × price, or with a payer the balance. It returns
+// [*InsufficientForFee].
 func (p *pump) sweep(ctx context.Context, j *job) (terms, error) {
 	var first client.Batch
 	heightCall := client.Add(&first, api.BlockNumber, api.NoParams{})
@@ -201,11 +205,7 @@ func (p *pump) sweep(ctx context.Context, j *job) (terms, error) {
 	})
 	hadCall := client.Add(&b, api.GetBalance, api.GetBalanceParams{Account: to, Block: at})
 	priceCall := client.Add(&b, api.GasPrice, api.NoParams{})
-	recipient := p.askRecipient(&b, j)
 	if err := p.ask(ctx, &b); err != nil {
-		return terms{}, err
-	}
-	if err := recipient(); err != nil {
 		return terms{}, err
 	}
 	balance, nonce, had := take(&err, balanceCall), take(&err, nonceCall), take(&err, hadCall)
@@ -220,16 +220,19 @@ func (p *pump) sweep(ctx context.Context, j *job) (terms, error) {
 	if limit := p.s.cap(j); limit != 0 {
 		price = min(price, limit)
 	}
-	gas := transferGas(nonce > 0 || had > 0)
-	fee, err := gas.Cost(price)
+	gas := p.transferGas(types.Transfer{}, nonce > 0 || had > 0)
+	fee := types.Amount(0)
+	if p.s.options.Payer == nil {
+		fee, err = gas.Cost(price)
+	}
 	if err != nil || types.Amount(balance) <= fee {
 		return terms{}, &InsufficientForFee{Balance: types.Amount(balance), Needed: fee}
 	}
-	return terms{types.Transfer{To: *j.sweep, Amount: types.Amount(balance) - fee}, gas, price, price}, nil
+	return terms{client.Transfer(*j.sweep, types.Amount(balance)-fee), gas, price, price}, nil
 }
 
-// sweepAgain returns a sweep's replacement, which takes the higher fee from the value. ok is false if the balance is
-// too low or the price exceeds the limit.
+// sweepAgain returns a sweep's replacement, which takes the higher fee from the value unless there is a payer. ok is
+// false if the balance is too low or the price exceeds the limit.
 func sweepAgain(old types.Transaction, now prices, limit types.Amount) (t terms, ok bool) {
 	wanted, err := sweepPrice(now)
 	if err != nil {
@@ -239,11 +242,13 @@ func sweepAgain(old types.Transaction, now prices, limit types.Amount) (t terms,
 	if err != nil || limit != 0 && price > limit {
 		return terms{}, false
 	}
-	extra, err := old.GasLimit.Cost(price - old.MaxFeePerGas)
-	transfer, is := old.Payload.(types.Transfer)
-	if err != nil || !is || transfer.Amount <= extra {
-		return terms{}, false
+	action := client.ActionOf(old)
+	if old.Payer == nil {
+		extra, err := old.GasLimit.Cost(price - old.MaxFeePerGas)
+		if err != nil || action.Value <= extra {
+			return terms{}, false
+		}
+		action.Value -= extra
 	}
-	transfer.Amount -= extra
-	return terms{transfer, old.GasLimit, price, price}, true
+	return terms{action, old.GasLimit, price, price}, true
 }

@@ -15,6 +15,7 @@ import (
 // Limits and times.
 const (
 	maxBatch      = 256     // transactions per request
+	witnessRoom   = 300     // assumed bytes of a transaction beside its payload
 	maxBatchBytes = 2 << 20 // bytes of several transactions in a request
 	window        = 1000    // nonces used beyond those in blocks; the node accepts 1,024
 	resyncEvery   = 30 * time.Second
@@ -34,6 +35,7 @@ type pump struct {
 	slots *slots
 
 	height   types.Height
+	head     uint64 // timestamp of the newest block seen, in milliseconds; 0: none was asked for
 	resyncAt time.Duration
 	pollAt   time.Duration
 	gapSince time.Duration // never if there is no gap
@@ -42,7 +44,7 @@ type pump struct {
 	entries  int // number of entries in the journal
 }
 
-// journalError is a fatal error of the sender: a failure of the journal or of signing.
+// journalError is a fatal error of the sender: a failure of the journal.
 type journalError struct{ error }
 
 func (e journalError) Unwrap() error { return e.error }
@@ -211,6 +213,7 @@ func (p *pump) append(entries []Entry) error {
 // resync reads the state of the account: the nonces used in blocks, and its own and other transactions in the pool.
 func (p *pump) resync() error {
 	var b client.Batch
+	takeHead := p.askHead(&b)
 	self := p.s.Account().String()
 	baseCall := client.Add(&b, api.GetTransactionCount, api.GetTransactionCountParams{Account: self})
 	poolCall := client.Add(&b, api.GetPendingTransactions, api.PendingTransactionsParams{
@@ -222,7 +225,7 @@ func (p *pump) resync() error {
 	}
 	var err error
 	base, pending, height := take(&err, baseCall), take(&err, poolCall), take(&err, heightCall)
-	if err != nil {
+	if takeHead(&err); err != nil {
 		return err
 	}
 	now := p.now()
@@ -237,6 +240,35 @@ func (p *pump) resync() error {
 		p.accept(j, pool[j.nonce])
 	}
 	return nil
+}
+
+// askHead adds a query for the time of the newest block to a batch, if a job is valid only for a time. It comes first in
+// the batch, so that the answers of the others are of this block or a newer one. The returned function reads the result.
+func (p *pump) askHead(b *client.Batch) func(failed *error) {
+	if !p.timed() {
+		return func(*error) {}
+	}
+	call := client.Add(b, api.GetBlockByNumber, api.GetBlockByNumberParams{Block: api.Latest(), HeadersOnly: true})
+	return func(failed *error) {
+		if head := take(failed, call); head != nil {
+			p.head = head.TimestampMs
+		}
+	}
+}
+
+// timed reports whether a job is valid only for a time.
+func (p *pump) timed() bool {
+	if p.s.options.ValidFor != 0 {
+		return true
+	}
+	for _, j := range p.slots.jobs {
+		if j.until != nil {
+			return true
+		}
+	}
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return slices.ContainsFunc(p.s.queue, func(j *job) bool { return j.said.ValidFor != 0 || j.until != nil })
 }
 
 // accept records that a node has a job's transaction.

@@ -48,7 +48,8 @@ type scriptJob struct {
 	Before int
 	Gas    types.Gas
 	MaxFee types.Amount
-	Any    bool // whether nobody may be paid
+
+	ValidFor int64 // milliseconds
 }
 
 type scriptPost struct {
@@ -104,7 +105,7 @@ func TestScripts(t *testing.T) {
 			p := &play{
 				t:      t,
 				signer: testSigner(t, 3),
-				now:    time.Unix(1_000_000, 0),
+				now:    time.UnixMilli(1_000_000), // as the TypeScript SDK has it
 				told:   told{nil, make(map[string]*sender.Sent), make(map[string]*sender.Sent)},
 				idle:   event{happened: make(chan struct{})},
 				begun:  event{happened: make(chan struct{})},
@@ -234,7 +235,9 @@ func (p *play) begin(before int) {
 			cancelled(sent)
 			continue
 		}
-		how := sender.Job{ID: j.ID, GasLimit: j.Gas, MaxFee: j.MaxFee, AnyRecipient: j.Any}
+		how := sender.Job{
+			ID: j.ID, GasLimit: j.Gas, MaxFee: j.MaxFee, ValidFor: time.Duration(j.ValidFor) * time.Millisecond,
+		}
 		var sent *sender.Sent
 		var err error
 		if j.All == nil {
@@ -290,8 +293,6 @@ func (p *play) outcome(id string) string {
 		return "cancelled"
 	case errors.Is(err, context.Canceled):
 		return "open"
-	case errors.Is(err, client.ErrNobody):
-		return "nobody"
 	case errors.As(err, &refused):
 		return fmt.Sprint(refused.Data["reason"])
 	case err != nil:
@@ -495,9 +496,9 @@ func (p *play) summary(raw string) map[string]any {
 	out := map[string]any{
 		"nonce": tx.Nonce, "gas": tx.GasLimit, "maxFee": tx.MaxFeePerGas, "priority": tx.MaxPriorityFeePerGas,
 	}
-	if transfer, is := tx.Payload.(types.Transfer); is {
-		out["to"], out["value"] = any(int(transfer.To[31])), transfer.Amount
-		if transfer.To == p.signer.Account() {
+	if _, is := tx.Payload.(types.Transfer); is {
+		out["to"], out["value"] = any(int(tx.Target[31])), tx.Value
+		if tx.Target == p.signer.Account() {
 			out["to"] = "self"
 		}
 	}

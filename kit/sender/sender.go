@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -22,6 +23,8 @@ const (
 	maxJobs = 4096
 	// maxID bounds the length of an ID in bytes.
 	maxID = 256
+	// sponsoredTime is the time for which a transaction with a payer is valid unless the options say otherwise.
+	sponsoredTime = 5 * time.Minute
 )
 
 // Sender sends the transactions of one account. It is safe for concurrent use. An account must have only one Sender, as
@@ -73,6 +76,12 @@ func Open(ctx context.Context, c *client.Client, signer client.Signer, options O
 	if options.Poll == 0 {
 		options.Poll = 500 * time.Millisecond
 	}
+	if options.Payer != nil {
+		options.ValidFor = cmp.Or(options.ValidFor, sponsoredTime)
+		if options.ValidFor > client.MaxSponsored {
+			return nil, client.ErrSponsoredTooLong
+		}
+	}
 	entries, err := options.Journal.Open(Scope{Genesis: info.GenesisHash, Account: signer.Account()})
 	if err != nil {
 		return nil, err
@@ -100,16 +109,17 @@ func Open(ctx context.Context, c *client.Client, signer client.Signer, options O
 // Account returns the account of the sender.
 func (s *Sender) Account() types.Account { return s.signer.Account() }
 
-// Send queues a payload. The returned Sent reports its progress. If the ID was sent before, Send returns that earlier
+// Send queues an action. The returned Sent reports its progress. If the ID was sent before, Send returns that earlier
 // job, also after a crash if the journal is durable. It waits while 4,096 jobs are in progress, until the context ends.
 // It returns [ErrConflict], [ErrBadID], [ErrClosed] or the context's error if it queued nothing.
-func (s *Sender) Send(ctx context.Context, payload types.Payload, how Job) (*Sent, error) {
-	return s.enqueue(ctx, how, digestOf(payload), func(j *job) { j.payload = payload })
+func (s *Sender) Send(ctx context.Context, action client.Action, how Job) (*Sent, error) {
+	return s.enqueue(ctx, how, digestOf(action), func(j *job) { j.action = action })
 }
 
 // SendAll sweeps the account's whole balance once all earlier jobs are in blocks; later jobs wait. If another
 // transaction creates the recipient's account meanwhile, the gas for creating it is refunded, and a second transfer
-// sweeps the refund before the job ends; the job's receipt is that of the first transfer. It returns the errors of
+// sweeps the refund before the job ends; the job's receipt is that of the first transfer. With a payer, one transfer
+// moves the whole balance. It returns the errors of
 // Send; [ErrInsufficientForFee] is reported by the returned Sent.
 func (s *Sender) SendAll(ctx context.Context, to types.Account, how Job) (*Sent, error) {
 	return s.enqueue(ctx, how, sweepDigest(to), func(j *job) { j.sweep = &to })
@@ -133,7 +143,7 @@ func (s *Sender) enqueue(ctx context.Context, how Job, digest types.Digest, set 
 	if id == "" {
 		id = ownIDs + rand.Text()
 	}
-	j := newJob(id, digest, nil, how)
+	j := newJob(id, digest, client.Action{}, how)
 	set(j)
 	j.placed = true
 	s.mu.Lock()
@@ -234,6 +244,11 @@ func (s *Sender) cap(j *job) types.Amount {
 		return s.options.MaxFee
 	}
 	return said
+}
+
+// validFor returns the time for which a job is valid; 0 means without end.
+func (s *Sender) validFor(j *job) time.Duration {
+	return cmp.Or(s.said(j).ValidFor, s.options.ValidFor)
 }
 
 // unwant requests the cancellation of a job.

@@ -217,7 +217,8 @@ func TestCancellingGoesOnAfterACrash(t *testing.T) {
 	if err := again.Cancel(t.Context()); err != nil {
 		t.Errorf("cancelled twice: %v", err)
 	}
-	if len(node.blocks) != 1 || node.blocks[0].tx.Signed().Payload != client.Transfer(s.Account(), 0) {
+	if cancelled := node.blocks[0].tx.Signed(); len(node.blocks) != 1 || cancelled.Target != s.Account() ||
+		cancelled.Value != 0 || cancelled.Payload.Kind() != types.KindTransfer {
 		t.Errorf("in blocks: %+v", node.blocks)
 	}
 	paid := receipt(t, send(t, s, 5, "5")) // the ID is free again

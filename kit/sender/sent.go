@@ -65,7 +65,7 @@ func (t *Sent) Cancel(ctx context.Context) error {
 	}
 	receipt, err := t.Receipt(ctx)
 	switch {
-	case errors.Is(err, ErrCancelled):
+	case errors.Is(err, ErrCancelled), errors.Is(err, api.ErrExpired):
 		return nil
 	case err != nil:
 		return err

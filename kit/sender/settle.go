@@ -13,6 +13,7 @@ import (
 // settle checks which open jobs are in blocks, and replaces those that blocks leave out.
 func (p *pump) settle() error {
 	var b client.Batch
+	takeHead := p.askHead(&b)
 	baseCall := client.Add(&b, api.GetTransactionCount, api.GetTransactionCountParams{Account: p.s.Account().String()})
 	heightCall := client.Add(&b, api.BlockNumber, api.NoParams{})
 	if err := p.ask(p.s.ctx, &b); err != nil {
@@ -20,7 +21,7 @@ func (p *pump) settle() error {
 	}
 	var err error
 	base, height := take(&err, baseCall), take(&err, heightCall)
-	if err != nil {
+	if takeHead(&err); err != nil {
 		return err
 	}
 	p.pollAt = p.now() + p.s.options.Poll
@@ -40,20 +41,46 @@ func (p *pump) settle() error {
 		}
 		used = used[count:]
 	}
+	if err := p.expire(p.slots.late(p.head)); err != nil {
+		return err
+	}
 	return p.replace()
+}
+
+// expire ends jobs that no block has and none can have any more.
+func (p *pump) expire(jobs []*job) error {
+	entries := make([]Entry, len(jobs))
+	for i, j := range jobs {
+		entries[i] = Entry{Type: Refused, ID: j.id, Reason: reasonOf(api.ErrExpired)}
+	}
+	if err := p.append(entries); err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		hash := j.latest().hash
+		delete(p.slots.jobs, j.nonce)
+		j.release()
+		p.reject(j, &client.Error{
+			Code: api.ErrExpired.Code, Message: "the job was valid until a time that is over, and no block has it",
+			Data: map[string]any{"reason": reasonOf(api.ErrExpired), "hash": hash},
+		})
+	}
+	return nil
 }
 
 // conclude requests the receipts of jobs whose nonces are used, in one request. It processes the available receipts
 // even if others fail.
 func (p *pump) conclude(jobs []*job) error {
-	receipts, unknown, failed := p.receipts(jobs)
-	var ended, cancelled, absent []*job
+	receipts, unknown, denied, failed := p.receipts(jobs)
+	var ended, cancelled, absent, expired []*job
 	var dones []done
 	var entries []Entry
 	for _, j := range jobs {
 		r, found := receipts[j]
 		switch {
 		case unknown[j]:
+		case !found && denied[j] && j.expired(p.head):
+			expired = append(expired, j)
 		case !found:
 			absent = append(absent, j)
 		case j.has(r.TransactionHash, true):
@@ -77,6 +104,9 @@ func (p *pump) conclude(jobs []*job) error {
 	if err := p.withdraw(cancelled); err != nil {
 		return err
 	}
+	if err := p.expire(expired); err != nil {
+		return err
+	}
 	if failed != nil {
 		return failed
 	}
@@ -91,11 +121,13 @@ func (p *pump) conclude(jobs []*job) error {
 // end ends a job that is in a block. A sweep that did not use all of its gas leaves the unused gas in the account, as
 // another transaction created the recipient's account meanwhile: the rest is swept before the caller learns of the end.
 func (p *pump) end(j *job, receipt api.Receipt) {
-	if j.sweep == nil || client.Failure(receipt) != nil || types.Gas(receipt.GasUsed) >= j.latest().tx.GasLimit {
+	tx := j.latest().tx
+	if j.sweep == nil || tx.Payer != nil || client.Failure(receipt) != nil || types.Gas(receipt.GasUsed) >= tx.GasLimit {
 		j.end(receipt)
 		return
 	}
-	rest := newJob(restIDs+rand.Text(), j.digest, nil, Job{MaxFee: p.s.said(j).MaxFee, AnyRecipient: true})
+	said := p.s.said(j)
+	rest := newJob(restIDs+rand.Text(), j.digest, client.Action{}, Job{MaxFee: said.MaxFee, ValidFor: said.ValidFor})
 	rest.sweep, rest.then = j.sweep, func() { j.end(receipt) }
 	p.s.mu.Lock()
 	p.s.jobs[rest.id] = rest
@@ -104,24 +136,31 @@ func (p *pump) end(j *job, receipt api.Receipt) {
 }
 
 // receipts requests the receipts of all versions of jobs in one request. unknown holds the jobs without a receipt for
-// which a version's query failed, and failed is the error.
-func (p *pump) receipts(jobs []*job) (found map[*job]api.Receipt, unknown map[*job]bool, failed error) {
+// which a version's query failed, and failed is the error; denied holds those of which a node that has all blocks has
+// none.
+func (p *pump) receipts(
+	jobs []*job,
+) (found map[*job]api.Receipt, unknown, denied map[*job]bool, failed error) {
 	var b client.Batch
+	takeHead := p.askHead(&b)
 	var of []*job
 	var hashes []types.TxID
 	var calls []client.Pending[*api.Receipt]
-	found, unknown = make(map[*job]api.Receipt, len(jobs)), make(map[*job]bool)
+	found, unknown, denied = make(map[*job]api.Receipt, len(jobs)), make(map[*job]bool), make(map[*job]bool)
 	for _, j := range jobs {
+		denied[j] = true
 		for _, v := range j.versions {
 			of, hashes = append(of, j), append(hashes, v.hash)
 			calls = append(calls, client.Add(&b, api.GetTransactionReceipt, api.TransactionParams{Hash: v.hash}))
 		}
 	}
 	_ = p.ask(p.s.ctx, &b) // each call has its own error
+	takeHead(&failed)
 	for i, call := range calls {
 		receipt, err := call.Result()
 		switch {
 		case errors.Is(err, api.ErrPruned): // a node that is behind or has pruned the block cannot know
+			denied[of[i]] = false
 		case err != nil:
 			unknown[of[i]], failed = true, err
 		case receipt != nil && receipt.TransactionHash == hashes[i]:
@@ -131,7 +170,15 @@ func (p *pump) receipts(jobs []*job) (found map[*job]api.Receipt, unknown map[*j
 	for j := range found {
 		delete(unknown, j)
 	}
-	return found, unknown, failed
+	if b.Divided() { // the head and the receipts may be of different nodes
+		for _, j := range jobs {
+			if denied[j] = false; len(jobs) > 1 && j.until != nil {
+				_, _, alone, _ := p.receipts([]*job{j})
+				denied[j] = alone[j]
+			}
+		}
+	}
+	return found, unknown, denied, failed
 }
 
 // displaced finds out which transaction used the nonce of a job without a receipt. Only another transaction in a block
@@ -203,12 +250,11 @@ func (p *pump) addPriced(jobs []*job, cancels bool, price func(*job, prices) (te
 			priced, with = append(priced, j), append(with, t)
 		}
 	}
-	if err := p.addVersions(priced, with, cancels); err != nil {
-		return err
-	}
-	entries := make([]Entry, len(priced))
-	for i, j := range priced {
-		entries[i] = j.entry(len(j.versions) - 1)
+	var entries []Entry
+	for i, failed := range p.addVersions(priced, with, cancels) {
+		if j := priced[i]; failed == nil { // otherwise the signer is asked again later
+			entries = append(entries, j.entry(len(j.versions)-1))
+		}
 	}
 	return p.append(entries)
 }

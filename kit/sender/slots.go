@@ -71,6 +71,11 @@ func (s *slots) waiting(height, blocks types.Height) []*job {
 	return s.those(func(j *job) bool { return j.pooled && j.nonce >= s.base && j.since+blocks <= height })
 }
 
+// late returns the jobs at unused nonces that have expired, given the timestamp of a block in the chain.
+func (s *slots) late(head uint64) []*job {
+	return s.those(func(j *job) bool { return j.nonce >= s.base && j.expired(head) })
+}
+
 // moveTo sets the number of transactions in blocks, and drops foreign transactions below it.
 func (s *slots) moveTo(base uint64) {
 	s.base = base

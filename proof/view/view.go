@@ -1,5 +1,5 @@
 // Package view makes a view call again on what a node says that it reads, and believes none of it. A Merkle witness
-// shows each value, or its absence, under the state root of a header that the chain's producer signed. The state has
+// shows each value, or its absence, under the state root of a header that the chain's producer sealed. The state has
 // the hashes of the codes (docs/protocol.md, "Proofs of views").
 //
 // It is not shown that the key is the producer's, which is for the caller to know. Nor is it shown that the block is
@@ -13,11 +13,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -35,7 +37,8 @@ type Question struct {
 	Args     []byte
 
 	ChainID  uint64
-	Producer types.PublicKey // who must have signed the header
+	Network  types.Network   // of the chain's genesis; it is in the texts that a call may verify
+	Producer types.PublicKey // who must have sealed the header
 	// Height, unless nil, is the block after which the call was asked for; AtLeast is a block that is known to be there.
 	Height  *types.Height
 	AtLeast types.Height
@@ -58,7 +61,7 @@ type Step string
 // The steps.
 const (
 	StepSize    Step = "size"    // it is longer than any true one
-	StepHeader  Step = "header"  // it is no header, of another chain, or not signed by the producer
+	StepHeader  Step = "header"  // it is no header, of another chain, or not sealed by the producer
 	StepHeight  Step = "height"  // the header is not of the block that was asked for, or is too old
 	StepWitness Step = "witness" // the values are not those under the header's state root
 	StepCode    Step = "code"    // a code lacks, or is there and not run
@@ -101,6 +104,9 @@ func (v *Verifier) Close() error { return v.engine.Close() }
 // Verify makes the call of a question on the proof that a node gave for it (svc_getViewProof). A failure of the call is
 // an answer. Errors are a *[RefusedError], [ErrGas], the context's, and those of a question that no call can be.
 func (v *Verifier) Verify(ctx context.Context, q Question, proof api.ViewProof) (Answer, error) {
+	if !slices.Contains(types.Networks(), q.Network) {
+		return Answer{}, fmt.Errorf("the question names the network %q", q.Network)
+	}
 	if err := checkSizes(proof); err != nil {
 		return Answer{}, err
 	}
@@ -172,12 +178,14 @@ func (q *Question) header(encoded []byte) (types.SignedHeader, error) {
 	switch {
 	case err != nil:
 		return signed, &RefusedError{StepHeader, err}
+	case !params.Known(h.Version):
+		return signed, refuse(StepHeader, "it is of version %d, which this verifier does not know", h.Version)
 	case h.ChainID != q.ChainID:
 		return signed, refuse(StepHeader, "it is of chain %d", h.ChainID)
 	case h.Producer != q.Producer:
 		return signed, refuse(StepHeader, "its producer is %s", h.Producer)
-	case !signed.VerifySignature():
-		return signed, refuse(StepHeader, "its producer did not sign it")
+	case !signed.VerifySeal():
+		return signed, refuse(StepHeader, "its seal is not the producer's")
 	case q.Height != nil && h.Height != *q.Height:
 		return signed, refuse(StepHeight, "it is of block %d, not %d", h.Height, *q.Height)
 	case h.Height < q.AtLeast:
@@ -194,17 +202,17 @@ func (v *Verifier) execute(
 	if err != nil {
 		return exec.Outcome{}, &RefusedError{StepExecute, err}
 	}
-	payload := types.Call{Contract: q.Contract, Function: q.Function, Args: q.Args}
-	intrinsic := fees.IntrinsicGas(payload)
+	tx := types.SignedTransaction{Transaction: types.Transaction{
+		Target:  types.Account(q.Contract),
+		ChainID: q.ChainID,
+		Payload: types.Call{Function: q.Function, Args: q.Args},
+	}}
+	intrinsic := fees.IntrinsicGas(&tx)
 	room := parameters.GasLimit - min(parameters.GasLimit, intrinsic)
-	tx := types.Transaction{
-		Version:  types.TransactionVersion,
-		ChainID:  q.ChainID,
-		GasLimit: intrinsic + min(cmp.Or(q.Gas, DefaultGas), room),
-		Payload:  payload,
-	}
+	tx.GasLimit = intrinsic + min(cmp.Or(q.Gas, DefaultGas), room)
 	outcome, err := exec.Call(parameters, reads, header, tx, exec.Simulation{
 		Machine: exec.Machine{Engine: v.engine, Codes: codes},
+		Network: q.Network,
 		View:    true,
 		Stop:    ctx.Err,
 	})

@@ -1,12 +1,12 @@
-// Verifies proofs of blocks in Node.js and in browsers: package proof of the node, compiled to WebAssembly.
+// Verifies headers and proofs in Node.js and in browsers: package proof of the node, compiled to WebAssembly.
 let loads = 0;
 
-/** What is thrown for a bundle that does not hold, or is none. */
+/** What is thrown for a proof or header that does not hold, or is none. */
 export class ProofRefused extends Error {
   name = "ProofRefused";
-  constructor(message, handedOver = false) {
+  constructor(message, { handedOver = false, parametersNeeded = false, forked = false, unknownVersion = false, equivocation } = {}) {
     super(message);
-    this.handedOver = handedOver;
+    Object.assign(this, { handedOver, parametersNeeded, forked, unknownVersion, equivocation });
   }
 }
 
@@ -21,7 +21,7 @@ export async function loadVerifier(source = new URL("verifier.wasm", import.meta
   const go = new globalThis.Go();
   const instance = await WebAssembly.instantiate(await compile(await source), go.importObject);
   const name = `cairnProofVerifier${++loads}`; // the global function through which Go hands the verifier out
-  const [verify, begin] = await new Promise((resolve, reject) => {
+  const [verify, begin, include, follow] = await new Promise((resolve, reject) => {
     globalThis[name] = (...functions) => resolve(functions);
     go.argv.push(name);
     go.run(instance).then(() => reject(new Error("the verifier ended")), reject);
@@ -51,12 +51,69 @@ export async function loadVerifier(source = new URL("verifier.wasm", import.meta
     };
   }
 
+  /** Says which transaction is in which block, by what svc_getInclusionProof answers. */
+  const verifyInclusion = ({ header, rawTransaction, rawReceipt, transaction, receipt }) => given(include(
+    bytesOf(header), bytesOf(rawTransaction), bytesOf(rawReceipt), inclusionProof(transaction), inclusionProof(receipt)));
+
+  /** Follows headers, from one on whose hash is trusted. */
+  function newFollower({ header, hash }, { eachProof = false, override = null } = {}) {
+    if (override && !(Number.isSafeInteger(override.height) && override.height > 0)) throw new TypeError("the override's height is none");
+    const following = given(follow(bytesOf(header), `${hash}`, Boolean(eachProof), override?.height ?? null,
+      override && bytesOf(override.parameters)));
+    if (following === null) throw new TypeError("the hash is none");
+    let head = given(following());
+    return {
+      get head() { return head; },
+      next(header, parameters = null) {
+        return head = given(following(bytesOf(header), parameters && merkleProof(parameters)));
+      },
+    };
+  }
+
   function verdict(bytes, bits, ofRange) {
     asBytes(bytes);
     if (!Number.isInteger(bits)) throw new TypeError("bits is no integer");
     return given(verify(bytes, bits, ofRange));
   }
-  return { verifyProof, verifyRange, newChain };
+  return { verifyProof, verifyRange, newChain, verifyInclusion, newFollower };
+}
+
+/** The bytes of a Uint8Array, or of "0x" and hex. */
+function bytesOf(value) {
+  if (value instanceof Uint8Array) return value;
+  if (typeof value !== "string" || !/^0x([0-9a-fA-F]{2})*$/.test(value)) throw new TypeError("neither a Uint8Array nor 0x and hex");
+  return Uint8Array.from({ length: value.length / 2 - 1 }, (_, i) => parseInt(value.slice(2 * i + 2, 2 * i + 4), 16));
+}
+
+/** Integers of so many bytes, least first. */
+function integer(value, size) {
+  if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * size)) throw new TypeError("an integer that does not fit");
+  return Uint8Array.from({ length: size }, (_, i) => Math.floor(value / 2 ** (8 * i)) % 256);
+}
+
+function digest(value) {
+  const bytes = bytesOf(value);
+  if (bytes.length !== 32) throw new TypeError("a digest of other than 32 bytes");
+  return bytes;
+}
+
+const join = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
+const vector = (value) => join(integer(bytesOf(value).length, 8), bytesOf(value));
+const digests = (list) => join(integer(list.length, 8), ...list.map(digest));
+
+/** Encodes an inclusion proof as nodes give it. */
+function inclusionProof(proof) {
+  if (proof instanceof Uint8Array) return proof;
+  return join(integer(Number(proof.number), 4), integer(Number(proof.n), 4), digest(proof.leaf), digests(proof.siblings));
+}
+
+/** Encodes a Merkle proof as nodes give it. */
+function merkleProof(proof) {
+  if (proof instanceof Uint8Array) return proof;
+  const kind = ["leaf", "empty", "other"].indexOf(proof.end?.type);
+  if (kind < 0) throw new TypeError("the end of the Merkle proof is none");
+  const end = kind === 2 ? [digest(proof.end.path), digest(proof.end.valueHash)] : [];
+  return join(vector(proof.key), vector(proof.value ?? "0x"), digests(proof.siblings), integer(kind, 4), ...end);
 }
 
 function asBytes(bytes) {
@@ -67,7 +124,7 @@ function asBytes(bytes) {
 /** What the verifier answers, unless it refuses. */
 function given(answer) {
   if (answer === undefined) throw new Error("the verifier ended; load it again");
-  if (answer.refused !== undefined) throw new ProofRefused(answer.refused, answer.handedOver);
+  if (answer?.refused !== undefined) throw new ProofRefused(answer.refused, answer);
   return answer;
 }
 

@@ -12,10 +12,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// main hands the functions verify and newChain to the global function that the first argument names, and then waits for
-// calls.
+// main hands its functions to the global function that the first argument names, and then waits for calls.
 func main() {
-	js.Global().Call(os.Args[1], js.FuncOf(verify), js.FuncOf(newChain))
+	js.Global().Call(os.Args[1], js.FuncOf(verify), js.FuncOf(newChain), js.FuncOf(verifyInclusion), js.FuncOf(newFollower))
 	select {}
 }
 
@@ -64,6 +63,12 @@ func refusal(err error) js.Value {
 	o := js.Global().Get("Object").New()
 	o.Set("refused", err.Error())
 	o.Set("handedOver", errors.Is(err, proof.ErrHandedOver))
+	o.Set("parametersNeeded", errors.Is(err, proof.ErrParametersNeeded))
+	o.Set("forked", errors.Is(err, proof.ErrFork))
+	o.Set("unknownVersion", errors.Is(err, proof.ErrUnknownVersion))
+	if fault := (*proof.Equivocation)(nil); errors.As(err, &fault) {
+		o.Set("equivocation", []any{array(fault.First.Encode()), array(fault.Second.Encode())})
+	}
 	return o
 }
 
@@ -99,6 +104,13 @@ func object(v proof.RangeVerdict) js.Value {
 
 // maxNumber is Number.MAX_SAFE_INTEGER: JavaScript rounds integers above it.
 const maxNumber = 1<<53 - 1
+
+// array returns a Uint8Array.
+func array(b []byte) js.Value {
+	a := js.Global().Get("Uint8Array").New(len(b))
+	js.CopyBytesToJS(a, b)
+	return a
+}
 
 // bytesOf are those of a Uint8Array.
 func bytesOf(array js.Value) ([]byte, error) {

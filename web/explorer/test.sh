@@ -16,4 +16,4 @@ npx tsc -p test/tsconfig.json
 node --test build/test/pure.test.js
 sh "$root/proof/wasm/build.sh" "$root/internal/server/explorer/verifier"
 CGO_ENABLED=0 go build -o build/cairn "$root/cmd/cairn"
-CAIRN=$PWD/build/cairn node --test build/test/explorer.test.js build/test/walk.test.js build/test/journal.test.js
+CAIRN=$PWD/build/cairn node --test build/test/explorer.test.js build/test/accounts.test.js build/test/walk.test.js build/test/journal.test.js

@@ -190,11 +190,11 @@ func (t *traffic) send(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	me := sender(t.name)
-	tx, err := t.client.Build(ctx, me.Account(), client.Transfer(me.Account(), 1), client.TxFields{})
+	tx, err := t.client.Build(ctx, me, client.Transfer(me.Account(), 1), client.TxFields{})
 	if err != nil {
 		return err
 	}
-	signed, err := me.Sign(tx)
+	signed, err := client.Sign(ctx, me, tx)
 	if err != nil {
 		return err
 	}

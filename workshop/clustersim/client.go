@@ -96,14 +96,13 @@ func (c *client) sign() {
 	}
 	to := c.clients[c.random.IntN(len(c.clients))].key.PublicKey()
 	tx, err := types.Sign(types.Transaction{
-		Version:              1,
 		ChainID:              c.genesis.ChainID,
 		Sender:               c.key.PublicKey(),
 		Nonce:                nonce,
 		GasLimit:             50_000,
 		MaxFeePerGas:         100,
 		MaxPriorityFeePerGas: types.Amount(1 + c.random.IntN(20)),
-		Payload:              types.Transfer{To: types.Account(to), Amount: types.Amount(1 + c.random.IntN(1000))},
+		Target:               types.Account(to), Value: types.Amount(1 + c.random.IntN(1000)), Payload: types.Transfer{},
 	}, c.key, [32]byte{})
 	if err != nil {
 		panic(err) // signing cannot fail

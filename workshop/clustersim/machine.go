@@ -156,7 +156,7 @@ func (m *machine) create(members []cluster.Record) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (m *machine) create(members []cluster.Record) (err error) {
 		return err
 	}
 	// A member added later waits at an index that the others' log never reaches back to.
-	at := cluster.Place{Head: cluster.Head{Hash: l.Tip().Hash}, Time: 1000 * m.genesis.Time, Members: members}
+	at := cluster.Place{Head: cluster.Head{Hash: l.Tip().Hash}, Time: m.genesis.Time, Members: members}
 	index, term, conf := uint64(1), uint64(0), &raftpb.ConfState{}
 	if m.voter {
 		index, term = 2, 1
@@ -227,7 +227,7 @@ func (p *process) openParts() (err error) {
 	if err = p.remembers(p.log); err != nil {
 		return err
 	}
-	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Schedule1.Digest()}); err != nil {
+	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Prices.Digest()}); err != nil {
 		return err
 	}
 	if p.ledger, err = ledger.Open(p.store, nil, nil, p.setup.Engine); err != nil {

@@ -146,7 +146,7 @@ func newWorld(setup Setup) *world {
 	w.genesis = types.Genesis{
 		ChainID:    7,
 		Network:    types.Regtest,
-		Time:       uint64(began.Unix()) - 10,
+		Time:       uint64(began.UnixMilli()) - 10_000,
 		BaseFee:    10,
 		Parameters: params.Default(w.producer.PublicKey()),
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// lie describes a false bundle. The producer colludes with the upstream: its header commits to the list.
+// lie describes a false bundle. The producer colludes with the upstream: it seals the headers.
 type lie struct {
 	Entries  int  // in the list
 	Key      int  // size in bytes
@@ -87,25 +87,26 @@ func (l *lie) list() []types.Access {
 	return list
 }
 
-// headers returns the header of genesis and those of blocks from height 1 on, which together used the given gas. With
-// one block, its writes are those of the list.
-func (l *lie) headers(list []types.Access, gas types.Gas, blocks int) ([]types.SignedHeader, error) {
+// headers returns the header of genesis and those of blocks from height 1 on, which together used the given gas.
+func (l *lie) headers(gas types.Gas, blocks int) ([]types.SignedHeader, error) {
 	key, err := crypto.NewPrivateKey([32]byte{31: 1})
 	if err != nil {
 		return nil, err
 	}
-	headers := []types.SignedHeader{{Header: types.Header{ChainID: 7, Producer: key.PublicKey()}}}
+	headers := []types.SignedHeader{{Header: types.Header{
+		Version: params.Version, ChainID: 7, Producer: key.PublicKey(),
+	}}}
 	for i := range blocks {
 		header := types.SignedHeader{Header: types.Header{
-			ChainID:      7,
-			Height:       types.Height(i + 1),
-			Parent:       headers[i].Header.Hash(),
-			Producer:     key.PublicKey(),
-			GasUsed:      gas / types.Gas(blocks),
-			WritesDigest: types.DigestAccesses(types.Writes(list)),
+			Version:  params.Version,
+			ChainID:  7,
+			Height:   types.Height(i + 1),
+			Parent:   headers[i].Header.Hash(),
+			Producer: key.PublicKey(),
+			GasUsed:  gas / types.Gas(blocks),
 		}}
 		hash := header.Header.Hash()
-		if header.Signature, err = key.Sign(hash[:], [32]byte{}); err != nil {
+		if header.Seal.Signature, err = key.Sign(hash[:], [32]byte{}); err != nil {
 			return nil, err
 		}
 		headers = append(headers, header)

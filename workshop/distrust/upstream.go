@@ -91,7 +91,7 @@ func send(w http.ResponseWriter, answer string, bundle []byte, limit int64) {
 // try makes a child process refuse a lie.
 func (l *liar) try(ctx context.Context, lie lie) (cost, error) {
 	list := lie.list()
-	headers, err := lie.headers(list, l.gas, l.blocks)
+	headers, err := lie.headers(l.gas, l.blocks)
 	if err != nil {
 		return cost{}, err
 	}

@@ -43,22 +43,22 @@ func newDriver(t *testing.T) *driver {
 	return &driver{t, c, client.NewSigner(key)}
 }
 
-// send sends a payload that a binding made. A call has a fixed gas limit, so that one that reverts is in a block too.
-func (d *driver) send(payload types.Payload, err error) api.Receipt {
+// send sends an action that a binding made. A call has a fixed gas limit, so that one that reverts is in a block too.
+func (d *driver) send(action client.Action, err error) api.Receipt {
 	d.t.Helper()
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	var fields client.TxFields
-	if _, call := payload.(types.Call); call {
+	if _, call := action.Payload.(types.Call); call {
 		limit := types.Gas(20_000_000)
 		fields.GasLimit = &limit
 	}
-	tx, err := d.client.Build(d.t.Context(), d.signer.Account(), payload, fields)
+	tx, err := d.client.Build(d.t.Context(), d.signer, action, fields)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	signed, err := d.signer.Sign(tx)
+	signed, err := client.Sign(d.t.Context(), d.signer, tx)
 	if err != nil {
 		d.t.Fatal(err)
 	}

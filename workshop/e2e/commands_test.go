@@ -170,7 +170,7 @@ func TestLookups(t *testing.T) {
 		{"keys list", "NAME", nil},
 		{"send dev2 1 --from dev0 --dry-run", "Costs at most", []string{"unsigned", "maxCost"}},
 		{"send dev2 1 --from dev0 --no-wait", "Transaction", []string{"transactionHash"}},
-		{"version", "protocol version 1", []string{"version", "commit", "protocolVersion", "scheduleDigest"}},
+		{"version", "protocol version 2", []string{"version", "commit", "protocolVersion", "scheduleDigest"}},
 		{"help send", "--dry-run", []string{"help"}},
 	} {
 		t.Run(tc.args, func(t *testing.T) {

@@ -58,17 +58,18 @@ func TestDeadlyTransaction(t *testing.T) {
 	s := newSurvivor(t, 7, 1)
 	command := []string{"node", "--data-dir", s.dir, "--block-time", "2s"}
 	alice, bob := s.load.senders[0], s.load.senders[1]
-	sign := func(from *sender, nonce uint64, gas types.Gas, payload types.Payload) types.SignedTransaction {
+	sign := func(from *sender, nonce uint64, gas types.Gas, action client.Action) types.SignedTransaction {
 		t.Helper()
 		tx, err := types.Sign(types.Transaction{
-			Version:              types.TransactionVersion,
 			ChainID:              s.load.chainID,
 			Sender:               from.account,
 			Nonce:                nonce,
 			GasLimit:             gas,
 			MaxFeePerGas:         loadMaxFee,
 			MaxPriorityFeePerGas: 1,
-			Payload:              payload,
+			Target:               action.Target,
+			Value:                action.Value,
+			Payload:              action.Payload,
 		}, from.key, [32]byte{})
 		if err != nil {
 			t.Fatal(err)
@@ -92,12 +93,14 @@ func TestDeadlyTransaction(t *testing.T) {
 
 	node := start(t, command...)
 	c := connect(node)
-	deploy := sign(alice, 0, 100_000_000, types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode()})
+	deploy := sign(alice, 0, 100_000_000, client.Action{Payload: types.Deploy{
+		Name: "endless", Code: wasmgen.Hostile(false).Encode(),
+	}})
 	if receipt, err := c.SendAndWait(ctx, deploy); err != nil || receipt.Status != 1 {
 		t.Fatalf("%+v, %v", receipt, err)
 	}
 	// Each runs for a good part of a second. On a busy machine several of them may be in blocks before one is seen.
-	call := types.Call{Contract: types.NewContractID(alice.account, 0), Function: "loop"}
+	call := client.CallEncoded(types.NewContractID(alice.account, 0), "loop", nil, 0)
 	for nonce := range uint64(deadlyCalls) {
 		if _, err := c.Send(ctx, sign(alice, 1+nonce, 900_000_000, call)); err != nil {
 			t.Fatal(err)
@@ -110,7 +113,7 @@ func TestDeadlyTransaction(t *testing.T) {
 	node = start(t, command...)
 	c = connect(node)
 	if receipt, err := c.SendAndWait(
-		ctx, sign(bob, 0, 100_000, types.Transfer{To: alice.account, Amount: 1}),
+		ctx, sign(bob, 0, 100_000, client.Transfer(alice.account, 1)),
 	); err != nil || receipt.Status != 1 {
 		t.Fatalf("%+v, %v", receipt, err)
 	}

@@ -203,19 +203,19 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 
 	var sent []*txsender.Sent
 	var expected []deposit
-	send := func(s *txsender.Sender, payload types.Payload, gas types.Gas, d deposit) {
-		job, err := s.Send(t.Context(), payload, txsender.Job{ID: strconv.Itoa(len(sent)), GasLimit: gas})
+	send := func(s *txsender.Sender, action client.Action, gas types.Gas, d deposit) {
+		job, err := s.Send(t.Context(), action, txsender.Job{ID: strconv.Itoa(len(sent)), GasLimit: gas})
 		if err != nil {
 			t.Fatal(err)
 		}
 		sent, expected = append(sent, job), append(expected, d)
 	}
-	bankCall := func(function string, value types.Amount) types.Payload {
-		payload, err := client.Call(bank, function, nil, value)
+	bankCall := func(function string, value types.Amount) client.Action {
+		action, err := client.Call(bank, function, nil, value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return payload
+		return action
 	}
 	for range kills {
 		for range 20 {
@@ -333,11 +333,11 @@ func deployExample(t *testing.T, s *txsender.Sender, name string) types.Contract
 	if err != nil {
 		t.Fatal(err)
 	}
-	payload, err := client.Deploy(name, code, nil, 0)
+	action, err := client.Deploy(name, code, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent, err := s.Send(t.Context(), payload, txsender.Job{})
+	sent, err := s.Send(t.Context(), action, txsender.Job{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/contracts"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
@@ -15,35 +16,44 @@ import (
 func (c *exampleChain) chain() {
 	c.show("blocks by dev_mine only", "dev_setBlockTime", nil)
 	args := argsOf("name", "Gold", "symbol", "GLD", "decimals", 2, "initialSupply", 100_000)
-	c.post("svc_sendRawTransaction", c.sign(0, 0, 100_000_000, types.Deploy{
+	c.post("svc_sendRawTransaction", c.sign(0, 0, 100_000_000, client.Action{Payload: types.Deploy{
 		Name: "Gold", Code: contracts.Token(), InitArgs: args,
-	}))
+	}}))
 	c.time++
 	c.show("the time of the next block", "dev_setNextBlockTime", c.time)
 	c.show("a block", "dev_mine")
-	transfer := c.sign(0, 1, 21_000, types.Transfer{To: c.account(1), Amount: 150_000_000})
+	transfer := c.sign(0, 1, 10_000, client.Transfer(c.account(1), 150_000_000))
 	c.show("the gas limit of a transfer", "svc_estimateGas", transfer)
 	c.show("1.5 coins of dev0 to dev1", "svc_sendRawTransaction", transfer)
 	c.show("what waits of dev0", "svc_getPendingTransactions", map[string]any{"sender": c.account(0)})
-	c.show("a transaction that waits", "svc_getTransactionByHash", types.TransactionID(transfer))
-	c.show("no receipt while it waits", "svc_getTransactionReceipt", types.TransactionID(transfer))
-	c.show("where a transaction is that waits", "svc_getTransactionStatus", types.TransactionID(transfer))
+	c.show("a transaction that waits", "svc_getTransactionByHash", idOf(transfer))
+	c.show("no receipt while it waits", "svc_getTransactionReceipt", idOf(transfer))
+	c.show("where a transaction is that waits", "svc_getTransactionStatus", idOf(transfer))
 	c.show("the nonce that dev0 needs next", "svc_getTransactionCount", c.account(0), "pending")
 	c.show("the pool", "svc_getMempoolStats")
 	c.block()
 	c.show("an included transaction that is known already", "svc_sendRawTransactionSync", transfer)
-	call := c.sign(0, 2, 5_000_000, types.Call{
-		Contract: c.token(), Function: "transfer", Args: argsOf("to", c.account(1), "amount", 1_500),
-	})
+	call := c.sign(0, 2, 5_000_000, client.CallEncoded(
+		c.token(), "transfer", argsOf("to", c.account(1), "amount", 1_500), 0,
+	))
 	c.show("the output of a call that is not sent", "svc_call", call)
 	c.show("what it would do", "svc_traceCall", call)
 	c.post("svc_sendRawTransaction", call)
 	c.block()
-	c.history(types.TransactionID(transfer), types.TransactionID(call))
+	c.history(idOf(transfer), idOf(call))
 }
 
 // token is the token's contract.
 func (c *exampleChain) token() types.ContractID { return types.NewContractID(c.account(0), 0) }
+
+// idOf is the hash of an encoded transaction.
+func idOf(encoded api.Data) types.TxID {
+	tx, err := types.DecodeTx(encoded)
+	if err != nil {
+		panic(err) // of what was encoded here
+	}
+	return tx.ID()
+}
 
 // argsOf is arguments in JSON, of names and values.
 func argsOf(pairs ...any) api.Data {
@@ -128,6 +138,7 @@ func (c *exampleChain) queries() {
 	c.show("code by its hash", "svc_getCode", contract.CodeHash)
 	c.show("the contracts", "svc_listContracts", 10)
 	c.show("transfers of a token", "svc_getEvents", map[string]any{"contract_id": token, "event_name": "Transfer"})
+	c.accounts()
 	c.show("a value of a contract's storage", "svc_getStorageAt", token, symbol)
 	c.show("its proof", "svc_getStorageProof", token, symbol)
 	c.show("an account's proof", "svc_getAccountProof", dev1)
@@ -148,6 +159,27 @@ func (c *exampleChain) queries() {
 	c.show("the state after the latest block", "svc_getStateSnapshot")
 	c.show("new blocks", "svc_subscribe", "newBlocks", map[string]any{"headers_only": true})
 	c.show("no more of them", "svc_unsubscribe", "0x1")
+}
+
+// accounts shows who may sign for accounts, and what shows that they did.
+func (c *exampleChain) accounts() {
+	c.show("an account", "svc_getAccount", c.account(0))
+	next := c.sign(0, 3, 10_000, client.Transfer(c.account(1), 150_000_000))
+	c.show("what the sender of a transfer signs", "svc_getSigningText", next)
+	message := []byte("login at example.org")
+	hash := types.MessageHash(api.DevelopmentChainID, types.ContractID{}, c.account(1), message)
+	signature, err := c.keys[1].Sign(hash[:], [32]byte{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.show("a message that dev1 signed", "svc_verifyMessage", c.account(1), api.Data(message),
+		api.Data(types.EncodeWitness(types.WitnessKey{Signature: signature})))
+	c.show("headers alone", "svc_getHeaders", map[string]any{"from_height": 1, "to_height": 2})
+	var recent []api.Transaction
+	if err := json.Unmarshal(c.post("svc_listRecentTransactions", 1), &recent); err != nil || len(recent) == 0 {
+		c.t.Fatal(len(recent), err)
+	}
+	c.show("that a transaction is in a block", "svc_getInclusionProof", recent[0].Hash)
 }
 
 // development shows what only a development chain has.

@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/testkit/openrpc"
@@ -136,17 +137,18 @@ func (c *exampleChain) block() {
 }
 
 // sign is a transaction of an account of the development chain.
-func (c *exampleChain) sign(account int, nonce, gas uint64, payload types.Payload) api.Data {
+func (c *exampleChain) sign(account int, nonce, gas uint64, action client.Action) api.Data {
 	c.t.Helper()
 	signed, err := types.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
 		ChainID:              api.DevelopmentChainID,
 		Sender:               c.account(account),
 		Nonce:                nonce,
 		GasLimit:             types.Gas(gas),
 		MaxFeePerGas:         100,
 		MaxPriorityFeePerGas: 2,
-		Payload:              payload,
+		Target:               action.Target,
+		Value:                action.Value,
+		Payload:              action.Payload,
 	}, c.keys[account], [32]byte{})
 	if err != nil {
 		c.t.Fatal(err)

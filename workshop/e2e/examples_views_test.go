@@ -62,7 +62,7 @@ func (c *exampleChain) views() {
 	}
 	defer verifier.Close()
 	question := view.Question{
-		Contract: v.Contract, ChainID: v.ChainID, Producer: v.Producer, Codes: [][]byte{v.Code},
+		Contract: v.Contract, ChainID: v.ChainID, Network: types.Regtest, Producer: v.Producer, Codes: [][]byte{v.Code},
 	}
 	for _, asked := range []viewAnswer{
 		{Function: "balanceOf", Args: argsOf("address", c.account(1))},

@@ -25,17 +25,18 @@ type asker struct {
 	client *client.Client
 	signer client.Signer
 	chain  uint64
-	code   types.ContractID // whose code the copies have
+	code   types.ContractID // whose code the others have
 	nonce  uint64
 	name   types.CodeHash // of the code
 }
 
 // sign signs without asking the node, which must know nothing of this before.
-func (a *asker) sign(nonce uint64, gas types.Gas, payload types.Payload) types.SignedTransaction {
+func (a *asker) sign(nonce uint64, gas types.Gas, action client.Action) types.SignedTransaction {
 	a.t.Helper()
-	signed, err := a.signer.Sign(types.Transaction{
-		Version: types.TransactionVersion, ChainID: a.chain, Sender: a.signer.Account(), Nonce: nonce, GasLimit: gas,
-		MaxFeePerGas: 1_000, MaxPriorityFeePerGas: 1, Payload: payload,
+	signed, err := client.Sign(a.t.Context(), a.signer, types.Transaction{
+		ChainID: a.chain, Sender: a.signer.Account(), Nonce: nonce, GasLimit: gas,
+		MaxFeePerGas: 1_000, MaxPriorityFeePerGas: 1,
+		Target: action.Target, Value: action.Value, Payload: action.Payload,
 	})
 	if err != nil {
 		a.t.Fatal(err)
@@ -43,7 +44,7 @@ func (a *asker) sign(nonce uint64, gas types.Gas, payload types.Payload) types.S
 	return signed
 }
 
-// deploy is the next copy's deploy.
+// deploy makes the next contract: the first by its code, the others like the first.
 func (a *asker) deploy() (signed types.SignedTransaction, id types.ContractID) {
 	a.t.Helper()
 	args, err := json.Marshal(map[string]any{"name": "Gold", "symbol": "GLD", "decimals": 2, "initialSupply": 1 + a.nonce})
@@ -51,14 +52,16 @@ func (a *asker) deploy() (signed types.SignedTransaction, id types.ContractID) {
 		a.t.Fatal(err)
 	}
 	id = types.NewContractID(a.signer.Account(), a.nonce)
-	code := types.CopyOf(a.code)
+	made := client.Action{Target: types.Account(a.code), Payload: types.Instantiate{Name: "gold", InitArgs: args}}
 	if a.nonce == 0 {
-		if code, err = os.ReadFile("../../contracts/wasm/nep20.wasm"); err != nil {
+		code, err := os.ReadFile("../../contracts/wasm/nep20.wasm")
+		if err != nil {
 			a.t.Fatal(err)
 		}
+		made = client.Action{Payload: types.Deploy{Name: "gold", Code: code, InitArgs: args}}
 		a.code = id
 	}
-	signed = a.sign(a.nonce, 100_000_000, types.Deploy{Name: "gold", Code: code, InitArgs: args})
+	signed = a.sign(a.nonce, 100_000_000, made)
 	a.nonce++
 	return signed, id
 }
@@ -100,7 +103,7 @@ func (a *asker) params(d api.Declaration, tx types.SignedTransaction, id types.C
 		case "filter":
 			value = map[string]any{"from_block": at.BlockHeight}
 		case "transaction":
-			call := types.Call{Contract: id, Function: "transfer", Args: []byte(`{"to":"` + id.String() + `","amount":1}`)}
+			call := client.CallEncoded(id, "transfer", []byte(`{"to":"`+id.String()+`","amount":1}`), 0)
 			value = api.Data(a.sign(a.nonce, 5_000_000, call).Encode())
 			if strings.HasPrefix(d.Name, "svc_send") {
 				value = api.Data(tx.Encode()) // which is known

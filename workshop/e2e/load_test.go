@@ -99,14 +99,15 @@ func (l *load) offer(s *sender, nonce uint64) (offer, error) {
 func (l *load) transaction(s *sender, nonce uint64) (types.SignedTransaction, error) {
 	to := sha256.Sum256(fmt.Appendf(nil, "recipient %d", (uint64(s.number)+nonce)%loadRecipients))
 	return types.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
 		ChainID:              l.chainID,
 		Sender:               s.account,
 		Nonce:                nonce,
 		GasLimit:             transferGas + newAccountGas,
 		MaxFeePerGas:         loadMaxFee,
 		MaxPriorityFeePerGas: types.Amount(1 + (uint64(s.number)+nonce)%5),
-		Payload:              types.Transfer{To: to, Amount: types.Amount(1 + nonce%97)},
+		Target:               to,
+		Value:                types.Amount(1 + nonce%97),
+		Payload:              types.Transfer{},
 	}, s.key, [32]byte{})
 }
 

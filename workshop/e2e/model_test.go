@@ -7,14 +7,15 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // What a transfer costs (docs/protocol.md, gas schedule).
 const (
-	transferGas   types.Gas = 21_000
-	newAccountGas types.Gas = 25_000
-	configureGas  types.Gas = 71_000
+	transferGas   types.Gas = 10_000
+	newAccountGas types.Gas = 100_000
+	configureGas  types.Gas = 66_000
 )
 
 // model is what a reader of a chain of transfers works out for itself. Genesis and the blocks' transactions give every
@@ -91,31 +92,30 @@ func (m *model) apply(block types.Block) error {
 		return fmt.Errorf("its parent is %s, and block %d was %s", h.Parent, m.head.Height, m.hash)
 	case h.Timestamp < m.head.Timestamp:
 		return fmt.Errorf("its time is before its parent's")
-	case !block.Signed().VerifySignature():
-		return fmt.Errorf("its signature is not the producer's")
+	case !block.Signed().VerifySeal():
+		return fmt.Errorf("its seal is not the producer's")
 	}
 	var gas types.Gas
-	ids := make([]types.TxID, len(block.Transactions))
+	txs := types.NewTxs(block.Transactions...)
 	receipts := make([]types.Receipt, len(block.Transactions))
-	for i, tx := range block.Transactions {
-		used, err := m.transaction(tx, h.BaseFee)
+	for i, tx := range txs {
+		used, err := m.transaction(*tx.Signed(), h.BaseFee)
 		if err != nil {
 			return fmt.Errorf("transaction %d: %w", i, err)
 		}
 		gas += used
-		ids[i] = tx.ID()
-		receipts[i] = types.Receipt{Transaction: ids[i], Status: types.StatusSuccess, GasUsed: used}
-		if at, twice := m.included[ids[i]]; twice {
-			return fmt.Errorf("transaction %s is in block %d already", ids[i], at)
+		receipts[i] = types.Receipt{Status: types.StatusSuccess, GasUsed: used}
+		if at, twice := m.included[tx.ID()]; twice {
+			return fmt.Errorf("transaction %s is in block %d already", tx.ID(), at)
 		}
-		m.included[ids[i]] = h.Height
+		m.included[tx.ID()] = h.Height
 	}
 	switch {
 	case h.GasUsed != gas:
 		return fmt.Errorf("its transactions use %d gas, and it says %d", gas, h.GasUsed)
-	case h.TransactionsRoot != types.TransactionsRoot(ids):
+	case h.TransactionsRoot != lists.TransactionsRoot(txs):
 		return fmt.Errorf("its transactions root is another")
-	case h.ReceiptsRoot != types.ReceiptsRoot(receipts):
+	case h.ReceiptsRoot != lists.ReceiptsRoot(receipts):
 		return fmt.Errorf("its receipts root is another")
 	}
 	if last := len(m.producers) - 1; last < 0 || m.producers[last] != h.Producer {
@@ -140,10 +140,10 @@ func (m *model) transaction(tx types.SignedTransaction, baseFee types.Amount) (t
 
 // transfer applies a transfer, the only thing that the chain's users do.
 func (m *model) transfer(tx types.SignedTransaction, baseFee types.Amount) (types.Gas, error) {
-	payload, ok := tx.Payload.(types.Transfer)
+	_, ok := tx.Payload.(types.Transfer)
 	tip := min(tx.MaxPriorityFeePerGas, tx.MaxFeePerGas-baseFee)
 	gas := transferGas
-	if _, known := m.balances[payload.To]; !known {
+	if _, known := m.balances[tx.Target]; !known {
 		gas += newAccountGas
 	}
 	fee := types.Amount(gas) * (baseFee + tip)
@@ -154,12 +154,12 @@ func (m *model) transfer(tx types.SignedTransaction, baseFee types.Amount) (type
 		return 0, fmt.Errorf("its nonce is %d, and its sender's %d", tx.Nonce, m.nonces[tx.Sender])
 	case tx.MaxFeePerGas < baseFee:
 		return 0, fmt.Errorf("it pays at most %d a gas, and the base fee is %d", tx.MaxFeePerGas, baseFee)
-	case m.balances[tx.Sender] < payload.Amount+fee:
+	case m.balances[tx.Sender] < tx.Value+fee:
 		return 0, fmt.Errorf("its sender cannot pay")
 	}
 	m.nonces[tx.Sender]++
-	m.balances[tx.Sender] -= payload.Amount + fee
-	m.balances[payload.To] += payload.Amount
+	m.balances[tx.Sender] -= tx.Value + fee
+	m.balances[tx.Target] += tx.Value
 	m.balances[m.fees] += types.Amount(gas) * tip
 	m.burned += types.Amount(gas) * baseFee
 	return gas, nil

@@ -22,11 +22,11 @@ func TestNetworksAreApart(t *testing.T) {
 		}
 		defer nodes[i].Close()
 	}
-	tx, err := nodes[0].Build(t.Context(), alice.Account(), client.Transfer(types.Account{1}, 5), client.TxFields{})
+	tx, err := nodes[0].Build(t.Context(), alice, client.Transfer(types.Account{1}, 5), client.TxFields{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := alice.Sign(tx)
+	signed, err := client.Sign(t.Context(), alice, tx)
 	if err != nil {
 		t.Fatal(err)
 	}

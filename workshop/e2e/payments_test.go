@@ -64,17 +64,17 @@ func (p *ledgerPage) run(s sentPayment, at api.Receipt) (success bool) {
 	}
 	switch payload := tx.Payload.(type) {
 	case types.Transfer:
-		pay(api.PaymentTransfer, tx.Sender, payload.To, payload.Amount)
+		pay(api.PaymentTransfer, tx.Sender, tx.Target, tx.Value)
 	case types.Deploy:
 		bank := types.NewContractID(tx.Sender, tx.Nonce)
 		p.banks = append(p.banks, bank)
-		pay(api.PaymentDeploy, tx.Sender, types.Account(bank), payload.Amount)
+		pay(api.PaymentDeploy, tx.Sender, types.Account(bank), tx.Value)
 	case types.Call:
-		bank := types.Account(payload.Contract)
+		bank := tx.Target
 		account := [2]types.Account{bank, tx.Sender}
 		if payload.Function == "deposit" {
-			p.owed[account] += payload.Amount
-			pay(api.PaymentCall, tx.Sender, bank, payload.Amount)
+			p.owed[account] += tx.Value
+			pay(api.PaymentCall, tx.Sender, bank, tx.Value)
 			return true
 		}
 		if p.owed[account] == 0 {
@@ -248,24 +248,25 @@ func (w *paymentWalk) watch() {
 }
 
 func (w *paymentWalk) sign(
-	by client.Signer, nonce uint64, gas types.Gas, payload types.Payload,
+	by client.Signer, nonce uint64, gas types.Gas, action client.Action,
 ) types.SignedTransaction {
-	signed, err := by.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
+	signed, err := client.Sign(w.t.Context(), by, types.Transaction{
 		ChainID:              api.DevelopmentChainID,
 		Sender:               by.Account(),
 		Nonce:                nonce,
 		GasLimit:             gas,
 		MaxFeePerGas:         100,
 		MaxPriorityFeePerGas: 1,
-		Payload:              payload,
+		Target:               action.Target,
+		Value:                action.Value,
+		Payload:              action.Payload,
 	})
 	w.must(err)
 	return signed
 }
 
-// random payload of one of the signers.
-func (w *paymentWalk) payload(now ledgerPage) (payload types.Payload, gas types.Gas, starved bool) {
+// action is a random one of one of the signers.
+func (w *paymentWalk) action(now ledgerPage) (action client.Action, gas types.Gas, starved bool) {
 	amount := types.Amount(w.random.Uint64N(1000))
 	choice := w.random.IntN(10)
 	if len(now.banks) == 0 && choice > 2 {
@@ -273,19 +274,19 @@ func (w *paymentWalk) payload(now ledgerPage) (payload types.Payload, gas types.
 	}
 	switch {
 	case choice == 0 && len(now.banks) < 2:
-		return types.Deploy{Name: "Bank", Code: w.code, Amount: amount}, 60_000_000, false
+		return client.Action{Value: amount, Payload: types.Deploy{Name: "Bank", Code: w.code}}, 60_000_000, false
 	case choice <= 2:
 		to := w.signers[w.random.IntN(len(w.signers))].Account() // also to oneself
-		return types.Transfer{To: to, Amount: amount}, 50_000, false
+		return client.Transfer(to, amount), 120_000, false
 	}
-	call := types.Call{Contract: now.banks[w.random.IntN(len(now.banks))], Function: "deposit", Amount: amount}
+	call := client.CallEncoded(now.banks[w.random.IntN(len(now.banks))], "deposit", nil, amount)
 	switch {
 	case choice == 3: // it runs out of gas after the value has moved
 		return call, 45_000, true
 	case choice <= 6:
 		return call, bankGas, false
 	}
-	call.Function, call.Amount = "withdraw", 0
+	call.Value, call.Payload = 0, types.Call{Function: "withdraw"}
 	return call, bankGas, false
 }
 
@@ -295,18 +296,18 @@ func (w *paymentWalk) block() {
 	now := w.pages[len(w.pages)-1].next()
 	nonces := maps.Clone(now.nonces)
 	sent := make(map[types.TxID]sentPayment)
-	send := func(by client.Signer, gas types.Gas, payload types.Payload, starved bool) {
-		tx := w.sign(by, nonces[by.Account()], gas, payload)
+	send := func(by client.Signer, gas types.Gas, action client.Action, starved bool) {
+		tx := w.sign(by, nonces[by.Account()], gas, action)
 		nonces[by.Account()]++
 		_, err := w.client.Send(w.t.Context(), tx)
 		w.must(err)
 		sent[tx.ID()] = sentPayment{tx, starved}
 	}
 	for range w.random.IntN(8) {
-		payload, gas, starved := w.payload(now)
-		send(w.signers[w.random.IntN(len(w.signers))], gas, payload, starved)
+		action, gas, starved := w.action(now)
+		send(w.signers[w.random.IntN(len(w.signers))], gas, action, starved)
 	}
-	send(w.signers[0], 50_000, types.Transfer{To: w.marker, Amount: 1}, false)
+	send(w.signers[0], 120_000, client.Transfer(w.marker, 1), false)
 	_, err := w.client.Dev().Mine(w.t.Context(), 1)
 	w.must(err)
 	var receipts []api.Receipt

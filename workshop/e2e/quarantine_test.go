@@ -78,7 +78,7 @@ func newFaultyChain(t *testing.T) *faultyChain {
 	f.start()
 	module := wasmgen.Contract(1, 1)
 	module.Export("run", wasmgen.FunctionKind, module.AddFunction(module.AddType(nil, 0), nil))
-	receipt := f.included(f.alice, types.Deploy{Name: "idle", Code: module.Encode()})
+	receipt := f.included(f.alice, client.Action{Payload: types.Deploy{Name: "idle", Code: module.Encode()}})
 	f.contract = *receipt.ContractAddress
 	f.included(f.alice, f.call())
 	return f
@@ -90,16 +90,16 @@ func (f *faultyChain) start() {
 	f.c = connect(f.t, f.node)
 }
 
-func (f *faultyChain) call() types.Payload { return types.Call{Contract: f.contract, Function: "run"} }
+func (f *faultyChain) call() client.Action { return client.CallEncoded(f.contract, "run", nil, 0) }
 
-func (f *faultyChain) send(from client.Signer, payload types.Payload, tip types.Amount) (types.TxID, error) {
+func (f *faultyChain) send(from client.Signer, action client.Action, tip types.Amount) (types.TxID, error) {
 	f.t.Helper()
 	gas := types.Gas(20_000_000)
-	tx, err := f.c.Build(f.ctx, from.Account(), payload, client.TxFields{GasLimit: &gas, Priority: &tip})
+	tx, err := f.c.Build(f.ctx, from, action, client.TxFields{GasLimit: &gas, Priority: &tip})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	signed, err := from.Sign(tx)
+	signed, err := client.Sign(f.ctx, from, tx)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -107,9 +107,9 @@ func (f *faultyChain) send(from client.Signer, payload types.Payload, tip types.
 }
 
 // included sends what must succeed.
-func (f *faultyChain) included(from client.Signer, payload types.Payload) api.Receipt {
+func (f *faultyChain) included(from client.Signer, action client.Action) api.Receipt {
 	f.t.Helper()
-	id, err := f.send(from, payload, 1)
+	id, err := f.send(from, action, 1)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestEngineFaultOfAProducer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.included(f.bob, types.Transfer{To: f.alice.Account(), Amount: 1})
+	f.included(f.bob, client.Transfer(f.alice.Account(), 1))
 	gone := func() {
 		t.Helper()
 		if err := f.node.Await(f.ctx, func(ctx context.Context) (bool, error) {
@@ -195,7 +195,7 @@ func TestEngineFaultOfAProducer(t *testing.T) {
 
 	f.node.Kill()
 	f.start()
-	f.included(f.bob, types.Transfer{To: f.alice.Account(), Amount: 1})
+	f.included(f.bob, client.Transfer(f.alice.Account(), 1))
 	gone()
 	refused()
 	f.inQuarantine(f.node, f.dir, 1, 0)

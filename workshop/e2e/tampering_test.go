@@ -74,22 +74,34 @@ func raw(offset int) func(any) any {
 	}
 }
 
+// lastHeader flips a bit of byte offset of the last header of a page.
+func lastHeader(offset int) func(any) any {
+	return func(result any) any {
+		page := result.([]any)
+		if len(page) > 1 { // the first page has header 0 alone
+			page[len(page)-1] = edit(page[len(page)-1], []any{"header"}, func(text any) any {
+				return flipByte(text.(string), offset)
+			})
+		}
+		return page
+	}
+}
+
 // tamperings has a lie for each thing that the client must not believe. The offsets are those of docs/protocol.md,
 // "Blocks".
 var tamperings = []tampering{
 	{name: "header chain_id", method: "svc_getBlocks", change: payment(raw(4)), want: "chain_id"},
 	{name: "header height", method: "svc_getBlocks", change: payment(raw(12)), want: "height"},
-	{name: "header parent", method: "svc_getBlocks", change: payment(raw(20)), want: "parent_link"},
-	{name: "header producer", method: "svc_getBlocks", change: payment(raw(60)), want: "parameters_in_header"},
+	{name: "header parent", method: "svc_getBlocks", change: payment(raw(20)), want: "parent"},
+	{name: "header producer", method: "svc_getBlocks", change: payment(raw(60)), want: "producer"},
 	{name: "header transactions_root", method: "svc_getBlocks", change: payment(raw(92)), want: "transactions_root"},
 	{name: "header receipts_root", method: "svc_getBlocks", change: payment(raw(124)), want: "receipts_root"},
 	{name: "header state_root", method: "svc_getBlocks", change: payment(raw(156)), want: "state_root"},
-	{name: "header writes_digest", method: "svc_getBlocks", change: payment(raw(188)), want: "writes_digest"},
-	{name: "header gas_used", method: "svc_getBlocks", change: payment(raw(220)), want: "gas_used"},
-	{name: "header base_fee", method: "svc_getBlocks", change: payment(raw(236)), want: "base_fee"},
-	{name: "block signature", method: "svc_getBlocks", change: payment(raw(244)), want: "producer_signature"},
-	{name: "number of transactions", method: "svc_getBlocks", change: payment(raw(308)), want: "decodes"},
-	{name: "value of a transfer", method: "svc_getBlocks", change: payment(raw(316 + 109)), want: "transactions_root"},
+	{name: "header gas_used", method: "svc_getBlocks", change: payment(raw(188)), want: "gas_used"},
+	{name: "header base_fee", method: "svc_getBlocks", change: payment(raw(204)), want: "base_fee"},
+	{name: "block seal", method: "svc_getBlocks", change: payment(raw(216)), want: "seal"},
+	{name: "number of transactions", method: "svc_getBlocks", change: payment(raw(280)), want: "decodes"},
+	{name: "value of a transfer", method: "svc_getBlocks", change: payment(raw(288 + 1 + 104)), want: "transactions_root"},
 	{name: "byte after a block", method: "svc_getBlocks", want: "decodes", change: payment(func(item any) any {
 		return edit(item, []any{"raw"}, func(text any) any { return text.(string) + "00" })
 	})},
@@ -130,6 +142,11 @@ var tamperings = []tampering{
 		want:   "proof_height",
 	},
 	{name: "JSON of the parameters", method: "svc_getParameters", change: at("max_base_fee"), want: "json_parameters"},
+
+	{name: "inclusion proof's leaf", method: "svc_getInclusionProof", change: at("transaction", "leaf"), want: "inclusion"},
+	{name: "inclusion proof's number", method: "svc_getInclusionProof", change: at("receipt", "number"), want: "inclusion"},
+	{name: "followed header", method: "svc_getHeaders", change: lastHeader(60), want: "followed_by_headers"},
+	{name: "seal of a followed header", method: "svc_getHeaders", change: lastHeader(216), want: "followed_by_headers"},
 
 	{name: "hash of a sent transaction", method: "svc_sendRawTransaction", change: at(), sends: true, want: "sent_hash"},
 	{name: "estimate", method: "svc_estimateGas", change: at(), sends: true, want: "estimated_gas"},

@@ -181,13 +181,13 @@ func (c *chain) publish(ctx context.Context, node *client.Client) error {
 
 // include sends a transaction of an account and waits for its receipt.
 func include(
-	ctx context.Context, node *client.Client, from client.Signer, payload types.Payload, fields client.TxFields,
+	ctx context.Context, node *client.Client, from client.Signer, action client.Action, fields client.TxFields,
 ) (r api.Receipt, err error) {
-	tx, err := node.Build(ctx, from.Account(), payload, fields)
+	tx, err := node.Build(ctx, from, action, fields)
 	if err != nil {
 		return r, err
 	}
-	signed, err := from.Sign(tx)
+	signed, err := client.Sign(ctx, from, tx)
 	if err != nil {
 		return r, err
 	}

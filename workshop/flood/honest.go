@@ -152,11 +152,11 @@ func (c *crowd) pay(ctx context.Context, n *node, from client.Signer, to types.A
 		return inclusion{}, err
 	}
 	defer end()
-	tx, err := node.Build(ctx, from.Account(), client.Transfer(to, 1), client.TxFields{})
+	tx, err := node.Build(ctx, from, client.Transfer(to, 1), client.TxFields{})
 	if err != nil {
 		return inclusion{}, fmt.Errorf("build a transfer: %w", err)
 	}
-	signed, err := from.Sign(tx)
+	signed, err := client.Sign(ctx, from, tx)
 	if err != nil {
 		return inclusion{}, err
 	}

@@ -68,14 +68,15 @@ func sending(encoded [][]byte, right ...[]string) request {
 // transfer returns a transfer of 1 unit to a fixed account.
 func transfer(from client.Signer, nonce uint64, gas types.Gas, maxFee, tip types.Amount) types.Transaction {
 	return types.Transaction{
-		Version:              types.TransactionVersion,
 		ChainID:              chainID,
 		Sender:               from.Account(),
 		Nonce:                nonce,
 		GasLimit:             gas,
 		MaxFeePerGas:         maxFee,
 		MaxPriorityFeePerGas: tip,
-		Payload:              client.Transfer(signerOf("recipient").Account(), 1),
+		Target:               signerOf("recipient").Account(),
+		Value:                1,
+		Payload:              types.Transfer{},
 	}
 }
 
@@ -92,7 +93,7 @@ func signAll(
 			for i := range txs {
 				txs[i] = of(signers[s], i)
 			}
-			signed, err := signers[s].SignAll(txs)
+			signed, err := client.SignAll(ctx, signers[s], txs)
 			for i, tx := range signed {
 				encoded[s*each+i] = tx.Encode()
 			}
@@ -121,13 +122,13 @@ func garbageTransactions(
 	ctx context.Context, s settings, generation int,
 ) (func(context.Context, *node, *tally), error) {
 	rich := signersOf("garbage", generation, 1)[0]
-	good, err := rich.Sign(transfer(rich, 0, transferGas, ampleFee, 1))
+	good, err := client.Sign(ctx, rich, transfer(rich, 0, transferGas, ampleFee, 1))
 	if err != nil {
 		return nil, err
 	}
 	encoded := good.Encode()
 	unsigned := func(change func(*types.Transaction)) []byte {
-		tx := types.SignedTransaction{Transaction: good.Transaction}
+		tx := types.SignedTransaction{Transaction: good.Transaction, Witness: types.WitnessKey{}}
 		change(&tx.Transaction)
 		return tx.Encode()
 	}
@@ -143,7 +144,7 @@ func garbageTransactions(
 	add(append(bytes.Clone(encoded), 0), undecodable)
 	add(bytes.Repeat([]byte{0xff}, 300), undecodable)
 	add(unsigned(func(tx *types.Transaction) { tx.ChainID++ }), wrongChain)
-	add(unsigned(func(tx *types.Transaction) { tx.Version = 9 }), "-32009 bad_version")
+	add(append([]byte{9}, encoded[1:]...), undecodable) // another version
 	add(unsigned(func(tx *types.Transaction) { tx.GasLimit = 1 }), "-32008 intrinsic_gas")
 	add(unsigned(func(tx *types.Transaction) { tx.GasLimit = blockGas + 1 }), "-32008 gas_over_block")
 	add(unsigned(func(tx *types.Transaction) { tx.MaxPriorityFeePerGas = ampleFee + 1 }), "-32009 priority_over_max")
@@ -182,8 +183,12 @@ func wrongSignatures(ctx context.Context, s settings, generation int) (func(cont
 	requests := make([][]request, s.clients)
 	for i := range signers {
 		mine, place := encoded[i*good:(i+1)*good], i%(good+1)
-		lie := types.SignedTransaction{Transaction: transfer(liar, 0, transferGas, ampleFee, types.Amount(1+i))}
-		_, _ = rand.Read(lie.Signature[:]) // never fails (crypto/rand)
+		var signature types.Signature
+		_, _ = rand.Read(signature[:]) // never fails (crypto/rand)
+		lie := types.SignedTransaction{
+			Transaction: transfer(liar, 0, transferGas, ampleFee, types.Amount(1+i)),
+			Witness:     types.WitnessKey{Signature: signature},
+		}
 		// On a slow machine, more signatures may wait for verification than the pool allows.
 		rights := slices.Repeat([][]string{{okay, poolFull, alreadyKnown, nonceTooLow, nonceTooHigh, held}}, good+1)
 		rights[place] = []string{badSignature, poolFull}

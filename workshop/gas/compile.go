@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
-	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/workshop/internal/hunt"
 )
 
 const maxBody, maxCode = 32_768, types.MaxCodeBytes
@@ -41,7 +41,7 @@ func compileBomb(t *table, bomb wasmgen.Bomb, name string) error {
 	if err != nil {
 		return err
 	}
-	deploy := fees.IntrinsicGas(types.Deploy{Code: bomb.Code}) + module.DeployGas()
+	deploy := hunt.DeployGas(bomb.Code, module)
 	if deploy > params.DefaultGasLimit {
 		t.skip("deploy: " + bomb.Name + name)
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/workshop/internal/hunt"
 )
 
 // before is the output of [contracts] with -raw, before machine cost had bounds.
@@ -102,7 +103,9 @@ func readRows(text string) (map[string]parts, error) {
 
 // visit calls functions of every example.
 func (m *market) visit() {
-	m.send("a transfer of coins", alice, types.Transfer{To: bob.account(), Amount: 1})
+	m.send("a transfer of coins", alice, hunt.Action{
+		Target: bob.account(), Value: 1, Payload: types.Transfer{},
+	})
 	m.counters()
 	for _, sdk := range []string{"", "as-"} {
 		m.tokens(sdk)
@@ -180,16 +183,19 @@ func (m *market) collectibles(sdk string) {
 
 func (m *market) escrows(sdk string) {
 	k := m.deploy(sdk+"escrow", nil)
-	terms := arguments{"seller": alice.account(), "arbiter": carol.account(), "deadline": m.head.Timestamp + 3_600}
+	terms := arguments{"seller": alice.account(), "arbiter": carol.account(), "deadline": m.now() + 3_600}
 	k.prepare(bob, "open", terms, 500)
 	k.call(bob, "open", terms, 500)
 	k.call(bob, "release", arguments{"deal": 0})
 	k.call(carol, "refund", arguments{"deal": 1})
 }
 
+// now returns the time of the last block as contracts see it, in seconds.
+func (m *market) now() uint64 { return m.head.Timestamp / 1_000 }
+
 func (m *market) vestings(sdk string) {
 	k := m.deploy(sdk+"vesting", nil)
-	now := m.head.Timestamp
+	now := m.now()
 	terms := arguments{"to": bob.account(), "start": now - 500, "cliff": now - 100, "end": now + 500, "revocable": true}
 	k.prepare(alice, "grant", terms, 30_000)
 	k.call(alice, "grant", terms, 30_000)

@@ -42,7 +42,7 @@ func TestParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := params.Schedule1
+	s := params.Prices
 	want := s.ContractCall + s.ContractCallArgByte*types.Gas(len(`{"amount":2}`)) +
 		s.InstanceItem*types.Gas(module.InstanceItems())
 	if p := rows["counter: add"]; p.code != want || p.memory != s.MemoryPage || p.instructions == 0 || p.host == 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/workshop/internal/hunt"
 )
 
 // parts splits the gas of a transaction. code is the cost of entering contracts apart from their memory, plus the cost
@@ -38,9 +39,9 @@ type meter struct {
 func (m *meter) Run(
 	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
 ) (vm.Exit, error) {
-	page := params.Schedule1.MemoryPage
+	page := params.Prices.MemoryPage
 	if m.depth > 0 {
-		page = params.Schedule1.MemoryGrowPage
+		page = params.Prices.MemoryGrowPage
 	}
 	memory := page * types.Gas(module.Pages())
 	before := gas.Left
@@ -66,7 +67,7 @@ func (h *meteredHost) Invoke(function vm.Function, memory vm.Memory, stack []uin
 	exit, err := h.Host.Invoke(function, memory, stack, gas)
 	used := before - gas.Left
 	h.used += types.Gas(used)
-	if function != vm.Call && function != vm.CallView { // the remaining cost of a call counts as code
+	if function != vm.Call && function != vm.CallView && function != vm.Create { // what is left of a call counts as code
 		h.meter.host += types.Gas(used)
 	}
 	return exit, err
@@ -74,7 +75,7 @@ func (h *meteredHost) Invoke(function vm.Function, memory vm.Memory, stack []uin
 
 // Grow implements [vm.Host].
 func (h *meteredHost) Grow(memory vm.Memory, pages uint32) bool {
-	h.grown += params.Schedule1.MemoryGrowPage * types.Gas(pages)
+	h.grown += params.Prices.MemoryGrowPage * types.Gas(pages)
 	return h.Host.Grow(memory, pages)
 }
 
@@ -91,7 +92,7 @@ func (w world) Get(key []byte) ([]byte, error) { return w.values[string(key)], n
 func (w world) Code(hash types.CodeHash) ([]byte, error) { return w.codes[hash], nil }
 
 func (w world) nonce(of types.Account) (n uint64, _ error) {
-	record, err := state.DecodeAccount(w.values[string(state.AccountKey(of))])
+	record, err := state.DecodeAccount(of, w.values[string(state.AccountKey(of))])
 	return record.Nonce, err
 }
 
@@ -126,7 +127,7 @@ func (p person) account() types.Account { return p.key().PublicKey() }
 
 func newMarket(engine vm.Engine, modules string, people ...person) (*market, error) {
 	genesis := types.Genesis{
-		ChainID: 1, Network: types.Regtest, Time: 1_735_689_600, BaseFee: params.DefaultMinBaseFee,
+		ChainID: 1, Network: types.Regtest, Time: 1_735_689_600_000, BaseFee: params.DefaultMinBaseFee,
 		Parameters: params.Default(person("producer").key().PublicKey()),
 	}
 	for _, p := range people {
@@ -157,17 +158,17 @@ func (m *market) commit(accesses []types.Access) {
 
 // send makes a block of a transaction, which must succeed. It records the parts of the gas under a name, unless the
 // name is empty.
-func (m *market) send(name string, from person, payload types.Payload) (receipt types.Receipt) {
+func (m *market) send(name string, from person, action hunt.Action) (receipt types.Receipt) {
 	if m.err != nil {
 		return receipt
 	}
-	receipt, err := m.block(from, payload)
+	receipt, err := m.block(from, action)
 	if err != nil {
 		m.err = fmt.Errorf("%s: %w", name, err)
 		return receipt
 	}
 	p := m.meter.parts
-	p.total, p.intrinsic = receipt.GasUsed, fees.IntrinsicGas(payload)
+	p.total, p.intrinsic = receipt.GasUsed, fees.PayloadGas(action.Payload)+fees.WitnessGas(nil)
 	p.code = p.total - p.intrinsic - p.memory - p.instructions - p.host
 	if name != "" && !m.silent {
 		m.rows = append(m.rows, row{name, p})
@@ -175,12 +176,12 @@ func (m *market) send(name string, from person, payload types.Payload) (receipt 
 	return receipt
 }
 
-func (m *market) block(from person, payload types.Payload) (receipt types.Receipt, err error) {
+func (m *market) block(from person, action hunt.Action) (receipt types.Receipt, err error) {
 	p, err := exec.ReadParameters(m.world)
 	if err != nil {
 		return receipt, err
 	}
-	seed, err := exec.Seed(m.head, p, m.head.Timestamp+1)
+	seed, err := exec.Seed(m.head, p, m.head.Timestamp+1_000)
 	if err != nil {
 		return receipt, err
 	}
@@ -189,20 +190,21 @@ func (m *market) block(from person, payload types.Payload) (receipt types.Receip
 		return receipt, err
 	}
 	signed, err := types.Sign(types.Transaction{
-		Version:      types.TransactionVersion,
-		ChainID:      1,
 		Sender:       from.account(),
+		Target:       action.Target,
+		ChainID:      1,
 		Nonce:        nonce,
 		GasLimit:     p.GasLimit,
 		MaxFeePerGas: seed.BaseFee,
-		Payload:      payload,
+		Value:        action.Value,
+		Payload:      action.Payload,
 	}, from.key(), [32]byte{})
 	if err != nil {
 		return receipt, err
 	}
 	m.meter.parts = parts{}
-	run := exec.Begin(p, m.world, seed, exec.Machine{Engine: m.meter, Codes: m.world})
-	if _, err := run.Apply(types.VerifySignatures(types.NewTxs(signed))[0]); err != nil {
+	run := exec.Begin(types.Regtest, p, m.world, seed, exec.Machine{Engine: m.meter, Codes: m.world})
+	if _, err := run.Apply(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))[0]); err != nil {
 		return receipt, err
 	}
 	result, err := run.Finish()
@@ -234,7 +236,9 @@ func (m *market) encode(args any) []byte {
 func (m *market) deploy(module string, args any) *shop {
 	code, err := os.ReadFile(filepath.Join(m.modules, module+".wasm"))
 	m.err = errors.Join(m.err, err)
-	receipt := m.send(module+": deploy", alice, types.Deploy{Name: module, Code: code, InitArgs: m.encode(args)})
+	receipt := m.send(module+": deploy", alice, hunt.Action{
+		Payload: types.Deploy{Name: module, Code: code, InitArgs: m.encode(args)},
+	})
 	s := &shop{market: m, module: module, code: code}
 	if m.err == nil {
 		s.ContractID = *receipt.Contract
@@ -261,9 +265,11 @@ func (s *shop) call(from person, function string, args any, value ...types.Amoun
 }
 
 func (s *shop) send(name string, from person, function string, args any, value []types.Amount) {
-	call := types.Call{Contract: s.ContractID, Function: function, Args: s.market.encode(args)}
+	call := hunt.Action{
+		Target: types.Account(s.ContractID), Payload: types.Call{Function: function, Args: s.market.encode(args)},
+	}
 	for _, v := range value {
-		call.Amount = v
+		call.Value = v
 	}
 	s.market.send(name, from, call)
 }

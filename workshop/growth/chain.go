@@ -76,7 +76,8 @@ func newGrown(dir string) (*grown, error) {
 		return g, nil
 	}
 	_, err := datadir.InitNetwork(dir, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: chainID, Time: uint64(time.Now().Unix()), Key: g.producer, Allocations: allocations,
+		Network: types.Regtest, ChainID: chainID, Time: uint64(time.Now().UnixMilli()), Key: g.producer, Admin: g.producer,
+		Allocations: allocations,
 	})
 	return g, err
 }
@@ -92,7 +93,7 @@ func (g *grown) open() (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -118,7 +119,8 @@ func (g *grown) grow(o *opened, t *tree.Tree, size int) error {
 		accesses := make([]types.Access, min(newAccounts, size-t.Len()))
 		for i := range accesses {
 			record := state.Account{Balance: 1 + types.Amount(g.accounts)}
-			accesses[i] = types.Access{Key: state.AccountKey(g.account(g.accounts)), New: record.Encode()}
+			account := g.account(g.accounts)
+			accesses[i] = types.Access{Key: state.AccountKey(account), New: record.Encode(account)}
 			g.accounts++
 		}
 		sortByKey(accesses)
@@ -183,17 +185,18 @@ func (g *grown) updates(o *opened, r *rand.Rand, count int) ([]types.Access, err
 			continue
 		}
 		chosen[i] = true
-		key := state.AccountKey(g.account(i))
+		account := g.account(i)
+		key := state.AccountKey(account)
 		old, err := view.Get(key)
 		if err != nil {
 			return nil, err
 		}
-		record, err := state.DecodeAccount(old)
+		record, err := state.DecodeAccount(account, old)
 		if err != nil {
 			return nil, err
 		}
 		record.Balance = senderBalance + types.Amount(r.Uint64N(1<<40))
-		accesses = append(accesses, types.Access{Key: key, Old: old, New: record.Encode()})
+		accesses = append(accesses, types.Access{Key: key, Old: old, New: record.Encode(account)})
 	}
 	sortByKey(accesses)
 	return accesses, nil
@@ -213,7 +216,7 @@ func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		record, err := state.DecodeAccount(value)
+		record, err := state.DecodeAccount(g.keys[i].PublicKey(), value)
 		if err != nil {
 			return nil, err
 		}
@@ -227,14 +230,13 @@ func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 	parallel.Run(count, func(i int) {
 		key := g.keys[i%senders]
 		txs[i], errs[i] = types.Sign(types.Transaction{
-			Version:              types.TransactionVersion,
 			ChainID:              chainID,
 			Sender:               key.PublicKey(),
 			Nonce:                nonces[i%senders] + uint64(i/senders),
-			GasLimit:             params.Schedule1.IntrinsicTransfer + params.Schedule1.NewAccount,
+			GasLimit:             params.Prices.IntrinsicTransfer + params.Prices.WitnessKey + params.Prices.NewAccount,
 			MaxFeePerGas:         params.DefaultMaxBaseFee,
 			MaxPriorityFeePerGas: 1,
-			Payload:              types.Transfer{To: recipients[i], Amount: 1},
+			Target:               recipients[i], Value: 1, Payload: types.Transfer{},
 		}, key, [32]byte{})
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -242,7 +244,7 @@ func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 	}
 	b := &batch{}
 	for part := range slices.Chunk(txs, 512) {
-		b.txs = append(b.txs, types.VerifySignatures(types.NewTxs(part...))...)
+		b.txs = append(b.txs, types.VerifyWitnesses(types.Regtest, types.NewTxs(part...))...)
 	}
 	return b, nil
 }

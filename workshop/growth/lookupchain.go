@@ -139,7 +139,7 @@ func (c *lookupChain) cool() error {
 
 // deploy deploys the look-up contract with a transaction.
 func (c *lookupChain) deploy() error {
-	b, err := c.sign([]types.Payload{types.Deploy{Code: lookupContract()}}, callGas)
+	b, err := c.sign([]types.Transaction{{Payload: types.Deploy{Code: lookupContract()}}}, callGas)
 	if err != nil {
 		return err
 	}
@@ -258,36 +258,37 @@ func (c *lookupChain) seal(b *batch) (ledger.Block, error) {
 		func(hash types.BlockHash) (types.Signature, error) { return c.producer.Sign(hash[:], [32]byte{}) })
 }
 
-// sign returns transactions with the payloads, signed by the senders in turn.
-func (c *lookupChain) sign(payloads []types.Payload, gas types.Gas) (*batch, error) {
-	nonces := make([]uint64, min(len(payloads), senders))
+// sign returns transactions with the targets, values and payloads of those given, signed by the senders in turn.
+func (c *lookupChain) sign(given []types.Transaction, gas types.Gas) (*batch, error) {
+	nonces := make([]uint64, min(len(given), senders))
 	for i := range nonces {
 		value, err := c.value(state.AccountKey(c.keys[i].PublicKey()))
 		if err != nil {
 			return nil, err
 		}
-		record, err := state.DecodeAccount(value)
+		record, err := state.DecodeAccount(c.keys[i].PublicKey(), value)
 		if err != nil {
 			return nil, err
 		}
 		nonces[i] = record.Nonce
 	}
-	txs, errs := make([]types.SignedTransaction, len(payloads)), make([]error, len(payloads))
-	parallel.Run(len(payloads), func(i int) {
+	txs, errs := make([]types.SignedTransaction, len(given)), make([]error, len(given))
+	parallel.Run(len(given), func(i int) {
 		key := c.keys[i%senders]
 		txs[i], errs[i] = types.Sign(types.Transaction{
-			Version:      types.TransactionVersion,
+			Target:       given[i].Target,
+			Value:        given[i].Value,
 			ChainID:      chainID,
 			Sender:       key.PublicKey(),
 			Nonce:        nonces[i%senders] + uint64(i/senders),
 			GasLimit:     gas,
 			MaxFeePerGas: 1_000,
-			Payload:      payloads[i],
+			Payload:      given[i].Payload,
 		}, key, [32]byte{})
 	})
 	b := &batch{}
 	for part := range slices.Chunk(txs, 512) {
-		b.txs = append(b.txs, types.VerifySignatures(types.NewTxs(part...))...)
+		b.txs = append(b.txs, types.VerifyWitnesses(types.Regtest, types.NewTxs(part...))...)
 	}
 	return b, errors.Join(errs...)
 }

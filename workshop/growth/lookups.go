@@ -17,10 +17,10 @@ const callGas = types.Gas(40_000_000) // gas of a call with many look-ups
 // filling is a kind of block that is full by gas.
 type filling struct {
 	name    string
-	gas     types.Gas                       // maximum gas of a transaction
-	lookups int                             // per transaction; 0: as many as the gas allows
-	cold    bool                            // begins with no code in memory
-	payload func(lookups int) types.Payload // returns a transaction's payload
+	gas     types.Gas                           // maximum gas of a transaction
+	lookups int                                 // per transaction; 0: as many as the gas allows
+	cold    bool                                // begins with no code in memory
+	payload func(lookups int) types.Transaction // returns a transaction's target, value and payload
 }
 
 // filled holds the measurements of a full block.
@@ -83,14 +83,16 @@ func (b filled) row() string {
 // fillings returns the kinds of blocks.
 func (c *lookupChain) fillings() []filling {
 	many := func(name, function string, first, keys uint64) filling {
-		return filling{name: name, gas: callGas, payload: func(lookups int) types.Payload {
+		return filling{name: name, gas: callGas, payload: func(lookups int) types.Transaction {
 			args := lookup{c.random.Uint64(), uint64(lookups), first, keys}
-			return types.Call{Contract: c.contract, Function: function, Args: args.encode()}
+			return types.Transaction{
+				Target: types.Account(c.contract), Payload: types.Call{Function: function, Args: args.encode()},
+			}
 		}}
 	}
 	stored := uint64(c.stored)
 	return []filling{
-		{name: "transfers between accounts", gas: params.Schedule1.IntrinsicTransfer, lookups: 2, payload: c.transfer},
+		{name: "transfers between accounts", gas: params.Prices.IntrinsicTransfer + params.Prices.WitnessKey, lookups: 2, payload: c.transfer},
 		many("reads of short values", "read", 0, stored),
 		many("reads of long values", "read", longFirst, longValues),
 		many("reads of nothing", "read", nothingFirst, 1<<31),
@@ -98,24 +100,23 @@ func (c *lookupChain) fillings() []filling {
 		many("writes", "write", 0, stored),
 		many("new keys", "write", 2*nothingFirst, 1<<31),
 		{
-			name: fmt.Sprintf("calls of %d contracts", lookupTokens), gas: params.Schedule1.StorageReserve + 200_000,
+			name: fmt.Sprintf("calls of %d contracts", lookupTokens), gas: params.Prices.StorageReserve + 200_000,
 			lookups: 1, cold: true, payload: c.approve,
 		},
 	}
 }
 
 // transfer returns a transfer to a random account.
-func (c *lookupChain) transfer(int) types.Payload {
-	return types.Transfer{To: c.account(c.random.IntN(c.accounts)), Amount: 1}
+func (c *lookupChain) transfer(int) types.Transaction {
+	return types.Transaction{Target: c.account(c.random.IntN(c.accounts)), Value: 1, Payload: types.Transfer{}}
 }
 
 // approve returns a call of a random token.
-func (c *lookupChain) approve(int) types.Payload {
-	return types.Call{
-		Contract: c.tokens[c.random.IntN(len(c.tokens))],
+func (c *lookupChain) approve(int) types.Transaction {
+	return types.Transaction{Target: types.Account(c.tokens[c.random.IntN(len(c.tokens))]), Payload: types.Call{
 		Function: "approve",
 		Args:     fmt.Appendf(nil, `{"spender":%q,"amount":1}`, c.account(c.random.IntN(c.accounts))),
-	}
+	}}
 }
 
 // measure makes a full block of a kind, and imports it on the same chain. It then restores the chain.
@@ -124,7 +125,7 @@ func (c *lookupChain) measure(f filling) (m filled, err error) {
 	if err != nil {
 		return m, err
 	}
-	payloads := make([]types.Payload, params.DefaultGasLimit/each)
+	payloads := make([]types.Transaction, params.DefaultGasLimit/each)
 	for i := range payloads {
 		payloads[i] = f.payload(f.lookups)
 	}
@@ -178,7 +179,7 @@ func (c *lookupChain) prepare(f filling) error {
 // adopt imports a block.
 func (c *lookupChain) adopt(block []byte, m *filled) error {
 	begun := time.Now()
-	received, err := ledger.Receive(block)
+	received, err := ledger.Receive(types.Regtest, block)
 	if err != nil {
 		return err
 	}
@@ -211,7 +212,7 @@ func (c *lookupChain) fit(f *filling) (types.Gas, error) {
 
 // used returns the gas that a transaction uses. It then restores the chain.
 func (c *lookupChain) used(f *filling, lookups int) (types.Gas, error) {
-	b, err := c.sign([]types.Payload{f.payload(lookups)}, f.gas)
+	b, err := c.sign([]types.Transaction{f.payload(lookups)}, f.gas)
 	if err != nil {
 		return 0, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/contracts"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
@@ -54,14 +53,13 @@ func newTokens(dir string) (*tokens, error) {
 		exchange: key.PublicKey(),
 		sum:      map[types.Account]uint64{key.PublicKey(): exchangeBalance},
 	}
-	signed, err := client.NewSigner(key).Sign(types.Transaction{
-		Version:      types.TransactionVersion,
+	signed, err := types.Sign(types.Transaction{
 		ChainID:      chainID,
 		Sender:       key.PublicKey(),
 		GasLimit:     100_000_000,
 		MaxFeePerGas: types.CoinUnits / 1_000_000,
 		Payload:      types.Deploy{Name: "growth", Code: contracts.Token(), InitArgs: args},
-	})
+	}, key, [32]byte{})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +67,7 @@ func newTokens(dir string) (*tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.deploy(o, &batch{types.VerifySignatures(types.NewTxs(signed))})
+	err = c.deploy(o, &batch{types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))})
 	return c, errors.Join(err, o.close())
 }
 
@@ -151,18 +149,18 @@ func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 		if i == 0 && height%rareShare == 2 { // the first block of transfers is one of them
 			logs = append(logs, types.Log{Contract: c.rare, Name: "Rare", Data: []byte("{}")})
 		}
-		tx := types.NewTx(types.SignedTransaction{Transaction: types.Transaction{
-			Version:      types.TransactionVersion,
+		tx := types.NewTx(types.SignedTransaction{Witness: types.WitnessKey{}, Transaction: types.Transaction{
+			Target:       types.Account(c.token),
 			ChainID:      chainID,
 			Sender:       account(first),
 			Nonce:        height,
 			GasLimit:     1_000_000,
 			MaxFeePerGas: 10,
-			Payload:      types.Call{Contract: c.token, Function: "transfer", Args: logs[0].Data},
+			Payload:      types.Call{Function: "transfer", Args: logs[0].Data},
 		}})
 		result.Transactions[i] = tx
 		result.Receipts[i] = types.Receipt{
-			Transaction: tx.ID(), Status: types.StatusSuccess, GasUsed: 500_000, Output: []byte("true"), Logs: logs,
+			Status: types.StatusSuccess, GasUsed: 500_000, Output: []byte("true"), Logs: logs,
 		}
 	}
 	c.made += count

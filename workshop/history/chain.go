@@ -102,7 +102,7 @@ func newHistory(dir string) (*history, error) {
 		of(h.balances, a.Account).set(0, uint64(a.Balance))
 	}
 	_, err := datadir.InitNetwork(dir, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: chainID, Time: 1_700_000_000, Key: h.producer, Allocations: allocations,
+		Network: types.Regtest, ChainID: chainID, Time: 1_700_000_000_000, Key: h.producer, Admin: h.producer, Allocations: allocations,
 	})
 	return h, err
 }
@@ -118,7 +118,7 @@ func (h *history) make(blocks, perBlock int, token string, progress func(done in
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	store, err := chain.Open(db, chain.Options{Archive: true, Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Archive: true, Schedule: params.Prices.Digest()})
 	if err != nil {
 		return err
 	}
@@ -138,11 +138,11 @@ func (h *history) make(blocks, perBlock int, token string, progress func(done in
 	}
 	owner := h.keys[0]
 	h.token = types.NewContractID(types.Account(owner.PublicKey()), 0)
-	deploy := types.Deploy{
+	deploy := types.Transaction{Payload: types.Deploy{
 		Name:     "token",
 		Code:     code,
 		InitArgs: fmt.Appendf(nil, `{"name":"T","symbol":"T","decimals":0,"initialSupply":%d}`, tokenSupply),
-	}
+	}}
 	if err := h.block(l, []step{h.step(owner, 60_000_000, deploy, func(at types.Height) {
 		of(h.tokens, types.Account(owner.PublicKey())).set(at, tokenSupply)
 	})}); err != nil {
@@ -171,21 +171,14 @@ type step struct {
 }
 
 // step signs a transaction with the sender's next nonce.
-func (h *history) step(from crypto.PrivateKey, gas types.Gas, payload types.Payload, apply func(types.Height)) step {
+func (h *history) step(from crypto.PrivateKey, gas types.Gas, tx types.Transaction, apply func(types.Height)) step {
 	account := types.Account(from.PublicKey())
 	nonce := of(h.nonces, account)
-	tx, err := types.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
-		ChainID:              chainID,
-		Sender:               account,
-		Nonce:                nonce.last(),
-		GasLimit:             gas,
-		MaxFeePerGas:         maxFee,
-		MaxPriorityFeePerGas: 2,
-		Payload:              payload,
-	}, from, [32]byte{})
+	tx.ChainID, tx.Sender, tx.Nonce, tx.GasLimit = chainID, account, nonce.last(), gas
+	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = maxFee, 2
+	signed, err := types.Sign(tx, from, [32]byte{})
 	nonce.set(h.head+1, nonce.last()+1)
-	return step{account, tx, err, apply}
+	return step{account, signed, err, apply}
 }
 
 // random returns a transfer, alternately of coins and of the token.
@@ -193,7 +186,8 @@ func (h *history) random(r *rand.Rand, j int) step {
 	from, to := h.keys[r.IntN(people)], types.Account(h.keys[r.IntN(people)].PublicKey())
 	sender, amount := types.Account(from.PublicKey()), 1+r.Uint64N(1000)
 	if j%2 == 0 {
-		return h.step(from, 50_000, types.Transfer{To: to, Amount: types.Amount(amount)}, func(at types.Height) {
+		pays := types.Transaction{Target: to, Value: types.Amount(amount), Payload: types.Transfer{}}
+		return h.step(from, 50_000, pays, func(at types.Height) {
 			of(h.balances, sender).set(at, of(h.balances, sender).last()-amount)
 			of(h.balances, to).set(at, of(h.balances, to).last()+amount)
 		})
@@ -203,7 +197,10 @@ func (h *history) random(r *rand.Rand, j int) step {
 		sender, amount = types.Account(from.PublicKey()), 100_000
 	}
 	args := fmt.Appendf(nil, `{"to":%q,"amount":%d}`, to, amount)
-	return h.step(from, 2_000_000, types.Call{Contract: h.token, Function: "transfer", Args: args}, func(at types.Height) {
+	call := types.Transaction{
+		Target: types.Account(h.token), Payload: types.Call{Function: "transfer", Args: args},
+	}
+	return h.step(from, 2_000_000, call, func(at types.Height) {
 		of(h.tokens, sender).set(at, of(h.tokens, sender).last()-amount)
 		of(h.tokens, to).set(at, of(h.tokens, to).last()+amount)
 	})
@@ -219,7 +216,7 @@ func (h *history) block(l *ledger.Ledger, steps []step) error {
 		txs[i] = s.tx
 	}
 	made, err := l.Build(ledger.Batch{
-		Time: 1_700_000_000 + uint64(h.head), Transactions: &list{types.VerifySignatures(types.NewTxs(txs...))},
+		Time: 1_700_000_000_000 + 1000*uint64(h.head), Transactions: &list{types.VerifyWitnesses(types.Regtest, types.NewTxs(txs...))},
 	},
 		func(hash types.BlockHash) (types.Signature, error) { return h.producer.Sign(hash[:], [32]byte{}) })
 	if err != nil {

@@ -44,7 +44,7 @@ func readRecords(file string) (*records, error) {
 			continue
 		}
 		if hours, ok := strings.CutPrefix(line, hoursLine); ok {
-			if schedule != params.Schedule1.Digest().String() {
+			if schedule != params.Prices.Digest().String() {
 				continue // for other prices
 			}
 			if _, err := fmt.Sscan(hours, &r.hours); err != nil {
@@ -131,7 +131,7 @@ func (r *records) write(file string, unit float64, measured int, used time.Durat
 		"a multiplication with an addition that waits for it takes %.2f units. Times are the least of %d runs.\n\n"+
 		"%s%s\n\n%s%.4f\n",
 		runtime.GOOS, runtime.GOARCH, runtime.Version(), measured, unit, hunt.ChainedThere, record,
-		scheduleLine, params.Schedule1.Digest(), hoursLine, r.hours+used.Hours())
+		scheduleLine, params.Prices.Digest(), hoursLine, r.hours+used.Hours())
 	for _, o := range hunt.Objectives {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n", o.Name, o.Unit)
 		if len(r.of(o.Name)) == 0 {

@@ -172,8 +172,7 @@ func (w *world) promote(ctx context.Context) error {
 		return err
 	}
 	var made struct{ Seconds float64 }
-	present := filepath.Join(leader.dir, "protocol.key")
-	if err := w.cairn(&made, "promote", "--unfunded", "--rpc-url", m.rpc(), "--protocol-key", present); err != nil {
+	if err := w.cairn(&made, "promote", "--rpc-url", m.rpc(), "--admin-key", w.adminKey()); err != nil {
 		return err
 	}
 	lost, err := w.load.lost(ctx, m)

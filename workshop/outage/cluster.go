@@ -88,8 +88,14 @@ func (c *cluster) found(accounts []types.Account) (*member, error) {
 	for _, account := range accounts {
 		args = append(args, "--alloc", account.String()+"="+balance)
 	}
-	return first, c.cairn(nil, args...)
+	if err := c.cairn(nil, args...); err != nil {
+		return nil, err
+	}
+	return first, os.Rename(filepath.Join(first.dir, "admin.key"), c.adminKey())
 }
+
+// adminKey returns the file of the key of the chain's admin, which no member needs.
+func (c *cluster) adminKey() string { return filepath.Join(c.dir, "admin.key") }
 
 // newMember creates a namespace and a disk, and determines the directory.
 func (c *cluster) newMember() (*member, error) {

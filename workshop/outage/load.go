@@ -115,14 +115,15 @@ func (l *load) pay(ctx context.Context, payers []*payer, at *int) error {
 	open := make(map[*payer][]byte)
 	for _, p := range payers {
 		signed, err := types.Sign(types.Transaction{
-			Version:              types.TransactionVersion,
 			ChainID:              chainID,
 			Sender:               p.account,
 			Nonce:                p.acknowledged,
 			GasLimit:             transferGas,
 			MaxFeePerGas:         maxFee,
 			MaxPriorityFeePerGas: tip,
-			Payload:              client.Transfer(p.to, 1),
+			Target:               p.to,
+			Value:                1,
+			Payload:              types.Transfer{},
 		}, p.key, [32]byte{}) // deterministic, as an interrupted run may have sent it already
 		if err != nil {
 			return err

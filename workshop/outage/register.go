@@ -78,18 +78,19 @@ func (w *world) deploy(ctx context.Context) (*register, error) {
 }
 
 // invoke sends a transaction to one member after the other until one returns its receipt.
-func (r *register) invoke(ctx context.Context, caller int, nonce uint64, gas types.Gas, payload types.Payload) (
+func (r *register) invoke(ctx context.Context, caller int, nonce uint64, gas types.Gas, action client.Action) (
 	api.Receipt, error) {
 	s := callerOf(caller)
-	signed, err := s.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
+	signed, err := client.Sign(ctx, s, types.Transaction{
+		Target:               action.Target,
 		ChainID:              chainID,
 		Sender:               s.Account(),
 		Nonce:                nonce,
 		GasLimit:             gas,
 		MaxFeePerGas:         maxFee,
 		MaxPriorityFeePerGas: tip,
-		Payload:              payload,
+		Value:                action.Value,
+		Payload:              action.Payload,
 	})
 	if err != nil {
 		return api.Receipt{}, err

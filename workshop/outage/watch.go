@@ -75,7 +75,7 @@ func (w *watcher) see(m *member, block api.Block) {
 	if height > w.highest {
 		w.highest, w.arrivals = height, append(w.arrivals, now)
 	}
-	if ahead := time.Unix(int64(block.Timestamp), 0).Sub(now); ahead > mostEarly {
+	if ahead := time.UnixMilli(int64(block.TimestampMs)).Sub(now); ahead > mostEarly {
 		w.early = append(w.early, fmt.Sprintf("block %d of %s is %v ahead", height, m.name, ahead))
 	}
 }

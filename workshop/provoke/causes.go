@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -150,6 +151,7 @@ var causes = []cause{
 	{alert: "CairnHalted",
 		text: "the primary of a replica restored from a copy that lacks blocks, until it has its own again", follows: true,
 		prepare: backup, bring: restore},
+	{alert: "CairnUpgradeUnknown", text: "a version announced that does not exist yet, until it is cancelled", bring: announce},
 	{
 		alert:   "CairnKeyUsedElsewhere",
 		text:    "a start with an older record of what the key signed, until the directory is promoted",
@@ -221,7 +223,7 @@ var causes = []cause{
 		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 50, 100, 0) }},
 	{alert: "CairnProofsBehind", text: "proofs made elsewhere, and nobody makes them; then a start without",
 		args: []string{"--prove", "elsewhere"}, bring: startWithout},
-	{alert: "CairnMempoolPressure", text: "a gas limit of 47 transfers a block, and 200,000 sent", bring: fillMempool},
+	{alert: "CairnMempoolPressure", text: "a gas limit of 300 transfers a block, and 200,000 sent", bring: fillMempool},
 	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: fullDisk},
 	{alert: "CairnRPCInternalErrors", text: "one call for a block of which the disk has flipped a bit",
 		args:    []string{"--cache-mib", "1"},
@@ -356,8 +358,20 @@ func handOver(ctx context.Context, st *stage) error {
 // configure changes the chain's parameters through the node, which is the stage's or its upstream.
 func (n *node) configure(ctx context.Context, st *stage, args ...string) error {
 	return st.cairn(ctx, append([]string{
-		"configure", "--rpc-url", n.url(), "--protocol-key", filepath.Join(n.data, "protocol.key"),
+		"configure", "--rpc-url", n.url(), "--admin-key", filepath.Join(n.data, "admin.key"),
 	}, args...)...)
+}
+
+// announce announces a version of the protocol after the newest one.
+func announce(ctx context.Context, st *stage) error {
+	flags := []string{"--rpc-url", st.url(), "--admin-key", filepath.Join(st.data, "admin.key")}
+	at := time.Now().Add(30 * 24 * time.Hour).UTC().Format(time.RFC3339)
+	if err := st.cairn(ctx, slices.Concat([]string{"upgrade", "announce", "--version", "3", "--at", at}, flags)...); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		return st.cairn(ctx, slices.Concat([]string{"upgrade", "cancel"}, flags)...)
+	})
 }
 
 // fillMempool fills the pool while blocks take almost nothing from it.
@@ -366,7 +380,7 @@ func fillMempool(ctx context.Context, st *stage) error {
 	if err != nil {
 		return asAsked(ctx, err)
 	}
-	if err := st.node.configure(ctx, st, "--gas-limit", "1000000"); err != nil {
+	if err := st.node.configure(ctx, st, "--gas-limit", "3000000"); err != nil {
 		return err
 	}
 	if err := send(ctx); err != nil {

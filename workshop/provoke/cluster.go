@@ -227,15 +227,16 @@ func (st *stage) pay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	signed, err := signer.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
+	signed, err := client.Sign(ctx, signer, types.Transaction{
 		ChainID:              chainID,
 		Sender:               signer.Account(),
 		Nonce:                nonce,
 		GasLimit:             100_000,
 		MaxFeePerGas:         1000,
 		MaxPriorityFeePerGas: 1,
-		Payload:              client.Transfer(types.Account{31: 7}, 1),
+		Target:               types.Account{31: 7},
+		Value:                1,
+		Payload:              types.Transfer{},
 	})
 	if err != nil {
 		return err

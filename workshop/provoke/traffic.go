@@ -96,21 +96,22 @@ func (st *stage) badSignatures(ctx context.Context, size int) error {
 		var batch client.Batch
 		var answers []client.Pending[types.TxID]
 		for range size {
-			signed, err := signer.Sign(types.Transaction{
-				Version:              types.TransactionVersion,
+			signed, err := client.Sign(ctx, signer, types.Transaction{
 				ChainID:              chainID,
 				Sender:               signer.Account(),
 				Nonce:                nonce % 16,
 				GasLimit:             100_000,
 				MaxFeePerGas:         1000,
 				MaxPriorityFeePerGas: 1,
-				Payload:              client.Transfer(signer.Account(), types.Amount(1+nonce)),
+				Target:               signer.Account(),
+				Value:                types.Amount(1 + nonce),
+				Payload:              types.Transfer{},
 			})
 			if err != nil {
 				return false, err
 			}
 			nonce++
-			signed.Signature[63] ^= 1
+			signed.Witness = types.WitnessKey{Signature: types.Signature{63: 1}}
 			answers = append(answers, client.Add(
 				&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: signed.Encode()},
 			))

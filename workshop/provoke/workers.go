@@ -153,7 +153,7 @@ func askAsStranger(ctx context.Context, st *stage) error {
 	if err != nil {
 		return err
 	}
-	dialer := tls.Dialer{Config: identity.TLS(nil, "cairn-signer/1")}
+	dialer := tls.Dialer{Config: identity.TLS(nil, "cairn-signer/2")}
 	err = every(ctx, time.Second, func() (bool, error) {
 		conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", st.firstPort+signerPort))
 		if err == nil {

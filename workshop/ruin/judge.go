@@ -328,11 +328,11 @@ func (w *world) ask(ctx context.Context, t *trial, r *running, known *known) {
 // work sends the node transfers: it must not build on damage, and its acknowledgements are recorded.
 func (w *world) work(ctx context.Context, t *trial, c *client.Client) {
 	for range 3 {
-		tx, err := c.Build(ctx, signer().Account(), client.Transfer(types.Account{9}, 1), client.TxFields{})
+		tx, err := c.Build(ctx, signer(), client.Transfer(types.Account{9}, 1), client.TxFields{})
 		if err != nil {
 			return
 		}
-		signed, err := signer().Sign(tx)
+		signed, err := client.Sign(ctx, signer(), tx)
 		if err != nil {
 			t.breaks("sign: %v", err)
 			return

@@ -227,11 +227,11 @@ func (w *world) with(ctx context.Context, place target, blockTime string, do fun
 func pay(ctx context.Context, c *client.Client, count int, wait bool) (ids []types.TxID, err error) {
 	for i := range count {
 		to := types.Account(signerOf(i).Account())
-		tx, err := c.Build(ctx, signer().Account(), client.Transfer(to, types.CoinUnits), client.TxFields{})
+		tx, err := c.Build(ctx, signer(), client.Transfer(to, types.CoinUnits), client.TxFields{})
 		if err != nil {
 			return nil, err
 		}
-		signed, err := signer().Sign(tx)
+		signed, err := client.Sign(ctx, signer(), tx)
 		if err != nil {
 			return nil, err
 		}

@@ -49,11 +49,11 @@ func (w *world) pay(ctx context.Context, from int) (blocks uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, inclusionTime)
 	defer cancel()
 	c, s := w.nodes[0].client, signerOf(from)
-	tx, err := c.Build(ctx, s.Account(), client.Transfer(signerOf(0).Account(), 1), client.TxFields{})
+	tx, err := c.Build(ctx, s, client.Transfer(signerOf(0).Account(), 1), client.TxFields{})
 	if err != nil {
 		return 0, err
 	}
-	signed, err := s.Sign(tx)
+	signed, err := client.Sign(ctx, s, tx)
 	if err != nil {
 		return 0, err
 	}
@@ -72,15 +72,15 @@ func (w *world) pay(ctx context.Context, from int) (blocks uint64, err error) {
 }
 
 // transaction returns a signed transaction of an attacker.
-func (w *world) transaction(ctx context.Context, from int, gas types.Gas, payload types.Payload) (
+func (w *world) transaction(ctx context.Context, from int, gas types.Gas, action client.Action) (
 	signed types.SignedTransaction, err error) {
 	fee, tip, s := attackFee, attackTip, signerOf(from)
 	fields := client.TxFields{GasLimit: &gas, MaxFee: &fee, Priority: &tip}
-	tx, err := w.nodes[0].client.Build(ctx, s.Account(), payload, fields)
+	tx, err := w.nodes[0].client.Build(ctx, s, action, fields)
 	if err != nil {
 		return signed, err
 	}
-	return s.Sign(tx)
+	return client.Sign(ctx, s, tx)
 }
 
 // deploy deploys the attackers' contracts.
@@ -90,7 +90,9 @@ func (w *world) deploy(ctx context.Context) (contracts []types.ContractID, err e
 		if err != nil {
 			return nil, err
 		}
-		signed, err := w.transaction(ctx, i, deployGas, types.Deploy{Name: "hostile", Code: g.Build().Code})
+		signed, err := w.transaction(ctx, i, deployGas, client.Action{
+			Payload: types.Deploy{Name: "hostile", Code: g.Build().Code},
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +119,9 @@ func arguments(i int, contract types.ContractID) []byte {
 
 // resend keeps one call of an attacker pending: it replaces each that was included or dropped.
 func (w *world) resend(ctx context.Context, s *sight, i int, contract types.ContractID) {
-	call := types.Call{Contract: contract, Function: "run", Args: arguments(i, contract)}
+	call := client.Action{
+		Target: types.Account(contract), Payload: types.Call{Function: "run", Args: arguments(i, contract)},
+	}
 	for ctx.Err() == nil {
 		signed, err := w.transaction(ctx, i, attackGas, call)
 		var id types.TxID

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -202,11 +203,8 @@ func (w *world) intact(b types.Block) bool {
 	if w.book.intact[digest] {
 		return true
 	}
-	ids := make([]types.TxID, len(b.Transactions))
-	for i, tx := range b.Transactions {
-		ids[i] = tx.ID()
-	}
-	w.book.intact[digest] = types.TransactionsRoot(ids) == b.Header.TransactionsRoot && b.Signed().VerifySignature()
+	root := lists.TransactionsRoot(types.NewTxs(b.Transactions...))
+	w.book.intact[digest] = root == b.Header.TransactionsRoot && b.Signed().VerifySeal()
 	return w.book.intact[digest]
 }
 
@@ -344,7 +342,7 @@ func (w *world) checkEvidence(p *process) {
 	for _, h := range halt.Headers {
 		signed, err := types.DecodeSignedHeader(h.Raw)
 		if err != nil || signed.Header.Height != halt.Height || signed.Header.Producer != w.producer.PublicKey() ||
-			!signed.VerifySignature() {
+			!signed.VerifySeal() {
 			w.violate(Evidence, "%s keeps a header that the producer did not sign: %v", p.node.name, err)
 			return
 		}

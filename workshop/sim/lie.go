@@ -42,7 +42,7 @@ func (l *link) told(p *process, h types.Height) (types.Block, error) {
 	if w.lies.root > 0 && h >= w.lies.root {
 		b.Header.StateRoot[0] ^= 1
 		hash := b.Header.Hash()
-		b.Signature, err = w.producer.Sign(hash[:], [32]byte{})
+		b.Seal.Signature, err = w.producer.Sign(hash[:], [32]byte{})
 	}
 	if h == w.lies.twice && l.from.node.index == deceived && l.from.height() < h {
 		if second := w.secondBlock(); second != nil {
@@ -57,14 +57,14 @@ func (w *world) signSecond(p *process) error {
 	if w.lies.twice == 0 || p.height() != w.lies.twice-1 || w.secondBlock() != nil {
 		return nil
 	}
-	const later = 2 // seconds: the other block is less than that after its parent
+	const later = 2_000 // milliseconds: the other block is less than that after its parent
 	entry, err := p.emptyBlock(p.ledger.Tip().Header.Header.Timestamp+later, nil)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.second = &types.Block{Header: entry.Header, Signature: entry.Signature}
+	w.second = &types.Block{Header: entry.Header, Seal: entry.Seal}
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (p *process) emptyBlock(
 		return e, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	result, err := exec.Begin(tip.Parameters, view, seed, p.ledger.Machine()).Finish()
+	result, err := exec.Begin(p.ledger.Network(), tip.Parameters, view, seed, p.ledger.Machine()).Finish()
 	if err != nil {
 		return e, err
 	}
@@ -126,5 +126,5 @@ func (p *process) emptyBlock(
 	result.Header.StateRoot = changed.Root()
 	hash := result.Header.Hash()
 	signature, err := p.node.world.producer.Sign(hash[:], [32]byte{})
-	return chain.Entry{Result: result, Signature: signature, Leaves: changed.Leaves()}, err
+	return chain.Entry{Result: result, Seal: types.Seal{Signature: signature}, Leaves: changed.Leaves()}, err
 }

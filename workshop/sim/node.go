@@ -118,7 +118,7 @@ func (n *node) start() (err error) {
 	if err := n.sabotage(p.db); err != nil {
 		return err
 	}
-	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Schedule1.Digest()}); err != nil {
+	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Prices.Digest()}); err != nil {
 		return err
 	}
 	if p.ledger, err = ledger.Open(p.store, &n.world.genesis, nil, n.world.setup.Engine); err != nil {

@@ -36,7 +36,7 @@ func (c *payer) act() {
 		c.ask(p)
 	}
 	for len(c.sent) < c.confirmed+window {
-		c.sign(c.payload())
+		c.sign(c.next())
 	}
 	to := w.nodes[w.random.IntN(nodes)].reached()
 	if to == nil {
@@ -59,47 +59,71 @@ func (c *payer) act() {
 	})
 }
 
-// payload returns the payload of the client's next transaction. Calls fail if the token does not exist yet, and so do
-// transfers of more tokens than available.
-func (c *payer) payload() types.Payload {
+// next returns the target, value and payload of the client's next transaction. Calls fail if the token does not exist
+// yet, and so do transfers of more tokens than available.
+func (c *payer) next() types.Transaction {
 	w := c.world
-	deployer, to := w.clients[0], w.clients[w.random.IntN(clients)].key.PublicKey()
+	deployer := w.clients[0]
 	switch {
 	case c == deployer && len(c.sent) == 0:
-		return types.Deploy{
+		return types.Transaction{Payload: types.Deploy{
 			Name: "token", Code: contracts.Token(),
 			InitArgs: []byte(`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":10000}`),
-		}
+		}}
 	case w.chance(30):
-		return types.Call{
-			Contract: types.NewContractID(types.Account(deployer.key.PublicKey()), 0), Function: "transfer",
-			Args: fmt.Appendf(nil, `{"to":"%s","amount":%d}`, types.Account(to), 1+w.random.IntN(2_000)),
+		return types.Transaction{
+			Target: types.Account(types.NewContractID(types.Account(deployer.key.PublicKey()), 0)),
+			Payload: types.Call{
+				Function: "transfer",
+				Args:     fmt.Appendf(nil, `{"to":"%s","amount":%d}`, c.somebody(), 1+w.random.IntN(2_000)),
+			},
 		}
+	case w.chance(10):
+		var batch types.Batch
+		for range 1 + w.random.IntN(4) {
+			batch.Steps = append(batch.Steps, types.Step{
+				Target: c.somebody(), Value: c.amount(), Action: types.Transfer{Memo: &[32]byte{byte(len(c.sent))}},
+			})
+		}
+		return types.Transaction{Payload: batch}
 	default:
-		return types.Transfer{To: types.Account(to), Amount: types.Amount(1 + w.random.IntN(1_000_000))}
+		return types.Transaction{Target: c.somebody(), Value: c.amount(), Payload: types.Transfer{}}
 	}
 }
 
-// sign signs the client's next transaction.
-func (c *payer) sign(payload types.Payload) {
+// somebody is the account of a client, perhaps of this one.
+func (c *payer) somebody() types.Account {
+	return types.Account(c.world.clients[c.world.random.IntN(clients)].key.PublicKey())
+}
+
+func (c *payer) amount() types.Amount { return types.Amount(1 + c.world.random.IntN(1_000_000)) }
+
+// sign signs the client's next transaction. Another client pays for some.
+func (c *payer) sign(tx types.Transaction) {
 	w := c.world
-	gas := map[types.PayloadKind]types.Gas{
-		types.KindTransfer: 50_000, types.KindCall: 2_000_000, types.KindDeploy: 250_000_000,
-	}[payload.Kind()]
-	tx, err := types.Sign(types.Transaction{
-		Version:              1,
-		ChainID:              w.genesis.ChainID,
-		Sender:               c.key.PublicKey(),
-		Nonce:                uint64(len(c.sent)),
-		GasLimit:             gas,
-		MaxFeePerGas:         100,
-		MaxPriorityFeePerGas: types.Amount(1 + w.random.IntN(20)),
-		Payload:              payload,
-	}, c.key, [32]byte{})
+	tx.GasLimit = map[types.PayloadKind]types.Gas{
+		types.KindTransfer: 50_000, types.KindBatch: 100_000, types.KindCall: 2_000_000, types.KindDeploy: 250_000_000,
+	}[tx.Payload.Kind()]
+	tx.ChainID, tx.Sender, tx.Nonce = w.genesis.ChainID, c.key.PublicKey(), uint64(len(c.sent))
+	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 100, types.Amount(1+w.random.IntN(20))
+	sponsor := w.clients[w.random.IntN(clients)]
+	if sponsor != c && w.chance(20) {
+		account := types.Account(sponsor.key.PublicKey())
+		tx.Payer = &account
+	}
+	signed, err := types.Sign(tx, c.key, [32]byte{})
 	if err != nil {
 		panic(err) // signing cannot fail
 	}
-	c.sent = append(c.sent, tx)
+	if tx.Payer != nil {
+		hash := types.PayerHash(signed.ID())
+		signature, err := sponsor.key.Sign(hash[:], [32]byte{})
+		if err != nil {
+			panic(err) // signing cannot fail
+		}
+		signed.PayerWitness = types.WitnessKey{Signature: signature}
+	}
+	c.sent = append(c.sent, signed)
 }
 
 // ask asks a node which transactions are in a block.

@@ -69,7 +69,7 @@ func (p *process) sums(h types.Height, accounts []types.Account) (supply, found 
 		if row, err = view.Get(state.AccountKey(a)); err != nil {
 			return 0, 0, err
 		}
-		account, err := state.DecodeAccount(row)
+		account, err := state.DecodeAccount(a, row)
 		if err != nil {
 			return 0, 0, err
 		}

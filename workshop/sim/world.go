@@ -105,7 +105,7 @@ func Run(setup Setup) (*Report, error) {
 	}
 	w.report.Seed, w.book = setup.Seed, newBook()
 	w.genesis = types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: uint64(time.Now().Unix()) - 10, BaseFee: 10,
+		ChainID: 7, Network: types.Regtest, Time: uint64(time.Now().UnixMilli()) - 10_000, BaseFee: 10,
 		Parameters: params.Default(w.producer.PublicKey()),
 	}
 	for i := range clients {

@@ -160,7 +160,7 @@ func withStore(dir string, f func(*chain.Store) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func grow(dir string, accounts, entries int) (types.BlockHash, error) {
 		return types.BlockHash{}, err
 	}
 	g, err := datadir.InitNetwork(dir, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 4242, Time: 1, Key: key, Allocations: []types.Allocation{{
+		Network: types.Regtest, ChainID: 4242, Time: 1, Key: key, Admin: key, Allocations: []types.Allocation{{
 			Account: key.PublicKey(), Balance: treasury,
 		}},
 	})
@@ -221,16 +221,17 @@ func (b *builder) append(from, to, accounts int) error {
 		if i < accounts {
 			balance := 1 + types.Amount(binary.LittleEndian.Uint32(name[:]))
 			b.left -= balance
-			accesses = append(accesses, types.Access{Key: state.AccountKey(name), New: state.Account{Balance: balance}.Encode()})
+			accesses = append(accesses, types.Access{Key: state.AccountKey(name), New: state.Account{Balance: balance}.Encode(name)})
 			continue
 		}
 		value := sha256.Sum256(name[:])
 		contract := types.ContractID{byte(i)} // one of 256
 		accesses = append(accesses, types.Access{Key: state.StorageKey(contract, name[:]), New: value[:valueBytes]})
 	}
-	if after := (state.Account{Balance: b.left}); after != before {
+	treasury := types.Account(b.key.PublicKey())
+	if after := (state.Account{Balance: b.left}); !after.Equal(treasury, before) {
 		accesses = append(accesses, types.Access{
-			Key: state.AccountKey(b.key.PublicKey()), Old: before.Encode(), New: after.Encode(),
+			Key: state.AccountKey(treasury), Old: before.Encode(treasury), New: after.Encode(treasury),
 		})
 	}
 	slices.SortFunc(accesses, func(x, y types.Access) int { return bytes.Compare(x.Key, y.Key) })
@@ -240,14 +241,13 @@ func (b *builder) append(from, to, accounts int) error {
 	}
 	h := b.store.Head().Header
 	h.Parent, h.Height, h.Timestamp, h.StateRoot = b.store.HeadHash(), h.Height+1, h.Timestamp+1, change.Root()
-	h.WritesDigest = types.DigestAccesses(accesses)
 	hash := h.Hash()
 	signature, err := b.key.Sign(hash[:], [32]byte{})
 	if err != nil {
 		return err
 	}
 	result := exec.Result{Header: h, Accesses: accesses}
-	if err := b.store.Append(chain.Entry{Result: result, Signature: signature, Leaves: change.Leaves()}); err != nil {
+	if err := b.store.Append(chain.Entry{Result: result, Seal: types.Seal{Signature: signature}, Leaves: change.Leaves()}); err != nil {
 		return err
 	}
 	b.tree.Commit(change, parallel.Run)

@@ -5,7 +5,7 @@ export { fail } from "./assembly/arguments";
 export { add, mul, mulDiv, sub } from "./assembly/checked";
 export { Unpacker } from "./assembly/unpacker";
 export { Cell, List, Map } from "./assembly/storage";
-export { Call, CallStatus, Result } from "./assembly/call";
+export { Call, CallStatus, Created, Result } from "./assembly/call";
 export { emit } from "./assembly/event";
 export { require, revert } from "./assembly/revert";
 export * from "./assembly/context";

@@ -42,7 +42,7 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 	if e.GetType() == raftpb.EntryType_EntryNormal && len(e.GetData()) > 0 {
 		var err error
 		if entry, err = Decode(e.GetData()); err != nil {
-			return &Diverged{Index: e.GetIndex(), Err: err}
+			return diverged(e.GetIndex(), nil, err)
 		}
 	}
 	outcome, err := m.decisions.machine.Apply(e.GetIndex(), entry)
@@ -51,7 +51,7 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 	}
 	switch entry := entry.(type) {
 	case Block:
-		m.Clock.advance(1000 * entry.Header.Timestamp)
+		m.Clock.advance(entry.Header.Timestamp)
 		m.leading.proposed = false
 		if outcome == Decided {
 			if err := m.decided(m.decisions.machine.Proposal()); err != nil {
@@ -148,7 +148,7 @@ func (m *Member) findReleased(c *proposal) error {
 
 // derive executes a proposal and checks the result against its header.
 func (m *Member) derive(c *Proposal) (*ledger.Draft, error) {
-	received, err := ledger.ReceiveProposal(c.Encoded, func(id types.TxID) *types.VerifiedTx {
+	received, err := ledger.ReceiveProposal(m.Ledger.Network(), c.Encoded, func(id types.TxID) *types.VerifiedTx {
 		tx, _ := m.Pool.Get(id)
 		return tx
 	})
@@ -272,8 +272,8 @@ func (p place) snapshot(log *raftlog.Log) (*raftpb.Snapshot, error) {
 type Compaction struct {
 	Every uint64 // entries between cuts: 1,024
 	Keep  uint64 // entries that are kept for members that are behind: 4,096
-	// Bytes is the size beyond which fewer entries are kept: 64 MiB. Beyond twice the size, the log is cut even if a
-	// member still needs the entries.
+	// Bytes is the size beyond which fewer entries are kept: 256 MiB, some seconds of the largest blocks. Beyond twice
+	// the size, the log is cut even if a member still needs the entries.
 	Bytes uint64
 }
 
@@ -281,7 +281,7 @@ func (c Compaction) withDefaults() Compaction {
 	for _, f := range []struct {
 		field *uint64
 		value uint64
-	}{{&c.Every, 1 << 10}, {&c.Keep, 4 << 10}, {&c.Bytes, 64 << 20}} {
+	}{{&c.Every, 1 << 10}, {&c.Keep, 4 << 10}, {&c.Bytes, 256 << 20}} {
 		if *f.field == 0 {
 			*f.field = f.value
 		}

@@ -188,12 +188,16 @@ func TestSecondOpinion(t *testing.T) {
 				opinion("the engine", ticking{11, &first}), opinion("another", ticking{c.price, &second}),
 			}
 			key := testKey(t, "alice")
+			contract := types.Account(types.NewContractID(key.PublicKey(), 0))
 			for i, payload := range []types.Payload{
-				types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()},
-				types.Call{Contract: types.NewContractID(key.PublicKey(), 0), Function: "recurse"},
+				types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()}, types.Call{Function: "recurse"},
 			} {
+				target := types.Account{}
+				if i == 1 {
+					target = contract
+				}
 				tx, err := types.Sign(types.Transaction{
-					Version:              1,
+					Target:               target,
 					ChainID:              7,
 					Sender:               key.PublicKey(),
 					Nonce:                uint64(i),

@@ -155,7 +155,7 @@ func (m *Member) gotBlocks(c *catching, encoded [][]byte, err error) error {
 			case errors.Is(err, ledger.ErrAltered):
 				return nil // a tick retries
 			case err != nil:
-				return &Diverged{Index: c.message.GetSnapshot().GetMetadata().GetIndex(), Err: err}
+				return diverged(c.message.GetSnapshot().GetMetadata().GetIndex(), nil, err)
 			}
 			return m.nextStep()
 		}
@@ -166,7 +166,7 @@ func (m *Member) gotBlocks(c *catching, encoded [][]byte, err error) error {
 // importAll imports released blocks from another member, verified as on a replica. It leaves the pool alone until
 // restore, so that the log can continue from there if the catch-up is abandoned.
 func (m *Member) importAll(encoded [][]byte) error {
-	received, bad := ledger.ReceiveAll(encoded)
+	received, bad := ledger.ReceiveAll(m.Ledger.Network(), encoded)
 	for len(received) > 0 {
 		if err := m.Ledger.CheckNext(received[0]); err != nil {
 			return err

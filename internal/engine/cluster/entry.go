@@ -9,6 +9,8 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -44,7 +46,7 @@ type TxBatch struct {
 // Block proposes a block. Its header is final but not signed yet.
 type Block struct {
 	Header  types.Header
-	Encoded []byte // bincode(Block) with a signature of zeros
+	Encoded []byte // bincode(Block) with a seal of zeros
 }
 
 // Release holds the signature of a proposal, and makes the proposal the head.
@@ -88,7 +90,8 @@ func (r Release) encode() []byte {
 }
 
 // Decode decodes an entry. Of a block it decodes only the header, and the block aliases data. Transactions are copied,
-// as a single pending one would otherwise keep the whole batch in memory. The error is [ErrEntry].
+// as a single pending one would otherwise keep the whole batch in memory. The error is [ErrEntry], or
+// [exec.ErrUnknownVersion] for a block that needs rules which this program does not know.
 func Decode(data []byte) (Entry, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", ErrEntry)
@@ -104,6 +107,9 @@ func Decode(data []byte) (Entry, error) {
 		entry, err = decodeRelease(body)
 	default:
 		err = fmt.Errorf("of kind %d", k)
+	}
+	if errors.Is(err, exec.ErrUnknownVersion) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEntry, err)
@@ -133,12 +139,19 @@ func decodeTxBatch(body []byte) (TxBatch, error) {
 }
 
 func decodeBlock(body []byte) (Block, error) {
-	if len(body) > types.MaxBlockBytes+types.SignedHeaderBytes+8 {
+	if len(body) > types.MaxEncodedBlockBytes {
 		return Block{}, fmt.Errorf("%w: a block of %d bytes", codec.ErrTooLong, len(body))
 	}
+	start, err := types.DecodeHeaderStart(body)
+	if err != nil {
+		return Block{}, err
+	}
+	if !params.Known(start.Version) {
+		return Block{}, fmt.Errorf("%w: block %d is of version %d", exec.ErrUnknownVersion, start.Height, start.Version)
+	}
 	header, err := types.DecodeSignedHeader(body[:min(len(body), types.SignedHeaderBytes)])
-	if err == nil && header.Signature != (types.Signature{}) {
-		err = errors.New("its block is signed")
+	if err == nil && header.Seal != (types.Seal{}) {
+		err = errors.New("its block is sealed")
 	}
 	return Block{header.Header, body}, err
 }

@@ -67,13 +67,27 @@ func (m *Member) cannotLead() string {
 
 // keyBarred returns the reason why no member with this one's keys would make a block, or "" if it would.
 func (m *Member) keyBarred() string {
-	switch p := m.Ledger.Tip().Parameters; {
-	case !params.Known(p.Version):
-		return emergency.UnknownVersion(p.Version, nil).Error()
+	p := m.Ledger.Tip().Parameters
+	switch version := m.outdated(); {
+	case version != 0:
+		return emergency.UnknownVersion(version, nil).Error()
 	case len(m.Producers) > 0 && !slices.Contains(m.Producers, p.Producer):
 		return emergency.OtherProducer(p.Producer, m.Producers[0], "member").Error()
 	}
 	return ""
+}
+
+// outdated returns the version that a block made now would have, if this program does not know it, and else 0.
+func (m *Member) outdated() uint32 {
+	p := m.Ledger.Tip().Parameters
+	version := p.Version
+	if p.Upgrade != nil {
+		version = p.VersionAt(m.nextTime())
+	}
+	if params.Known(version) {
+		return 0
+	}
+	return version
 }
 
 // defersVote reports whether a message requests votes too early. A member that cannot make blocks lets others stand first.

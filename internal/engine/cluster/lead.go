@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -80,9 +81,12 @@ func (m *Member) startBlock() error {
 		now.Sub(l.last) < m.BlockTime || m.keyBarred() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
 		return nil
 	}
+	at := m.nextTime()
+	if !params.Known(tip.Parameters.VersionAt(at)) { // the clock has just reached an upgrade
+		return nil
+	}
 	l.last = sequencer.NextTick(l.last, now, m.BlockTime)
 	l.drafting = true
-	at := max(tip.Header.Header.Timestamp, uint64(max(0, m.boundedTime().Unix())))
 	term := m.standing.term
 	m.world.Do(Executor, func() Event {
 		d, encoded, err := m.draft(at)
@@ -120,7 +124,7 @@ func (m *Member) makingBlock() bool {
 	return m.leading.drafting || m.leading.proposed || m.decisions.proposal != nil
 }
 
-// draft drafts a block with the given timestamp, in Unix seconds.
+// draft drafts a block with the given timestamp, in milliseconds.
 func (m *Member) draft(at uint64) (*ledger.Draft, []byte, error) {
 	picked := m.Picker.Pick(m.BlockTime)
 	d, err := m.Ledger.Draft(picked.At(at))
@@ -148,7 +152,7 @@ func (m *Member) finish() error {
 		if err != nil {
 			return err
 		}
-		return m.proposeRelease(c, header.Signature)
+		return m.proposeRelease(c, header.Seal.Signature)
 	}
 	m.world.Do(Executor, func() Event {
 		signature, err := m.sign(c.Header)
@@ -176,7 +180,7 @@ var errOtherKey = errors.New("the signature is not the producer's")
 // sign signs a header, and verifies the signature, because a signature in the log cannot be undone.
 func (m *Member) sign(h types.Header) (types.Signature, error) {
 	signature, err := m.Sign(h)
-	if err == nil && !(types.SignedHeader{Header: h, Signature: signature}).VerifySignature() {
+	if err == nil && !(types.SignedHeader{Header: h, Seal: types.Seal{Signature: signature}}).VerifySeal() {
 		err = errOtherKey
 	}
 	return signature, err

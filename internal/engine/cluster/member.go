@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -77,6 +78,14 @@ func (d *Diverged) Error() string {
 
 // Unwrap returns the cause.
 func (d *Diverged) Unwrap() error { return d.Err }
+
+// diverged returns the error for an entry that this member cannot apply.
+func diverged(index uint64, block []byte, err error) error {
+	if errors.Is(err, exec.ErrUnknownVersion) {
+		return err
+	}
+	return &Diverged{Index: index, Block: block, Err: err}
+}
 
 // ErrRemoved is returned by a member that was removed from the cluster. Its ID cannot be reused.
 var ErrRemoved = errors.New("this member was removed from the cluster")
@@ -262,7 +271,8 @@ func (s storage) Snapshot() (snapshot *raftpb.Snapshot, err error) {
 }
 
 // Step handles events in order, and then their consequences together, so that all entries which they append share one
-// sync. An error ends the member: a disk error, [*Diverged] or [ErrRemoved].
+// sync. An error ends the member: a disk error, [*Diverged], [ErrRemoved], or exec.ErrUnknownVersion for a decided
+// block that needs rules which this program does not know. A later program goes on from there.
 func (m *Member) Step(events ...Event) error {
 	for _, e := range events {
 		if err := e(m); err != nil {

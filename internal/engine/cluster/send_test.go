@@ -83,7 +83,7 @@ func memberWith(t *testing.T, engine vm.Engine) *Member {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
 	m.world = world
 	m.standing.soft.Lead = 7
 	forged := slices.Clone(payment(t, 1).Encoded())
-	forged[len(forged)-1] ^= 1
+	forged[len(forged)-2] ^= 1
 	first, last := payment(t, 0).Encoded(), payment(t, 2).Encoded()
 	var told []mempool.Result
 	event := Sent([][]byte{first, forged, {1}, last}, "client", false, func(r []mempool.Result, _ Answer) { told = r })

@@ -17,9 +17,10 @@ import (
 const (
 	// maxEvents bounds the queued events. Further raft messages are dropped; raft sends them again.
 	maxEvents = 4096
-	// callTime bounds a call to another member.
-	callTime = 5 * time.Second
-	// blockBytes bounds the blocks of one answer, in bytes.
+	// callTime bounds a call to another member, and blocksTime one for blocks, of which each may have 32 MiB.
+	callTime   = 5 * time.Second
+	blocksTime = 20 * time.Second
+	// blockBytes bounds the blocks of one answer, in bytes. A larger block comes alone.
 	blockBytes = 8 << 20
 )
 
@@ -275,11 +276,18 @@ func (s *Service) ServePending() (Pending, error) {
 // outside implements World with the service.
 type outside struct{ *Service }
 
-func (outside) Now() time.Time                                       { return time.Now() }
-func (outside) Wall() time.Time                                      { return time.Now() }
-func (o outside) Offsets() (map[uint64]time.Duration, time.Duration) { return o.link.Offsets() }
-func (o outside) Unfit() map[uint64]string                           { return o.link.Unfit() }
-func (o outside) Send(messages []*raftpb.Message)                    { o.link.Send(messages) }
+func (outside) Now() time.Time                    { return time.Now() }
+func (outside) Wall() time.Time                   { return time.Now() }
+func (o outside) Unfit() map[uint64]string        { return o.link.Unfit() }
+func (o outside) Send(messages []*raftpb.Message) { o.link.Send(messages) }
+
+// Offsets knows no other clocks before Run.
+func (o outside) Offsets() (map[uint64]time.Duration, time.Duration) {
+	if o.link == nil {
+		return nil, 0
+	}
+	return o.link.Offsets()
+}
 
 // Do runs work on a worker, or on a new goroutine for Anyone.
 func (o outside) Do(w Worker, work func() Event) {
@@ -291,21 +299,21 @@ func (o outside) Do(w Worker, work func() Event) {
 }
 
 func (o outside) Forward(to uint64, encoded [][]byte, done func(Answer, error) Event) {
-	call(o, func(ctx context.Context) (Answer, error) { return o.link.Forward(ctx, to, encoded) }, done)
+	call(o, callTime, func(ctx context.Context) (Answer, error) { return o.link.Forward(ctx, to, encoded) }, done)
 }
 
 func (o outside) Blocks(of uint64, from, to types.Height, done func([][]byte, error) Event) {
-	call(o, func(ctx context.Context) ([][]byte, error) { return o.link.Blocks(ctx, of, from, to) }, done)
+	call(o, blocksTime, func(ctx context.Context) ([][]byte, error) { return o.link.Blocks(ctx, of, from, to) }, done)
 }
 
 func (o outside) Pending(of uint64, done func(Pending, error) Event) {
-	call(o, func(ctx context.Context) (Pending, error) { return o.link.Pending(ctx, of) }, done)
+	call(o, callTime, func(ctx context.Context) (Pending, error) { return o.link.Pending(ctx, of) }, done)
 }
 
 // call calls another member on a new goroutine.
-func call[T any](o outside, ask func(context.Context) (T, error), done func(T, error) Event) {
+func call[T any](o outside, limit time.Duration, ask func(context.Context) (T, error), done func(T, error) Event) {
 	o.Do(Anyone, func() Event {
-		ctx, cancel := context.WithTimeout(o.ctx, callTime)
+		ctx, cancel := context.WithTimeout(o.ctx, limit)
 		defer cancel()
 		return done(ask(ctx))
 	})

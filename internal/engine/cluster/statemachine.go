@@ -74,8 +74,8 @@ func (m *StateMachine) Apply(index uint64, e Entry) (Outcome, error) {
 		outcome = Stale
 		if c := m.proposal; c != nil && c.Index == e.Index {
 			head := Head{c.Header.Height, c.Header.Hash()}
-			signed := types.SignedHeader{Header: c.Header, Signature: e.Signature}
-			if head != (Head{e.Height, e.Hash}) || !signed.VerifySignature() {
+			signed := types.SignedHeader{Header: c.Header, Seal: types.Seal{Signature: e.Signature}}
+			if head != (Head{e.Height, e.Hash}) || !signed.VerifySeal() {
 				return None, fmt.Errorf("%w: entry %d names block %d, %s, and releases block %d, %s, of entry %d",
 					ErrForged, index, e.Height, e.Hash, head.Height, head.Hash, c.Index)
 			}

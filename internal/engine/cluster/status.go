@@ -18,6 +18,7 @@ type Status struct {
 	Leads     bool   // this member leads, and has applied all that was decided before
 	Holding   string // why it would make no block as leader; empty if it would
 	Barred    string // why no member with this one's keys would make a block; empty if it would
+	Outdated  uint32 // version of a block made now, if this program does not know it; else 0
 	Unfit     string // why another member should lead instead; empty if this one can lead
 	Change    Change // how the current leader came to lead
 	Applied   uint64 // index of the last wholly applied entry
@@ -61,6 +62,7 @@ func (m *Member) Status() Status {
 		Leads:     m.leads(),
 		Holding:   m.cannotLead(),
 		Barred:    m.keyBarred(),
+		Outdated:  m.outdated(),
 		Unfit:     m.unfit(),
 		Change:    m.standing.change,
 		Applied:   m.decisions.done,

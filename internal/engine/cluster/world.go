@@ -71,6 +71,12 @@ func (m *Member) boundedTime() time.Time {
 	return m.world.Wall().Add(min(0, middle(offsets, own)+maxAhead))
 }
 
+// nextTime returns the timestamp, in milliseconds, of a block that this member would make now.
+func (m *Member) nextTime() uint64 {
+	now := uint64(max(0, m.boundedTime().UnixMilli()))
+	return min(max(m.Ledger.Tip().Header.Header.Timestamp, now), types.MaxTime)
+}
+
 // middle returns the median of all members' clocks minus this member's. own adjusts for changes of this member's clock
 // since the oldest of the reports. Without it, if this clock was set wrong just after another one was set right, two of
 // three would seem wrong.

@@ -20,7 +20,7 @@ func newTable(tb testing.TB) *Table {
 }
 
 // lengths are those of values at the bounds of classes, and of none.
-var lengths = []int{0, 0, 0, 1, 16, 17, 40, 41, Short, Short + 1}
+var lengths = []int{0, 0, 0, 1, 16, 17, 48, 49, 88, Short, Short + 1}
 
 // TestModel applies random writes to a table and a map: keys that come and go, and values that change their class.
 func TestModel(t *testing.T) {

@@ -1,8 +1,9 @@
 package flat
 
 // sizes holds the maximum length of a value in each class, in bytes. The classes are: no value, as it is long; an
-// account; a short value of a contract; any other kept value.
-var sizes = [...]int{0, 16, 40, Short}
+// account that signs for itself; an account with another authority, or a short value of a contract; any other kept
+// value, such as an account whose recovery has begun.
+var sizes = [...]int{0, 16, 48, Short}
 
 const classes = len(sizes)
 

@@ -29,7 +29,7 @@ func BenchmarkImport(b *testing.B) {
 				begun := time.Now()
 				meter.Resume()
 				for begin := 0; begin < len(encoded); begin += together {
-					received, err := ReceiveAll(encoded[begin:min(begin+together, len(encoded))])
+					received, err := ReceiveAll(types.Regtest, encoded[begin:min(begin+together, len(encoded))])
 					for err == nil && len(received) > 0 {
 						var imported []Block
 						imported, err = l.Import(received...)
@@ -85,7 +85,7 @@ func benchmarkReplica(b *testing.B, genesis *types.Genesis) (*Ledger, func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -49,14 +49,13 @@ func benchmarkTransfers(b *testing.B, n, accounts int) []*types.VerifiedTx {
 	parallel.Run(n, func(i int) {
 		key := benchmarkKey(b, i%benchmarkSenders)
 		tx, err := types.Sign(types.Transaction{
-			Version:              1,
 			ChainID:              7,
 			Sender:               key.PublicKey(),
 			Nonce:                uint64(i / benchmarkSenders),
-			GasLimit:             50_000,
+			GasLimit:             120_000,
 			MaxFeePerGas:         100,
 			MaxPriorityFeePerGas: 1,
-			Payload:              types.Transfer{To: benchmarkRecipient(benchmarkSenders + i%accounts), Amount: 1},
+			Target:               benchmarkRecipient(benchmarkSenders + i%accounts), Value: 1, Payload: types.Transfer{},
 		}, key, [32]byte{})
 		if err != nil {
 			panic(err)
@@ -65,7 +64,7 @@ func benchmarkTransfers(b *testing.B, n, accounts int) []*types.VerifiedTx {
 	})
 	var verified []*types.VerifiedTx
 	for part := range slices.Chunk(signed, 512) {
-		verified = append(verified, types.VerifySignatures(types.NewTxs(part...))...)
+		verified = append(verified, types.VerifyWitnesses(types.Regtest, types.NewTxs(part...))...)
 	}
 	return verified
 }

@@ -32,7 +32,7 @@ func newTokenBench(b *testing.B) *tokenBench {
 	}
 	db, err := kv.Open(b.TempDir(), kv.Options{})
 	check(err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	check(err)
 	engine, err := wasm.New(wasm.Options{})
 	check(err)
@@ -64,8 +64,8 @@ func newTokenBench(b *testing.B) *tokenBench {
 // transfer is a payment to a sender.
 func (t *tokenBench) transfer(to int, amount uint64) types.Payload {
 	return types.Call{
-		Contract: t.token, Function: "transfer",
-		Args: fmt.Appendf(nil, `{"to":%q,"amount":%d}`, types.Account(benchmarkKey(t.b, to).PublicKey()), amount),
+		Function: "transfer",
+		Args:     fmt.Appendf(nil, `{"to":%q,"amount":%d}`, types.Account(benchmarkKey(t.b, to).PublicKey()), amount),
 	}
 }
 
@@ -75,8 +75,12 @@ func (t *tokenBench) sign(n int, of func(i int) (sender int, payload types.Paylo
 	for i := range signed {
 		sender, payload := of(i)
 		key := benchmarkKey(t.b, sender)
+		target := types.Account{}
+		if _, calls := payload.(types.Call); calls {
+			target = types.Account(t.token)
+		}
 		tx, err := types.Sign(types.Transaction{
-			Version:              1,
+			Target:               target,
 			ChainID:              7,
 			Sender:               key.PublicKey(),
 			Nonce:                t.nonces[sender],
@@ -93,7 +97,7 @@ func (t *tokenBench) sign(n int, of func(i int) (sender int, payload types.Paylo
 	}
 	var verified []*types.VerifiedTx
 	for part := range slices.Chunk(signed, 512) {
-		verified = append(verified, types.VerifySignatures(types.NewTxs(part...))...)
+		verified = append(verified, types.VerifyWitnesses(types.Regtest, types.NewTxs(part...))...)
 	}
 	return verified
 }

@@ -58,7 +58,7 @@ func (p *producing) Unlock() {
 // genesis accepts any chain, but no empty store.
 func (c *core) begin(g *types.Genesis) error {
 	if c.override != nil {
-		if err := params.Check(c.override.Parameters); err != nil {
+		if err := checkParameters(c.override.Parameters); err != nil {
 			return fmt.Errorf("the parameters of the override: %w", err)
 		}
 	}
@@ -76,6 +76,17 @@ func (c *core) begin(g *types.Genesis) error {
 	}
 	return nil
 }
+
+// checkOverride checks the parameters of an override: their bounds, and that this program knows their version.
+func checkParameters(p types.Parameters) error {
+	if !params.Known(p.Version) {
+		return fmt.Errorf("%w: %d", exec.ErrUnknownVersion, p.Version)
+	}
+	return params.Check(p)
+}
+
+// Network returns the network in the chain's genesis, on which the texts that wallets sign depend.
+func (c *core) Network() types.Network { return c.store.Genesis().Network }
 
 // publish makes the store's head the tip.
 func (c *core) publish() error {
@@ -113,7 +124,8 @@ func (c *core) newTip(head types.SignedHeader, p types.Parameters) *Tip {
 		p = c.override.Parameters
 	}
 	return &Tip{
-		Header: head, Hash: head.Header.Hash(), Parameters: p, Env: exec.NewEnv(head.Header, p), Override: overrides,
+		Header: head, Hash: head.Header.Hash(), Parameters: p, Override: overrides,
+		Env: exec.NewEnv(c.Network(), head.Header, p, head.Header.Timestamp),
 	}
 }
 
@@ -136,21 +148,43 @@ func (c *core) Store() *chain.Store { return c.store }
 func (c *core) Header(h types.Height) (types.SignedHeader, error) { return c.store.Header(h) }
 
 // CheckNext checks that the block is by the current producer and for the height after the head. If it returns nil, the
-// block must be imported, or else the producer accused. Errors: [exec.ErrUnknownVersion], [ErrOtherHeight],
-// [ErrOtherParent], [ErrOtherSigner].
+// block must be imported, or else the producer accused. Errors: [ErrOtherHeight], [ErrOtherParent], [ErrOtherSigner],
+// and an [*UnknownVersion] for a block of a version that this program does not know. Nobody can tell who made that one.
 func (c *core) CheckNext(r *Received) error { return r.checkNext(c.Tip()) }
+
+// UnknownVersion is the error of a block that needs rules which this program does not know. Nothing of the block is
+// verified, not even its seal.
+type UnknownVersion struct {
+	Height    types.Height
+	Version   uint32 // the version in the block's header
+	Timestamp uint64 // the block's own
+	Upgrade   *types.Upgrade
+}
+
+// Error implements error.
+func (u *UnknownVersion) Error() string {
+	return fmt.Sprintf("%v: block %d is of version %d", exec.ErrUnknownVersion, u.Height, u.Version)
+}
+
+// Unwrap returns [exec.ErrUnknownVersion].
+func (u *UnknownVersion) Unwrap() error { return exec.ErrUnknownVersion }
+
+// Announced reports whether the chain's parameters give blocks of this timestamp this version. If they do not, whoever
+// gave the block lied.
+func (u *UnknownVersion) Announced() bool {
+	return u.Upgrade != nil && u.Version == u.Upgrade.Version && u.Timestamp >= u.Upgrade.From
+}
 
 // checkNext is [core.CheckNext] relative to the given tip.
 func (r *Received) checkNext(tip *Tip) error {
 	h := r.header.Header
 	switch {
-	case !params.Known(tip.Parameters.Version):
-		return fmt.Errorf("%w: version %d from block %d on",
-			exec.ErrUnknownVersion, tip.Parameters.Version, tip.Header.Header.Height+1)
 	case h.Height != tip.Header.Header.Height+1:
 		return fmt.Errorf("%w: %d, the head has %d", ErrOtherHeight, h.Height, tip.Header.Header.Height)
 	case h.Parent != tip.Hash:
 		return fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrOtherParent, h.Height, h.Parent, tip.Hash)
+	case r.unknown:
+		return &UnknownVersion{h.Height, h.Version, h.Timestamp, tip.Parameters.Upgrade}
 	case h.Producer != tip.Parameters.Producer:
 		return fmt.Errorf("%w: block %d by %s, not %s", ErrOtherSigner, h.Height, h.Producer, tip.Parameters.Producer)
 	}
@@ -168,7 +202,7 @@ func (c *core) again(parent, header types.Header, p types.Parameters, parentStat
 	if err != nil {
 		return nil, err
 	}
-	run := exec.Begin(p, parentState, seed, machine)
+	run := exec.Begin(c.Network(), p, parentState, seed, machine)
 	if overrides {
 		err = run.Override()
 	}

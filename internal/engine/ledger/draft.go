@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Draft is the block after the head, complete except for its signature. Nothing of it is on disk, and the ledger still
+// Draft is the block after the head, complete except for its seal. Nothing of it is on disk, and the ledger still
 // holds the state before it.
 type Draft struct {
 	after   *Tip
@@ -25,7 +25,7 @@ type Draft struct {
 // Header returns the block's header, which is final.
 func (d *Draft) Header() types.Header { return d.result.Header }
 
-// Encode returns bincode(Block) with an all-zero signature, the form that [ReceiveProposal] decodes.
+// Encode returns bincode(Block) with an all-zero seal, the form that [ReceiveProposal] decodes.
 func (d *Draft) Encode() []byte {
 	return types.EncodeBlock(types.SignedHeader{Header: d.result.Header}, d.result.Transactions)
 }
@@ -70,18 +70,23 @@ type Proposal struct{ block *Received }
 // Header returns the proposal's header.
 func (c *Proposal) Header() types.Header { return c.block.header.Header }
 
-// ReceiveProposal decodes the output of [Draft.Encode] and verifies the signatures of its transactions on all cores. It
+// ReceiveProposal decodes the output of [Draft.Encode] and verifies the witnesses of its transactions on all cores. It
 // skips transactions for which known returns a verified one; known returns nil for all others. The error is
-// [ErrAltered].
-func ReceiveProposal(encoded []byte, known func(types.TxID) *types.VerifiedTx) (*Proposal, error) {
+// [ErrAltered], or [exec.ErrUnknownVersion].
+func ReceiveProposal(
+	network types.Network, encoded []byte, known func(types.TxID) *types.VerifiedTx,
+) (*Proposal, error) {
 	b, err := open(encoded)
 	if err != nil {
 		return nil, err
 	}
-	if b.header.Signature != (types.Signature{}) {
-		return nil, fmt.Errorf("%w: proposal %d is signed", ErrAltered, b.header.Header.Height)
+	if h := b.header.Header; b.unknown {
+		return nil, fmt.Errorf("%w: proposal %d is of version %d", exec.ErrUnknownVersion, h.Height, h.Version)
 	}
-	verifySignatures([]*Received{b}, known)
+	if b.header.Seal != (types.Seal{}) {
+		return nil, fmt.Errorf("%w: proposal %d is sealed", ErrAltered, b.header.Header.Height)
+	}
+	verifyWitnesses(network, []*Received{b}, known)
 	if err := b.checkTransactions(); err != nil {
 		return nil, err
 	}
@@ -134,8 +139,8 @@ func (l *Ledger) derive(after *Tip, b *Received, parent state.Reader, codes exec
 // error is [ErrStale] or [ErrUnsigned], after which nothing has changed, or a fault of this node, as for
 // [Ledger.Build].
 func (l *Ledger) Release(d *Draft, signature types.Signature) (Block, error) {
-	signed := types.SignedHeader{Header: d.result.Header, Signature: signature}
-	if !signed.VerifySignature() {
+	seal := types.Seal{Signature: signature}
+	if !(types.SignedHeader{Header: d.result.Header, Seal: seal}).VerifySeal() {
 		return Block{}, fmt.Errorf("%w: block %d", ErrUnsigned, d.Header().Height)
 	}
 	l.producing.Lock()
@@ -146,7 +151,7 @@ func (l *Ledger) Release(d *Draft, signature types.Signature) (Block, error) {
 	if tip := l.Tip(); d.after != tip {
 		return Block{}, fmt.Errorf("%w: it is block %d, the head %d", ErrStale, d.Header().Height, tip.Header.Header.Height)
 	}
-	return l.release(d, signature, nil, false)
+	return l.release(d, seal, nil, false)
 }
 
 // Build makes the block of a batch, signs it and puts it on disk. It leaves out transactions that are invalid at their
@@ -194,18 +199,18 @@ func (l *Ledger) seal(d *Draft, lock *signstate.State, seal Seal) (Block, error)
 		return Block{}, fmt.Errorf("seal block %d: %w", d.Header().Height, err)
 	}
 	d.timings.Seal = lap(&now)
-	return l.release(d, signature, lock, true)
+	return l.release(d, types.Seal{Signature: signature}, lock, true)
 }
 
 // release appends a draft, records it in the lock unless that is nil, and makes it the head. Without sync, the caller
 // is responsible for its presence after a restart.
-func (l *Ledger) release(d *Draft, signature types.Signature, lock *signstate.State, sync bool) (Block, error) {
+func (l *Ledger) release(d *Draft, seal types.Seal, lock *signstate.State, sync bool) (Block, error) {
 	now := time.Now()
 	appender, err := l.store.Begin()
 	if err != nil {
 		return Block{}, err
 	}
-	e := chain.Entry{Result: d.result, Signature: signature, Leaves: d.change.Leaves()}
+	e := chain.Entry{Result: d.result, Seal: seal, Leaves: d.change.Leaves()}
 	err = appendTo(appender, e, d.change.Change, sync)
 	if err == nil && !sync {
 		appender.Logged()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -37,7 +38,7 @@ func TestDraftDeriveRelease(t *testing.T) {
 		want := build(t, alone, txs...)
 		before := leader.Tip()
 		made := draft(t, leader, txs...)
-		derived := must(follower.Derive(must(ReceiveProposal(made.Encode(), none))(t)))(t)
+		derived := must(follower.Derive(must(ReceiveProposal(types.Regtest, made.Encode(), none))(t)))(t)
 		if made.Header() != want.Header.Header || derived.Header() != want.Header.Header {
 			t.Fatalf("drafted %+v, derived %+v, built %+v", made.Header(), derived.Header(), want.Header.Header)
 		}
@@ -51,7 +52,7 @@ func TestDraftDeriveRelease(t *testing.T) {
 				len(got.Accesses) != len(want.Accesses) {
 				t.Errorf("released %+v, want %+v", got, want)
 			}
-			if *l.Tip() != *alone.Tip() || l.Store().Head() != want.Header || l.tree.Root() != alone.tree.Root() {
+			if !sameTip(l.Tip(), alone.Tip()) || l.Store().Head() != want.Header || l.tree.Root() != alone.tree.Root() {
 				t.Errorf("the tip is %+v, want %+v", l.Tip(), alone.Tip())
 			}
 			if got := encodedBlock(t, l, want.Header.Header.Height); string(got.Encode()) !=
@@ -103,7 +104,7 @@ func TestReceiveProposal(t *testing.T) {
 	alice, bob := transfer(t, "alice", 0, types.Account{9}, 7), transfer(t, "bob", 0, types.Account{9}, 7)
 	made := draft(t, l, alice, bob)
 	asked := 0
-	c := must(ReceiveProposal(made.Encode(), func(id types.TxID) *types.VerifiedTx {
+	c := must(ReceiveProposal(types.Regtest, made.Encode(), func(id types.TxID) *types.VerifiedTx {
 		switch asked++; id {
 		case alice.ID():
 			return alice
@@ -127,7 +128,7 @@ func TestReceiveProposal(t *testing.T) {
 		"with a byte more":       append(made.Encode(), 0),
 		"of another transaction": types.EncodeBlock(types.SignedHeader{Header: made.Header()}, []*types.Tx{alice.Tx()}),
 	} {
-		if _, err := ReceiveProposal(encoded, none); !errors.Is(err, ErrAltered) {
+		if _, err := ReceiveProposal(types.Regtest, encoded, none); !errors.Is(err, ErrAltered) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -150,15 +151,14 @@ func TestDeriveRefuses(t *testing.T) {
 		"another state root": {func(b *types.Block) { b.Header.StateRoot[0] ^= 1 }, exec.ErrHeader},
 		"an earlier time":    {func(b *types.Block) { b.Header.Timestamp = 999 }, exec.ErrTimestamp},
 		"a signature": {func(b *types.Block) {
-			b.Transactions[0].Signature[5] ^= 1
-			id := types.TransactionID(b.Transactions[0].Encode())
-			b.Header.TransactionsRoot = types.TransactionsRoot([]types.TxID{id})
-		}, errBadSignature},
+			b.Transactions[0].Witness = types.WitnessKey{Signature: types.Signature{5}}
+			b.Header.TransactionsRoot = lists.TransactionsRoot(types.NewTxs(b.Transactions...))
+		}, errBadWitness},
 	} {
 		t.Run(name, func(t *testing.T) {
 			block := must(types.DecodeBlock(made.Encode()))(t)
 			tc.change(&block)
-			c := must(ReceiveProposal(block.Encode(), none))(t)
+			c := must(ReceiveProposal(types.Regtest, block.Encode(), none))(t)
 			if _, err := follower.Derive(c); !errors.Is(err, tc.want) {
 				t.Errorf("it says %v, want %v", err, tc.want)
 			} else if errors.As(err, new(*InvalidBlock)) && !strings.Contains(err.Error(), "decided") {
@@ -170,7 +170,7 @@ func TestDeriveRefuses(t *testing.T) {
 			checkMemory(t, follower)
 		})
 	}
-	derived := must(follower.Derive(must(ReceiveProposal(made.Encode(), none))(t)))(t)
+	derived := must(follower.Derive(must(ReceiveProposal(types.Regtest, made.Encode(), none))(t)))(t)
 	must(follower.Release(derived, seal(t, "producer", made.Header())))(t)
 }
 
@@ -218,7 +218,7 @@ func TestReleaseAfterPowerCut(t *testing.T) {
 			if i == synced {
 				t.Error("a synced block is lost")
 			}
-			derived := must(again.Derive(must(ReceiveProposal(encoded, none))(t)))(t)
+			derived := must(again.Derive(must(ReceiveProposal(types.Regtest, encoded, none))(t)))(t)
 			must(again.Release(derived, signature))(t)
 		}
 		if again.Tip().Hash != made.Header().Hash() {

@@ -29,7 +29,7 @@ func TestPastWitnesses(t *testing.T) {
 		}
 		want[h] = w.Encode()
 		others += len(w.Shapes) - len(slices.DeleteFunc(w.Shapes, func(s tree.Shape) bool { return s == tree.ShapeOther }))
-		must(c.before.Import(must(Receive(block.Encode()))(t)))(t)
+		must(c.before.Import(must(Receive(types.Regtest, block.Encode()))(t)))(t)
 	}
 	if others == 0 {
 		t.Error("no witness shows a leaf that is not of its block")

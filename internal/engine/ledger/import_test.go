@@ -3,11 +3,13 @@ package ledger
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -37,14 +39,10 @@ func encodedBlock(t *testing.T, l *Ledger, h types.Height) types.Block {
 // signed signs a block anew, after its transactions' root was derived anew.
 func signed(t *testing.T, signer string, b types.Block) []byte {
 	t.Helper()
-	var ids []types.TxID
-	for _, tx := range b.Transactions {
-		ids = append(ids, types.TransactionID(tx.Encode()))
-	}
-	b.Header.TransactionsRoot = types.TransactionsRoot(ids)
+	b.Header.TransactionsRoot = lists.TransactionsRoot(types.NewTxs(b.Transactions...))
 	hash := b.Header.Hash()
 	var err error
-	if b.Signature, err = testKey(t, signer).Sign(hash[:], [32]byte{}); err != nil {
+	if b.Seal.Signature, err = testKey(t, signer).Sign(hash[:], [32]byte{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Encode()
@@ -60,7 +58,7 @@ func TestImportGivesTheSameChain(t *testing.T) {
 			transfer(t, "alice", nonce, types.Account{9, byte(nonce)}, 7),
 			transfer(t, "bob", nonce, types.Account{10}, 8),
 		)
-		received, err := Receive(encodedBlock(t, primary, types.Height(nonce+1)).Encode())
+		received, err := Receive(types.Regtest, encodedBlock(t, primary, types.Height(nonce+1)).Encode())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +75,7 @@ func TestImportGivesTheSameChain(t *testing.T) {
 			t.Errorf("timings %+v", took)
 		}
 	}
-	if *replica.Tip() != *primary.Tip() || replica.tree.Root() != primary.tree.Root() {
+	if !sameTip(replica.Tip(), primary.Tip()) || replica.tree.Root() != primary.tree.Root() {
 		t.Errorf("tips %+v and %+v", replica.Tip(), primary.Tip())
 	}
 }
@@ -91,7 +89,7 @@ func TestReceiveAll(t *testing.T) {
 	var encoded [][]byte
 	var transactions [][]types.TxID
 	nonce := uint64(0)
-	for h, n := range []int{1, 0, signatureBatch, 3} {
+	for h, n := range []int{1, 0, witnessBatch, 3} {
 		var txs []*types.VerifiedTx
 		for range n {
 			txs = append(txs, transfer(t, "alice", nonce, types.Account{9}, 1))
@@ -118,7 +116,7 @@ func TestReceiveAll(t *testing.T) {
 			}
 		}
 	}
-	blocks, err := ReceiveAll(encoded)
+	blocks, err := ReceiveAll(types.Regtest, encoded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +124,7 @@ func TestReceiveAll(t *testing.T) {
 	for bad, was := range encoded {
 		for name, alter := range map[string]func([]byte) []byte{
 			"cut off":           func(b []byte) []byte { return b[:len(b)-1] },
-			"another header":    func(b []byte) []byte { b[0] ^= 1; return b },
+			"another header":    func(b []byte) []byte { b[4] ^= 1; return b },
 			"another last byte": func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
 			"a signature replaced": func(b []byte) []byte {
 				clear(b[types.SignedHeaderBytes-64 : types.SignedHeaderBytes])
@@ -135,7 +133,7 @@ func TestReceiveAll(t *testing.T) {
 		} {
 			altered := slices.Clone(encoded)
 			altered[bad] = alter(bytes.Clone(was))
-			blocks, err := ReceiveAll(altered)
+			blocks, err := ReceiveAll(types.Regtest, altered)
 			if !errors.Is(err, ErrAltered) {
 				t.Errorf("block %d, %s: %v", bad+1, name, err)
 			}
@@ -164,10 +162,10 @@ func TestImportRefuses(t *testing.T) {
 		text   string
 	}{
 		"a header changed on its way": {
-			"", header(func(h *types.Header) { h.StateRoot[0] ^= 1 }), ErrAltered, "signature",
+			"", header(func(h *types.Header) { h.StateRoot[0] ^= 1 }), ErrAltered, "seal",
 		},
 		"a transaction changed on its way": {
-			"", func(b *types.Block) { b.Transactions[1].Signature[5] ^= 1 }, ErrAltered, "transactions",
+			"", func(b *types.Block) { b.Transactions[1].Witness = types.WitnessKey{} }, ErrAltered, "transactions",
 		},
 		"a transaction left out on its way": {
 			"", func(b *types.Block) { b.Transactions = b.Transactions[:1] }, ErrAltered, "transactions",
@@ -183,8 +181,11 @@ func TestImportRefuses(t *testing.T) {
 		"another parent": {
 			producer, header(func(h *types.Header) { h.Parent[3] ^= 1 }), ErrOtherParent, "",
 		},
-		"another version": {
-			producer, header(func(h *types.Header) { h.Version++ }), exec.ErrHeader, "version",
+		"another version": { // of which nothing is verified
+			"", header(func(h *types.Header) { h.Version++ }), exec.ErrUnknownVersion, "version 3",
+		},
+		"an earlier version": {
+			producer, header(func(h *types.Header) { h.Version-- }), exec.ErrUnknownVersion, "version 1",
 		},
 		"another chain": {
 			producer, header(func(h *types.Header) { h.ChainID++ }), exec.ErrHeader, "chain_id",
@@ -204,14 +205,11 @@ func TestImportRefuses(t *testing.T) {
 		"another receipts root": {
 			producer, header(func(h *types.Header) { h.ReceiptsRoot[0] ^= 1 }), exec.ErrHeader, "receipts_root",
 		},
-		"another writes digest": {
-			producer, header(func(h *types.Header) { h.WritesDigest[0] ^= 1 }), exec.ErrHeader, "writes_digest",
-		},
 		"another state root": {
 			producer, header(func(h *types.Header) { h.StateRoot[0] ^= 1 }), exec.ErrHeader, "state_root",
 		},
 		"a transaction's signature": {
-			producer, func(b *types.Block) { b.Transactions[1].Signature[5] ^= 1 }, errBadSignature, "transaction 1",
+			producer, func(b *types.Block) { b.Transactions[1].Witness = types.WitnessKey{} }, errBadWitness, "transaction 1",
 		},
 		"a transaction with a nonce ahead": {
 			producer, otherTransaction(transfer(t, "bob", 1, types.Account{9}, 7)), exec.ErrNonceTooHigh, "transaction 1",
@@ -231,7 +229,7 @@ func TestImportRefuses(t *testing.T) {
 			if c.signer != "" {
 				encoded = signed(t, c.signer, block)
 			}
-			received, err := Receive(encoded)
+			received, err := Receive(types.Regtest, encoded)
 			if err == nil {
 				_, err = replica.Import(received)
 			}
@@ -239,12 +237,13 @@ func TestImportRefuses(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			var invalid *InvalidBlock
-			byProducer := c.signer == producer && c.want != ErrOtherHeight && c.want != ErrOtherParent
+			byProducer := c.signer == producer && c.want != ErrOtherHeight && c.want != ErrOtherParent &&
+				c.want != exec.ErrUnknownVersion
 			if errors.As(err, &invalid) != byProducer {
 				t.Errorf("the producer's fault: %v", err)
 			}
 			if byProducer &&
-				(invalid.Claimed.Header.Hash() != received.Header().Header.Hash() || !invalid.Claimed.VerifySignature()) {
+				(invalid.Claimed.Header.Hash() != received.Header().Header.Hash() || !invalid.Claimed.VerifySeal()) {
 				t.Errorf("the evidence is %+v", invalid.Claimed)
 			}
 			if replica.Tip().Header.Header.Height != 0 || replica.Store().Head().Header.Height != 0 {
@@ -253,7 +252,7 @@ func TestImportRefuses(t *testing.T) {
 		})
 	}
 	for h := types.Height(1); h <= 2; h++ {
-		received, err := Receive(encodedBlock(t, primary, h).Encode())
+		received, err := Receive(types.Regtest, encodedBlock(t, primary, h).Encode())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,37 +265,96 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
+// A chain announces an upgrade. Blocks of the new version are told from others by the part of the header that never
+// changes, and blocks of the old one are not valid from that time on.
 func TestImportStopsBeforeAnUnknownVersion(t *testing.T) {
 	g := testGenesis(t)
-	newer := g.Parameters
-	newer.Version = params.Version + 1
+	const newer = params.Version + 1
+	from := g.Time + 1
+	announced := g.Parameters
+	announced.Upgrade = &types.Upgrade{Version: newer, From: from}
 	primary, replica := openLedger(t, g), openLedger(t, g)
-	replica.tip.Store(&Tip{Header: replica.Tip().Header, Hash: replica.Tip().Hash, Parameters: newer})
+	replica.tip.Store(replica.newTip(replica.Tip().Header, announced))
 	build(t, primary)
-	received, err := Receive(encodedBlock(t, primary, 1).Encode())
-	if err != nil {
-		t.Fatal(err)
+	old := encodedBlock(t, primary, 1)
+	if old.Header.Timestamp != from {
+		t.Fatalf("the block is of the time %d, not %d", old.Header.Timestamp, from)
 	}
-	if _, err := replica.Import(received); !errors.Is(err, exec.ErrUnknownVersion) {
-		t.Errorf("got %v", err)
+	var invalid *InvalidBlock
+	_, err := replica.Import(must(Receive(g.Network, old.Encode()))(t))
+	if !errors.As(err, &invalid) || !errors.Is(err, exec.ErrUnknownVersion) {
+		t.Errorf("a block of the old version, at the time of the upgrade: %v", err)
+	}
+	header := types.Header{Version: newer, ChainID: g.ChainID, Height: 1, Parent: replica.Tip().Hash, Timestamp: from}
+	for name, c := range map[string]struct {
+		change    func(*types.Header)
+		announced bool
+	}{
+		"as announced":          {func(*types.Header) {}, true},
+		"of a later time":       {func(h *types.Header) { h.Timestamp += 1_000_000 }, true},
+		"before its time":       {func(h *types.Header) { h.Timestamp-- }, false},
+		"of the version after":  {func(h *types.Header) { h.Version++ }, false},
+		"of an earlier version": {func(h *types.Header) { h.Version = 1 }, false},
+	} {
+		h := header
+		c.change(&h)
+		// Behind its first fields a header of another version may have anything.
+		encoded := append(h.Encode()[:60], bytes.Repeat([]byte{0xEE}, 100)...)
+		received := must(Receive(g.Network, encoded))(t)
+		var unknown *UnknownVersion
+		for _, err := range []error{replica.CheckNext(received), second(replica.Import(received))} {
+			if !errors.As(err, &unknown) || unknown.Announced() != c.announced || unknown.Version != h.Version {
+				t.Errorf("a block %s: %v, %+v", name, err, unknown)
+			}
+		}
+		if !bytes.Equal(received.Encoded(), encoded) {
+			t.Errorf("a block %s has other bytes", name)
+		}
+	}
+	header.Parent[0] ^= 1
+	if err := replica.CheckNext(must(Receive(g.Network, header.Encode()))(t)); !errors.Is(err, ErrOtherParent) {
+		t.Errorf("a block after another one: %v", err)
+	}
+	if _, err := Receive(g.Network, header.Encode()[:59]); !errors.Is(err, ErrAltered) {
+		t.Errorf("a header that ends early: %v", err)
+	}
+	if replica.Tip().Header.Header.Height != 0 {
+		t.Error("the chain has changed")
 	}
 }
+
+func second[T any](_ T, err error) error { return err }
 
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(types.Block{}.Encode())
 	f.Add(types.Block{
-		Transactions: []types.SignedTransaction{{Transaction: types.Transaction{Payload: types.Transfer{}}}},
+		Header: types.Header{Version: params.Version},
+		Transactions: []types.SignedTransaction{
+			{Transaction: types.Transaction{Payload: types.Transfer{}}, Witness: types.WitnessKey{}},
+		},
 	}.Encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		received, err := Receive(b)
+		received, err := Receive(types.Regtest, b)
 		if err != nil && !errors.Is(err, ErrAltered) {
 			t.Fatalf("another error: %v", err)
 		}
-		if err == nil && !received.Header().VerifySignature() {
-			t.Fatal("a block without a signature was received")
+		if err == nil && !received.unknown && !received.Header().VerifySeal() {
+			t.Fatal("a block without a seal was received")
 		}
 	})
+}
+
+// sponsored is a transfer that somebody else pays for.
+func sponsored(t *testing.T, from string, nonce uint64, payer string) *types.VerifiedTx {
+	t.Helper()
+	tx := *transfer(t, from, nonce, types.Account{9}, 7).Signed()
+	account := types.Account(testKey(t, payer).PublicKey())
+	tx.Payer = &account
+	tx = must(types.Sign(tx.Transaction, testKey(t, from), [32]byte{}))(t)
+	hash := types.PayerHash(tx.ID())
+	tx.PayerWitness = types.WitnessKey{Signature: must(testKey(t, payer).Sign(hash[:], [32]byte{}))(t)}
+	return types.VerifyWitnesses(types.Regtest, types.NewTxs(tx))[0]
 }
 
 // TestStoredBytesAreThoseThatCame changes fields of transactions that execution does not look at. It does so on the
@@ -305,28 +363,28 @@ func FuzzReceive(f *testing.F) {
 func TestStoredBytesAreThoseThatCame(t *testing.T) {
 	g := testGenesis(t)
 	primary, replica := openLedger(t, g), openLedger(t, g)
-	txs := []*types.VerifiedTx{transfer(t, "alice", 0, types.Account{9}, 7), transfer(t, "bob", 0, types.Account{10}, 8)}
+	txs := []*types.VerifiedTx{sponsored(t, "alice", 0, "bob"), sponsored(t, "bob", 0, "alice")}
 	var want []types.SignedTransaction
 	for _, tx := range txs {
 		want = append(want, *tx.Signed())
-		tx.Signed().Signature = types.Signature{}
+		tx.Signed().Witness = types.WitnessKey{}
 	}
 	built := build(t, primary, txs...)
 	encoded := encodedBlock(t, primary, 1)
-	if !slices.Equal(encoded.Transactions, want) {
+	if !reflect.DeepEqual(encoded.Transactions, want) {
 		t.Fatalf("the primary has %+v, was given %+v", encoded.Transactions, want)
 	}
-	received, err := Receive(encoded.Encode())
+	received, err := Receive(types.Regtest, encoded.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tx := range received.txs {
-		tx.Signed().Signature = types.Signature{}
+		tx.Signed().Witness = types.WitnessKey{}
 	}
 	if _, err := replica.Import(received); err != nil {
 		t.Fatal(err)
 	}
-	if imported := encodedBlock(t, replica, 1); !slices.Equal(imported.Transactions, want) ||
+	if imported := encodedBlock(t, replica, 1); !reflect.DeepEqual(imported.Transactions, want) ||
 		imported.Header != built.Header.Header {
 		t.Errorf("the replica has %+v, was given %+v", imported.Transactions, want)
 	}

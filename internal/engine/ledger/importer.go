@@ -65,7 +65,7 @@ func (i *importer) add(b *Received, sync bool) error {
 		return err
 	}
 	now := time.Now()
-	e := chain.Entry{Result: d.result, Signature: b.header.Signature, Leaves: d.change.Leaves()}
+	e := chain.Entry{Result: d.result, Seal: b.header.Seal, Leaves: d.change.Leaves()}
 	if err := appendTo(i.appended, e, d.change.Change, sync); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ type Override struct {
 
 // Batch is an engine's decision: the block's time, and the transactions in the order in which to try them.
 type Batch struct {
-	Time         uint64 // Unix seconds
+	Time         uint64 // in milliseconds since 1970
 	Transactions Transactions
 	// Overdue, unless nil, is polled while contracts run. If it returns true, the current transaction is taken out of
 	// the block without a trace.
@@ -205,8 +205,9 @@ func (l *Ledger) execute(batch Batch) (exec.Result, error) {
 		return exec.Result{}, err
 	}
 	defer view.Close()
-	run := exec.Begin(tip.Parameters, l.reader(view), seed, l.Machine())
+	run := exec.Begin(l.Network(), tip.Parameters, l.reader(view), seed, l.Machine())
 	run.Reserve(l.expected)
+	run.ShareOut(parallel.Run)
 	run.SpareLoad()
 	if tip.Override {
 		if err := run.Override(); err != nil {

@@ -76,7 +76,7 @@ func said(verdicts []Verdict) string {
 
 // InvalidBlock is the error of a block that its producer signed or decided, and whose execution gives another result.
 type InvalidBlock struct {
-	Claimed  types.SignedHeader // without a signature for a proposal
+	Claimed  types.SignedHeader // without a seal for a proposal
 	Derived  types.Header       // result of the execution; zero if a transaction was invalid
 	Receipts []types.Receipt    // receipts of the executed transactions
 	Writes   []types.Access     // the block's writes; nil if a transaction was invalid
@@ -87,7 +87,7 @@ type InvalidBlock struct {
 // Error implements error.
 func (e *InvalidBlock) Error() string {
 	by := "signed"
-	if e.Claimed.Signature == (types.Signature{}) {
+	if e.Claimed.Seal == (types.Seal{}) {
 		by = "decided"
 	}
 	h := e.Claimed.Header

@@ -79,7 +79,7 @@ func TestImportByAnotherEngine(t *testing.T) {
 	withCalls := 0
 	for h := types.Height(1); h <= c.primary.Tip().Header.Header.Height; h++ {
 		block, accesses := c.next()
-		received := must(Receive(block.Encode()))(t)
+		received := must(Receive(types.Regtest, block.Encode()))(t)
 		bundle := c.prove(block.Signed(), accesses)
 		fetch := c.fetch()
 
@@ -122,7 +122,7 @@ func TestImportByAnotherEngine(t *testing.T) {
 	broken := errors.New("no interpreter")
 	l := openLedger(t, testGenesis(t))
 	l.Opinions.Engines = []Opinion{{"none", func() (vm.Engine, error) { return nil, broken }}}
-	block := must(Receive(encodedBlock(t, c.primary, 1).Encode()))(t)
+	block := must(Receive(types.Regtest, encodedBlock(t, c.primary, 1).Encode()))(t)
 	if _, err := l.Import(block); !errors.Is(err, broken) || errors.As(err, new(*EngineFailure)) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
@@ -134,11 +134,11 @@ func TestBuildWithoutAFault(t *testing.T) {
 	c.extend()
 	with, without := c.primary, c.before
 	for h := types.Height(1); h <= with.Tip().Header.Header.Height; h++ {
-		must(without.Import(must(Receive(encodedBlock(t, with, h).Encode()))(t)))(t)
+		must(without.Import(must(Receive(types.Regtest, encodedBlock(t, with, h).Encode()))(t)))(t)
 	}
 	id := types.NewContractID(types.Account(testKey(t, "alice").PublicKey()), 1)
 	_, args := token(t, "transfer", `{"to":"`+types.Account{9}.String()+`","amount":"0"}`)
-	call := signedBy(t, "alice", 6, types.Call{Contract: id, Function: "transfer", Args: args, Amount: 0})
+	call := signedBy(t, "alice", 6, id, types.Call{Function: "transfer", Args: args})
 	before, after := transfer(t, "bob", 4, types.Account{9}, 1), transfer(t, "bob", 5, types.Account{9}, 1)
 	with.engine = failing{c.engine}
 	got := build(t, with, before, call, after)
@@ -185,15 +185,15 @@ func TestOneExecutionCondemnsNobody(t *testing.T) {
 		ran := callsOf(t, block)
 		bundle, fetch := c.prove(block.Signed(), accesses), c.fetch()
 		candidate := block
-		candidate.Signature = types.Signature{}
+		candidate.Seal = types.Seal{}
 		for name, judged := range map[string]func() error{
 			"a candidate": func() error {
-				_, err := c.before.Derive(must(ReceiveProposal(candidate.Encode(), nil))(t))
+				_, err := c.before.Derive(must(ReceiveProposal(types.Regtest, candidate.Encode(), nil))(t))
 				return err
 			},
 			"at a trusted block": func() error {
 				db := must(kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}))(t)
-				store := must(chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Stateless: true}))(t)
+				store := must(chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), Stateless: true}))(t)
 				defer closeStore(t, store, db)
 				s := c.startOf(block, bundle)
 				s.Trusted = block.Header.Hash()
@@ -208,7 +208,7 @@ func TestOneExecutionCondemnsNobody(t *testing.T) {
 			checkMistakes(t, mistakes, block, ran, asked)
 		}
 		mistakes, asked = nil, 0
-		if _, err := c.before.Import(must(Receive(block.Encode()))(t)); err != nil {
+		if _, err := c.before.Import(must(Receive(types.Regtest, block.Encode()))(t)); err != nil {
 			t.Fatalf("block %d, with state: %v", h, err)
 		}
 		checkMistakes(t, mistakes, block, ran, asked)
@@ -328,7 +328,7 @@ func TestNoEngineComesToTheHeader(t *testing.T) {
 		c.Stateless.Opinions = c.before.Opinions
 	}
 	judged := func(b types.Block) []error {
-		_, err := c.before.Import(must(Receive(b.Encode()))(t))
+		_, err := c.before.Import(must(Receive(types.Regtest, b.Encode()))(t))
 		return []error{err, c.importBlock(b, c.prove(b.Signed(), accesses), c.fetch())}
 	}
 	for name, test := range map[string]struct {
@@ -368,7 +368,7 @@ func TestNoEngineComesToTheHeader(t *testing.T) {
 		}
 	}
 	set(c.engine, c.engine)
-	_, err := c.before.Import(must(Receive(stranger.Encode()))(t))
+	_, err := c.before.Import(must(Receive(types.Regtest, stranger.Encode()))(t))
 	if !errors.Is(err, ErrOtherSigner) || asked != [3]int{} {
 		t.Errorf("a block of a stranger: got %v, asked %v times", err, asked)
 	}

@@ -231,7 +231,14 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 		before = &provenState{
 			accesses: p.accesses, root: l.Tip().Header.Header.StateRoot, value: fetch.Value, shown: make(map[string][]byte),
 		}
-		return l.executeListed(l.Tip(), r, before, nil, engine, fetch.Code)
+		e, err := l.executeListed(l.Tip(), r, before, nil, engine, fetch.Code)
+		if err != nil {
+			return e, err
+		}
+		if differ := blockproof.CompareWrites(e.Accesses, p.accesses); differ != nil {
+			return e, otherRoot(e, fmt.Errorf("%w: %w", errOtherWrites, differ))
+		}
+		return e, nil
 	})
 	if err != nil {
 		return e, err
@@ -245,6 +252,20 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 	}
 	e.Proof = p.proof
 	return e, nil
+}
+
+// otherRoot returns the error for a block whose state root does not follow from the writes of its execution. The root
+// that does is unknown. The proof shows which writes lead to the block's root, and no others do.
+func otherRoot(e chain.Entry, err error) *InvalidBlock {
+	derived := e.Header
+	derived.StateRoot = types.StateRoot{}
+	return &InvalidBlock{
+		Claimed:  e.Signed(),
+		Derived:  derived,
+		Receipts: e.Receipts,
+		Writes:   types.Writes(e.Accesses),
+		Err:      err,
+	}
 }
 
 // executeListed executes a block on its access list, overlaid with the writes of earlier blocks in its range, and
@@ -277,7 +298,7 @@ func (r *Received) entry(result exec.Result, codes *usedCodes) (e chain.Entry, e
 			return e, err
 		}
 	}
-	e = chain.Entry{Result: result, Signature: r.header.Signature}
+	e = chain.Entry{Result: result, Seal: r.header.Seal}
 	maps.Copy(codes.used, e.Codes)
 	e.Codes = codes.used
 	return e, nil

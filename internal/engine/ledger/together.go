@@ -121,8 +121,28 @@ func (c *carried) Get(key []byte) ([]byte, error) {
 	return c.before.Get(key)
 }
 
-// deriveRange executes the blocks and compares the results with the headers and the list.
+// deriveRange executes the blocks and compares the results with the headers and the list. Each block's header is
+// compared at once, but its writes only after the last block. If those differ, each engine executes all blocks alone.
 func (l *Stateless) deriveRange(p *ProvenRange, fetch Fetch) ([]chain.Entry, error) {
+	entries, err := l.tryRange(p, fetch, l.deriveOn)
+	if !errors.Is(err, errOtherWrites) {
+		return entries, err
+	}
+	last := p.blocks[len(p.blocks)-1]
+	return judge(&l.core, last, func(engine vm.Engine) ([]chain.Entry, error) {
+		return l.tryRange(p, fetch, func(tip *Tip, b *Received, state *carried, code fetchCode) (chain.Entry, error) {
+			return l.executeListed(tip, b, state.before, state.now, engine, code)
+		})
+	})
+}
+
+// fetchCode gets a code by its hash.
+type fetchCode = func(types.CodeHash) ([]byte, error)
+
+// tryRange executes the blocks with a function that executes one.
+func (l *Stateless) tryRange(
+	p *ProvenRange, fetch Fetch, derive func(*Tip, *Received, *carried, fetchCode) (chain.Entry, error),
+) ([]chain.Entry, error) {
 	tip, code := l.Tip(), make(map[types.CodeHash][]byte)
 	state := &carried{now: make(map[string][]byte), before: &provenState{
 		accesses: p.accesses, root: tip.Header.Header.StateRoot, value: fetch.Value, shown: make(map[string][]byte),
@@ -141,7 +161,7 @@ func (l *Stateless) deriveRange(p *ProvenRange, fetch Fetch) ([]chain.Entry, err
 			}
 			return fetch.Code(hash)
 		}
-		e, err := l.deriveOn(tip, b, state, fetched)
+		e, err := derive(tip, b, state, fetched)
 		if err != nil {
 			return nil, err
 		}
@@ -162,9 +182,7 @@ func (l *Stateless) deriveRange(p *ProvenRange, fetch Fetch) ([]chain.Entry, err
 }
 
 // deriveOn executes a block on a state in the middle of a range, and compares the result with its header.
-func (l *Stateless) deriveOn(
-	tip *Tip, b *Received, state *carried, fetch func(types.CodeHash) ([]byte, error),
-) (e chain.Entry, err error) {
+func (l *Stateless) deriveOn(tip *Tip, b *Received, state *carried, fetch fetchCode) (e chain.Entry, err error) {
 	var before *provenState
 	e, err = judge(&l.core, b, func(engine vm.Engine) (chain.Entry, error) {
 		before = state.before.clone()
@@ -176,6 +194,9 @@ func (l *Stateless) deriveOn(
 	return e, err
 }
 
+// errOtherWrites is the reason why the last block of a range is not valid if the writes of the range differ.
+var errOtherWrites = fmt.Errorf("%w: state_root is proven to follow from other writes", exec.ErrHeader)
+
 // check compares the results of the blocks with the proven list. lacks is a key that was looked up outside the list,
 // nil if none was.
 func (p *ProvenRange) check(entries []chain.Entry, lists [][]types.Access, lacks []byte) error {
@@ -183,20 +204,11 @@ func (p *ProvenRange) check(entries []chain.Entry, lists [][]types.Access, lacks
 	if err != nil {
 		return err
 	}
-	last := &entries[len(entries)-1]
-	if types.DigestAccesses(types.Writes(derived)) != types.DigestAccesses(types.Writes(p.accesses)) {
-		header := last.Header
-		header.StateRoot = types.StateRoot{} // the root that the writes lead to is unknown
-		return &InvalidBlock{
-			Claimed:  last.Signed(),
-			Derived:  header,
-			Receipts: last.Receipts,
-			Writes:   types.Writes(last.Accesses),
-			Err: fmt.Errorf("%w: its state_root is proven to follow from other writes than those of blocks %d to %d",
-				exec.ErrHeader, p.span.First(), p.span.Last()),
-		}
-	}
 	first, end := p.span.First(), p.span.Last()
+	if differ := blockproof.CompareWrites(derived, p.accesses); differ != nil {
+		return otherRoot(entries[len(entries)-1],
+			fmt.Errorf("%w than those of blocks %d to %d: %w", errOtherWrites, first, end, differ))
+	}
 	switch {
 	case lacks != nil: // the key is only read
 		return fmt.Errorf("%w: blocks %d to %d: %w: %x", ErrEvidence, first, end, errNotListed, lacks)

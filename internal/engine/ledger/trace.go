@@ -46,13 +46,13 @@ func (l *Ledger) Trace(
 		return err
 	}
 	run.StopWith(stop)
-	txs := types.VerifySignatures(included[:p.Index+1])
+	txs := types.VerifyWitnesses(l.Network(), included[:p.Index+1])
 	for i, tx := range txs {
 		if err := stop(); err != nil {
 			return err
 		}
 		if tx == nil {
-			return fmt.Errorf("transaction %d of block %d has a signature that is not valid", i, p.Height)
+			return fmt.Errorf("transaction %d of block %d has a witness that does not hold", i, p.Height)
 		}
 		if i == int(p.Index) {
 			run.Trace(tracer)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
@@ -57,7 +57,7 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 	}
 	p, err := types.DecodeParameters(before)
 	if err == nil {
-		err = params.Check(p) // not verified yet
+		err = checkParameters(p) // not verified yet
 	}
 	if err != nil {
 		return fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.header.Header.Height, err)
@@ -89,6 +89,8 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 func (s *Start) check(chainID uint64, genesis types.BlockHash) error {
 	h, parent := s.Block.header.Header, s.Parent.Header
 	switch {
+	case s.Block.unknown:
+		return fmt.Errorf("%w: block %d is of version %d", exec.ErrUnknownVersion, h.Height, h.Version)
 	case s.Block.hash != s.Trusted:
 		return fmt.Errorf("%w: block %d has the hash %s, not %s", ErrUntrusted, h.Height, s.Block.hash, s.Trusted)
 	case h.ChainID != chainID:

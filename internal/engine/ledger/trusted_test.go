@@ -18,7 +18,7 @@ import (
 func (c *provenChain) startOf(block types.Block, bundle []byte) Start {
 	c.t.Helper()
 	return Start{
-		Parent: c.before.Tip().Header, Block: must(Receive(block.Encode()))(c.t), Bundle: bundle,
+		Parent: c.before.Tip().Header, Block: must(Receive(types.Regtest, block.Encode()))(c.t), Bundle: bundle,
 		Fetch: c.fetch(),
 	}
 }
@@ -32,7 +32,7 @@ func (c *provenChain) only() Opinions {
 func (c *provenChain) start(trusted types.BlockHash, s Start) (*chain.Store, error) {
 	c.t.Helper()
 	db := must(kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}))(c.t)
-	store := must(chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Stateless: true}))(c.t)
+	store := must(chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), Stateless: true}))(c.t)
 	c.t.Cleanup(func() { closeStore(c.t, store, db) })
 	s.Trusted = trusted
 	return store, StartStateless(store, testGenesis(c.t), nil, c.only(), testBits, s)
@@ -48,7 +48,7 @@ func TestStartStateless(t *testing.T) {
 		block, accesses := c.next()
 		bundle := c.prove(block.Signed(), accesses)
 		for i, f := range followers {
-			proven := must(f.Verify(must(Receive(block.Encode()))(t), bundle))(t)
+			proven := must(f.Verify(must(Receive(types.Regtest, block.Encode()))(t), bundle))(t)
 			if _, err := f.Import(proven, c.fetch()); err != nil {
 				t.Fatalf("begun at %d, block %d: %v", i+1, h, err)
 			}
@@ -58,11 +58,11 @@ func TestStartStateless(t *testing.T) {
 			t.Fatalf("begin at block %d: %v", h, err)
 		}
 		followers = append(followers, must(OpenStateless(store, &g, nil, c.engine, testBits))(t))
-		must(c.before.Import(must(Receive(block.Encode()))(t)))(t)
+		must(c.before.Import(must(Receive(types.Regtest, block.Encode()))(t)))(t)
 	}
 	for i, f := range followers {
-		if got, want := f.Tip(), c.primary.Tip(); got.Hash != want.Hash || got.Parameters != want.Parameters ||
-			got.Env != want.Env {
+		if got, want := f.Tip(), c.primary.Tip(); got.Hash != want.Hash || !got.Parameters.Equal(want.Parameters) ||
+			!sameEnv(got.Env, want.Env) {
 			t.Errorf("begun at %d: %+v, want %+v", i+1, got, want)
 		}
 		if oldest := f.Store().OldestHeight(); oldest != types.Height(i+1) {
@@ -226,7 +226,7 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 	p.GasLimit += 1_000_000
 	build(t, c.primary)
 	build(t, c.primary, transfer(t, "alice", 0, types.Account(testKey(t, "producer").PublicKey()), 500*types.CoinUnits))
-	build(t, c.primary, signedBy(t, "producer", 0, types.Configure{Parameters: p}))
+	build(t, c.primary, signedBy(t, "producer", 0, types.ContractID{}, types.Configure{Parameters: p}))
 	build(t, c.primary)
 	build(t, c.primary, transfer(t, "bob", 0, types.Account{9}, 7))
 	for range 3 {
@@ -265,8 +265,8 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 			}
 			g := testGenesis(t)
 			begun := must(OpenStateless(store, &g, nil, c.engine, testBits))(t)
-			if got := begun.Tip(); got.Header.Header.Height != h || (got.Parameters == p) != (h > changed) ||
-				h == last && *got != *c.primary.Tip() {
+			if got := begun.Tip(); got.Header.Header.Height != h || got.Parameters.Equal(p) != (h > changed) ||
+				h == last && !sameTip(got, c.primary.Tip()) {
 				t.Errorf("begun at block %d: %+v", h, got)
 			}
 		}
@@ -303,7 +303,7 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 			return list
 		}), ErrEvidence},
 		{"a header that nobody signed", headers(func(list []types.SignedHeader) []types.SignedHeader {
-			list[0].Signature[0] ^= 1
+			list[0].Seal.Signature[0] ^= 1
 			return list
 		}), ErrEvidence},
 		{"headers that are gone", func(s *Start) {

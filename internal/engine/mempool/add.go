@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -58,6 +59,7 @@ func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *ba
 	b := p.decode(encoded)
 	p.screen(b)
 	p.admit(b)
+	p.checkTexts(b)
 	if waiting := b.pending(); len(waiting) > 0 {
 		p.verifier.check(ctx, waiting, source)
 	}
@@ -68,17 +70,23 @@ func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *ba
 
 // decode decodes transactions into candidates, and makes all checks that need no account.
 func (p *Pool) decode(encoded [][]byte) *batch {
-	p.mu.Lock()
-	env := p.head.Env
-	p.mu.Unlock()
+	rules := p.rules()
 	now := p.opts.Moment()
 	b := &batch{candidates: make([]*candidate, len(encoded))}
 	room := make([]candidate, len(encoded))
 	for i, e := range encoded {
 		b.candidates[i] = &room[i]
-		room[i].decode(env, e, now)
+		room[i].decode(rules, e, now)
 	}
 	return b
+}
+
+// checkTexts refuses the candidates with a signature over a text that is too long for one, and which so has a reason of
+// its own.
+func (p *Pool) checkTexts(b *batch) {
+	for _, c := range b.pending() {
+		c.err = exec.CheckTexts(p.opts.network, c.signed())
+	}
 }
 
 // admit applies Options.Admit to the candidates.
@@ -115,13 +123,19 @@ func (b *batch) pending() []*candidate {
 func (p *Pool) screen(b *batch) {
 	ahead := make(map[*sender]reserve)
 	p.visit(b, func(s *sender, c *candidate) error {
-		r := ahead[s]
-		at, err := p.locate(s, c, r)
+		own := ahead[s]
+		at, err := p.locate(s, c, own, ahead[c.payer])
 		if err != nil {
 			return err
 		}
-		if c.signed().Nonce == s.next()+r.count {
-			ahead[s] = reserve{r.count + 1, r.cost + c.cost}
+		if c.signed().Nonce == s.next()+own.count {
+			own.count, own.cost = own.count+1, own.cost+c.cost
+			ahead[s] = own
+		}
+		if c.payer != nil && (at.replaced == nil || at.replaced.payer != c.payer) {
+			paid := ahead[c.payer]
+			paid.pays, paid.fees = paid.pays+1, paid.fees+c.fee
+			ahead[c.payer] = paid
 		}
 		_, err = p.victimsFor(s, c, at)
 		return err
@@ -169,12 +183,14 @@ func (p *Pool) insertAll(b *batch) {
 	})
 }
 
-// visit calls f under the lock for every candidate without an error, with its sender's state at the head, and stores
-// f's error. It reads accounts that the pool does not have without the lock, and again if the head changes meanwhile.
+// visit calls f under the lock for every candidate without an error, with its sender's state at the head and its payer
+// set, and stores f's error. It reads accounts that the pool does not have without the lock, and again if the head changes meanwhile.
 func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 	for {
 		p.mu.Lock()
-		if !p.judgeSenders(b) {
+		judged := p.judgeSenders(b)
+		p.goOn()
+		if !judged {
 			p.mu.Unlock()
 			continue
 		}
@@ -188,11 +204,16 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 			for i, c := range b.candidates {
 				if c.err == nil {
 					senders[i] = p.find(b, c.signed().Sender)
+					c.payer = nil
+					if payer := c.signed().Payer; payer != nil {
+						c.payer = p.find(b, *payer)
+					}
 				}
 			}
 			for i, c := range b.candidates {
 				if c.err == nil {
 					c.err = f(senders[i], c)
+					p.goOn()
 				}
 			}
 			for a, s := range b.read {
@@ -205,16 +226,20 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 		}
 		p.mu.Unlock()
 		for _, c := range missing {
-			b.readAccount(head, c)
+			b.readAccounts(head, c)
 		}
 	}
 }
 
-// missing returns the candidates whose sender is neither in the pool nor read yet.
+// missing returns the candidates whose sender or payer is neither in the pool nor read yet.
 func (p *Pool) missing(b *batch) []*candidate {
 	var missing []*candidate
 	for _, c := range b.candidates {
-		if c.err == nil && p.find(b, c.signed().Sender) == nil {
+		if c.err != nil {
+			continue
+		}
+		signed := c.signed()
+		if p.find(b, signed.Sender) == nil || signed.Payer != nil && p.find(b, *signed.Payer) == nil {
 			missing = append(missing, c)
 		}
 	}
@@ -234,13 +259,19 @@ func (p *Pool) find(b *batch, a types.Account) *sender {
 	return b.read[a]
 }
 
-func (b *batch) readAccount(head Head, c *candidate) {
-	a := c.signed().Sender
-	if b.read[a] != nil {
-		return
+// readAccounts reads a candidate's sender and payer, even if the pool has one of them.
+func (b *batch) readAccounts(head Head, c *candidate) {
+	read := func(a types.Account) {
+		if c.err != nil || b.read[a] != nil {
+			return
+		}
+		var account state.Account
+		if account, c.err = head.Account(a); c.err == nil {
+			b.read[a] = newSender(a, account)
+		}
 	}
-	var account exec.Sender
-	if account, c.err = head.Account(a); c.err == nil {
-		b.read[a] = newSender(a, account)
+	read(c.signed().Sender)
+	if payer := c.signed().Payer; payer != nil {
+		read(*payer)
 	}
 }

@@ -23,9 +23,10 @@ func (p *Pool) Verify(ctx context.Context, encoded [][]byte, source string, curr
 		}
 	}
 	p.refuseUsed(b)
+	p.checkTexts(b)
 	unverified := b.pending()[:0]
 	for _, c := range b.pending() {
-		if c.verified, _ = p.Get(c.tx.ID()); c.verified == nil {
+		if c.verified = p.verifiedAs(c.tx); c.verified == nil {
 			unverified = append(unverified, c)
 		}
 	}
@@ -37,7 +38,7 @@ func (p *Pool) Verify(ctx context.Context, encoded [][]byte, source string, curr
 
 // dependsOnParameters reports whether a transaction that was refused with err may be valid under other parameters.
 func dependsOnParameters(err error) bool {
-	for _, of := range []error{exec.ErrFeeTooLow, exec.ErrGasOverBlock, exec.ErrNotProducer, exec.ErrBadParameters} {
+	for _, of := range []error{exec.ErrFeeTooLow, exec.ErrGasOverBlock, exec.ErrNotAdmin, exec.ErrBadParameters} {
 		if errors.Is(err, of) {
 			return true
 		}
@@ -60,14 +61,12 @@ func (p *Pool) refuseUsed(b *batch) {
 // AddVerified is like [Pool.AddMany] for transactions that another node has accepted and whose signatures were verified
 // here.
 func (p *Pool) AddVerified(txs []*types.VerifiedTx) []Result {
-	p.mu.Lock()
-	env := p.head.Env
-	p.mu.Unlock()
+	rules := p.rules()
 	now := p.opts.Moment()
 	b := &batch{candidates: make([]*candidate, len(txs))}
 	for i, tx := range txs {
 		c := &candidate{tx: tx.Tx(), verified: tx, added: now}
-		c.err = c.checkStatic(env)
+		c.err = c.checkStatic(rules)
 		b.candidates[i] = c
 	}
 	p.screen(b)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -78,27 +77,27 @@ func BenchmarkVerify(b *testing.B) {
 		txs[i] = decoded(b, encoded)
 	}
 	for b.Loop() {
-		types.VerifySignatures(txs)
+		verifyAll(txs)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batchSize), "ns/tx")
 }
 
-// stubbedVerify is types.VerifySignatures with its results known beforehand, so that a benchmark shows the pool alone.
+// stubbedVerify is verifyAll with its results known beforehand, so that a benchmark shows the pool alone.
 func stubbedVerify(b *testing.B, encoded [][]byte) verifyFunc {
-	known := make(map[types.Signature]*types.VerifiedTx, len(encoded))
+	known := make(map[types.TxID]*types.VerifiedTx, len(encoded))
 	for part := range slices.Chunk(encoded, batchSize) {
 		txs := make([]*types.Tx, len(part))
 		for i := range part {
 			txs[i] = decoded(b, part[i])
 		}
-		for _, tx := range types.VerifySignatures(txs) {
-			known[tx.Signed().Signature] = tx
+		for _, tx := range verifyAll(txs) {
+			known[tx.ID()] = tx
 		}
 	}
 	return func(txs []*types.Tx) []*types.VerifiedTx {
 		verified := make([]*types.VerifiedTx, len(txs))
 		for i := range txs {
-			verified[i] = known[txs[i].Signed().Signature]
+			verified[i] = known[txs[i].ID()]
 		}
 		return verified
 	}
@@ -177,7 +176,7 @@ func BenchmarkReplace(b *testing.B) {
 		return &e
 	}
 	alike, lower := []*entry{another(), another()}, []*entry{another(), another()}
-	lower[0].tx = types.VerifySignatures([]*types.Tx{decoded(b, transfer(0, 0, 90, 4))})[0]
+	lower[0].tx = verifyAll([]*types.Tx{decoded(b, transfer(0, 0, 90, 4))})[0]
 	for _, bench := range []struct {
 		name    string
 		entries []*entry
@@ -209,11 +208,11 @@ func decoded(b *testing.B, encoded []byte) *types.Tx {
 // fee. That is what an insertion into a full pool costs more under the lock after a block.
 func BenchmarkEvictionOrder(b *testing.B) {
 	p := openPool(b, newChain(), Options{})
-	verified := types.VerifySignatures([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 90, 7))})
+	verified := verifyAll([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 90, 7))})
 	for i := range uint64(200_000) {
 		var a types.Account
 		binary.LittleEndian.PutUint64(a[:], i)
-		s := newSender(a, exec.Sender{})
+		s := newSender(a, state.Account{})
 		tx := verified[i%2]
 		s.run = []*entry{{
 			tx: tx, sender: s, sequence: i, floor: feeCaps{types.Amount(100 + i*i%977), types.Amount(i * 31 % 89)},

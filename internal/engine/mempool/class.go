@@ -15,18 +15,22 @@ const (
 	ClassHeld         Class = "held"           // waiting for a nonce or for more balance
 	ClassUnderBaseFee Class = "under_base_fee" // waiting for a lower base fee
 	ClassExecutable   Class = "executable"     // waiting for better paying ones to be included
+	ClassSponsored    Class = "sponsored"      // of a payer that pays for as many as the pool keeps of one
 	ClassSignatures   Class = "signatures"     // waiting for signature verification
 	ClassSuspects     Class = "suspects"       // likewise, from a source that sent a bad signature
 )
 
 // classes lists all classes.
-var classes = []Class{ClassHeld, ClassUnderBaseFee, ClassExecutable, ClassSignatures, ClassSuspects}
+var classes = []Class{
+	ClassHeld, ClassUnderBaseFee, ClassExecutable, ClassSponsored, ClassSignatures, ClassSuspects,
+}
 
 // reasons holds, by class, the reason why there is no room.
 var reasons = map[Class]string{
 	ClassHeld:         "no sender has more that waits for an earlier nonce or for balance",
 	ClassUnderBaseFee: "while it is nearly full, the max fee must be at least the base fee",
 	ClassExecutable:   "what it holds pays at least as much",
+	ClassSponsored:    "too many transactions wait for which this payer pays",
 	ClassSignatures:   "too many signatures wait for verification",
 	ClassSuspects:     "too many requests of a source that sent a bad signature wait",
 }

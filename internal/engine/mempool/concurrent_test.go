@@ -65,10 +65,10 @@ func buildBlock(t *testing.T, c *fakeChain, p *Pool) (included int) {
 		record, ok := records[i]
 		if !ok {
 			c.mu.Lock()
-			record = c.accounts[account(i)].Account
+			record = c.accounts[account(i)]
 			c.mu.Unlock()
 		}
-		if err := exec.CheckAt(env, exec.Sender{Account: record}, tx.Signed()); err != nil {
+		if err := exec.CheckAt(env, record, nil, tx); err != nil {
 			t.Errorf("a builder got what is not valid: %v", err)
 			best.SkipSender()
 			continue

@@ -26,6 +26,9 @@ var refusals = []struct {
 	{"nonce_too_low", exec.ErrNonceTooLow},
 	{"nonce_too_high", exec.ErrNonceTooHigh},
 	{"cannot_pay", exec.ErrCannotPay},
+	{"payer_cannot_pay", exec.ErrPayerCannotPay},
+	{"wrong_policy", exec.ErrWrongPolicy},
+	{"expired", exec.ErrExpired},
 	{"fee_too_low", exec.ErrFeeTooLow},
 }
 

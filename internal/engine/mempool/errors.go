@@ -13,9 +13,9 @@ import (
 var (
 	// ErrMalformed is returned for bytes that are not exactly one signed transaction.
 	ErrMalformed = errors.New("not an encoded signed transaction")
-	// ErrBadSignature is returned if the signature is not the sender's.
-	ErrBadSignature = errors.New("signature is not valid")
-	// ErrKnown is returned for a transaction that is already pending.
+	// ErrBadSignature is returned if a witness does not hold.
+	ErrBadSignature = exec.ErrBadSignature
+	// ErrKnown is returned for a transaction that is already pending, with the same or with other witnesses.
 	ErrKnown = errors.New("transaction is known already")
 	// ErrReplacementUnderpriced is returned if another transaction has the same sender and nonce, and the new one does
 	// not raise both of its fees by 10 %.
@@ -32,22 +32,28 @@ var (
 	ErrNotNext = errors.New("block does not follow the mempool's head")
 )
 
-// PayError is an [exec.ErrCannotPay] with its amounts.
+// PayError is an [exec.ErrCannotPay] or [exec.ErrPayerCannotPay] with its amounts.
 type PayError struct {
-	Balance  types.Amount // sender's balance after the newest block
-	Reserved types.Amount // part reserved by earlier transactions
+	Payer    bool         // the payer cannot pay the fee, and the amounts are the payer's
+	Balance  types.Amount // balance after the newest block
+	Reserved types.Amount // part reserved by other transactions, which the account sends or pays for
 	Pending  uint64       // number of those transactions
-	Needed   types.Amount // maximum cost of the transaction; MaxUint64 if it overflows
+	Needed   types.Amount // most that the transaction takes from the account; MaxUint64 if it overflows
 }
 
 // Error implements error.
 func (e *PayError) Error() string {
 	return fmt.Sprintf("%v: it may cost %d, and of %d %d are reserved by %d pending transactions",
-		exec.ErrCannotPay, e.Needed, e.Balance, e.Reserved, e.Pending)
+		e.Unwrap(), e.Needed, e.Balance, e.Reserved, e.Pending)
 }
 
-// Is makes the error match [exec.ErrCannotPay].
-func (e *PayError) Is(target error) bool { return target == exec.ErrCannotPay }
+// Unwrap returns [exec.ErrCannotPay] or [exec.ErrPayerCannotPay].
+func (e *PayError) Unwrap() error {
+	if e.Payer {
+		return exec.ErrPayerCannotPay
+	}
+	return exec.ErrCannotPay
+}
 
 // AheadError is an [exec.ErrNonceTooHigh] with the limit that was exceeded.
 type AheadError struct {

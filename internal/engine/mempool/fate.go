@@ -7,13 +7,16 @@ type Cause string
 
 // The causes.
 const (
-	Expired    Cause = "expired"        // it waited for [Options].Expiry
-	NoRoom     Cause = "no_room"        // it was evicted
-	NotAllowed Cause = "not_allowed"    // the current parameters do not allow it
-	TooFar     Cause = "nonce_too_high" // its nonce is too far ahead since the chain was rewound
-	Unbuilt    Cause = "not_built"      // the producer could not build a block with it; see [Pool.Drop]
-	TakenBack  Cause = "taken_back"     // it arrived after the point to which the chain was rewound; see [Pool.Forget]
-	Replaced   Cause = "replaced"       // another transaction took its nonce in the pool
+	Expired    Cause = "expired"     // its valid_until has passed, or it waited for [Options].Expiry
+	NoRoom     Cause = "no_room"     // it was evicted
+	NotAllowed Cause = "not_allowed" // the current parameters do not allow it
+	// Unauthorized means that the authority of its sender or payer has changed.
+	Unauthorized Cause = "wrong_policy"
+	Unpaid       Cause = "payer_cannot_pay" // its payer's balance fell
+	TooFar       Cause = "nonce_too_high"   // its nonce is too far ahead since the chain was rewound
+	Unbuilt      Cause = "not_built"        // the producer could not build a block with it; see [Pool.Drop]
+	TakenBack    Cause = "taken_back"       // it arrived after the point to which the chain was rewound; see [Pool.Forget]
+	Replaced     Cause = "replaced"         // another transaction took its nonce in the pool
 )
 
 // Fate is the outcome of a transaction that left the pool without being in a block.

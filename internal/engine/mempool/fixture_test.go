@@ -1,8 +1,10 @@
 package mempool
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -53,15 +55,22 @@ func account(i int) types.Account { return types.Account(key(i).PublicKey()) }
 // draft is the unsigned transfer of 1 by the i-th key with these fees.
 func draft(i int, nonce uint64, maxFee, maxPriority types.Amount) types.Transaction {
 	return types.Transaction{
-		Version:              types.TransactionVersion,
-		ChainID:              testChain,
 		Sender:               account(i),
+		Target:               types.Account{1},
+		ChainID:              testChain,
 		Nonce:                nonce,
 		GasLimit:             testGas,
 		MaxFeePerGas:         maxFee,
 		MaxPriorityFeePerGas: maxPriority,
-		Payload:              types.Transfer{To: types.Account{1}, Amount: 1},
+		Value:                1,
+		Payload:              types.Transfer{},
 	}
+}
+
+// withValue is the transaction with another value.
+func withValue(tx types.Transaction, value types.Amount) types.Transaction {
+	tx.Value = value
+	return tx
 }
 
 // sign encodes the transaction signed by the i-th key.
@@ -78,10 +87,72 @@ func transfer(i int, nonce uint64, maxFee, maxPriority types.Amount) []byte {
 	return sign(i, draft(i, nonce, maxFee, maxPriority))
 }
 
-// withBadSignature flips a bit of an encoded transaction's signature.
+// sponsor encodes the transaction with the signatures of the i-th key and of the payer-th, which pays.
+func sponsor(i, payer int, tx types.Transaction) []byte {
+	paying := account(payer)
+	tx.Payer = &paying
+	signed, err := types.Sign(tx, key(i), [32]byte{})
+	if err != nil {
+		panic(err)
+	}
+	signed.PayerWitness = types.WitnessKey{Signature: mustSign(payer, types.PayerHash(tx.Hash()))}
+	return signed.Encode()
+}
+
+// policyKey is the test key that alone signs for the first policy, the next one for the second.
+const policyKey = 100
+
+// policyOf is the policy of which the i-th test key is the only signer.
+func policyOf(i int) types.Policy {
+	signer := types.SignerKey{Key: key(i).PublicKey()}
+	return types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{signer}}}
+}
+
+// authorityOf is the policy of the i-th key, or for −1 the account itself.
+func authorityOf(i int, a types.Account) types.Account {
+	if i < 0 {
+		return a
+	}
+	return policyOf(i).Hash()
+}
+
+// witnessBy is a witness that holds for a message: by the policy of the i-th key, or for −1 by the account's own key.
+func witnessBy(i int, a types.Account, message [32]byte) types.Witness {
+	if i < 0 {
+		for own := range keys.made {
+			if account(own) == a {
+				return types.WitnessKey{Signature: mustSign(own, message)}
+			}
+		}
+	}
+	evidence := types.EvidenceKey{Signature: mustSign(i, message)}
+	return types.WitnessPolicy{Policy: policyOf(i), Proofs: []types.Proof{{Evidence: evidence}}}
+}
+
+func mustSign(i int, message [32]byte) types.Signature {
+	signature, err := key(i).Sign(message[:], [32]byte{})
+	if err != nil {
+		panic(err)
+	}
+	return signature
+}
+
+// verifyAll is types.VerifyWitnesses on the network of the tests.
+func verifyAll(txs []*types.Tx) []*types.VerifiedTx { return types.VerifyWitnesses(types.Regtest, txs) }
+
+// idOf is the ID of an encoded transaction.
+func idOf(encoded []byte) types.TxID {
+	tx, err := types.DecodeTx(encoded)
+	if err != nil {
+		panic(err)
+	}
+	return tx.ID()
+}
+
+// withBadSignature flips a bit of the signature of a transaction without payer.
 func withBadSignature(encoded []byte) []byte {
 	b := slices.Clone(encoded)
-	b[len(b)-1] ^= 1
+	b[len(b)-2] ^= 1
 	return b
 }
 
@@ -90,7 +161,7 @@ type fakeChain struct {
 	mu       sync.Mutex
 	height   types.Height
 	env      exec.Env
-	accounts map[types.Account]exec.Sender
+	accounts map[types.Account]state.Account
 	time     time.Time
 	tick     time.Duration // by which each look at the clock moves it
 	readErr  error
@@ -99,9 +170,12 @@ type fakeChain struct {
 // newChain has 64 rich accounts.
 func newChain() *fakeChain {
 	c := &fakeChain{
-		height:   10,
-		env:      exec.Env{ChainID: testChain, Parameters: params.Default(key(0).PublicKey()), BaseFee: testBaseFee},
-		accounts: make(map[types.Account]exec.Sender),
+		height: 10,
+		env: exec.Env{
+			ChainID: testChain, Network: types.Regtest, Parameters: params.Default(key(0).PublicKey()), BaseFee: testBaseFee,
+			Timestamp: 1_700_000_000_000,
+		},
+		accounts: make(map[types.Account]state.Account),
 		time:     time.Unix(1_700_000_000, 0),
 	}
 	for i := range 64 {
@@ -113,7 +187,7 @@ func newChain() *fakeChain {
 func (c *fakeChain) set(i int, balance types.Amount, nonce uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.accounts[account(i)] = exec.Sender{Account: state.Account{Balance: balance, Nonce: nonce}}
+	c.accounts[account(i)] = state.Account{Balance: balance, Nonce: nonce}
 }
 
 func (c *fakeChain) now() time.Time {
@@ -132,7 +206,7 @@ func (c *fakeChain) pass(d time.Duration) {
 func (c *fakeChain) head() Head {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return Head{Height: c.height, Env: c.env, Account: func(a types.Account) (exec.Sender, error) {
+	return Head{Height: c.height, Env: c.env, Account: func(a types.Account) (state.Account, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.accounts[a], c.readErr
@@ -145,10 +219,10 @@ func (c *fakeChain) block(records map[int]state.Account) []types.Access {
 	for i, record := range records {
 		a := account(i)
 		c.mu.Lock()
-		old := c.accounts[a].Account
+		old := c.accounts[a]
+		c.accounts[a] = record
 		c.mu.Unlock()
-		c.set(i, record.Balance, record.Nonce)
-		accesses = append(accesses, types.Access{Key: state.AccountKey(a), Old: old.Encode(), New: record.Encode()})
+		accesses = append(accesses, types.Access{Key: state.AccountKey(a), Old: old.Encode(a), New: record.Encode(a)})
 	}
 	slices.SortFunc(accesses, func(a, b types.Access) int { return slices.Compare(a.Key, b.Key) })
 	c.mu.Lock()
@@ -240,11 +314,11 @@ func checkInvariants(t testReporter, p *Pool) {
 	count, executable := 0, 0
 	var ordered [heaps]int
 	for a, s := range p.index.senders {
-		if s.account != a || len(s.run)+len(s.held) == 0 {
+		if s.account != a || !s.busy() || s.freed {
 			t.Fatalf("sender %v is listed wrongly", a)
 		}
 		judged := s.rules == p.judging.rules
-		if !judged && p.judging.next == nil {
+		if !judged && p.judging.next == nil && len(s.run)+len(s.held) > 0 {
 			t.Fatalf("sender %v is never judged", a)
 		}
 		switch {
@@ -258,6 +332,7 @@ func checkInvariants(t testReporter, p *Pool) {
 			t.Fatalf("sender %v without a run has a place among the runs", a)
 		}
 		checkRun(t, p, s)
+		checkPayments(t, p, s)
 		for _, part := range [][]*entry{s.run, s.held} {
 			for i, e := range part {
 				if judged && checkStatic(p.head.Env, e.tx.Signed()) != nil {
@@ -283,7 +358,7 @@ func checkInvariants(t testReporter, p *Pool) {
 		}
 	}
 	for a, state := range p.index.idle {
-		if is, err := p.head.Account(a); err != nil || is != state || p.index.senders[a] != nil {
+		if is, err := p.head.Account(a); err != nil || !is.Equal(a, state) || p.index.senders[a] != nil {
 			t.Fatalf("account %v is remembered as %+v, and is %+v: %v", a, state, is, err)
 		}
 	}
@@ -303,16 +378,16 @@ func checkInvariants(t testReporter, p *Pool) {
 
 func checkRun(t testReporter, p *Pool, s *sender) {
 	t.Helper()
-	at := s.state
+	left, nonce := s.free(), s.state.Nonce
 	var spent types.Amount
 	for i, e := range s.run {
-		if err := exec.CheckAt(p.head.Env, at, e.tx.Signed()); err != nil || e.held {
+		if err := checkNext(s, left, nonce, e); err != nil || e.held {
 			t.Fatalf("transaction %d of a run is not executable: %v", i, err)
 		}
 		if e.floor != s.runFloor(i, e.fees()) {
 			t.Fatalf("floor of transaction %d is wrong", i)
 		}
-		at.Nonce, at.Balance, spent = at.Nonce+1, at.Balance-e.cost, spent+e.cost
+		nonce, left, spent = nonce+1, left-e.cost, spent+e.cost
 	}
 	if spent != s.spent {
 		t.Fatalf("run spends %d, kept is %d", spent, s.spent)
@@ -322,8 +397,54 @@ func checkRun(t testReporter, p *Pool, s *sender) {
 			t.Fatalf("nonce %d is held with next nonce %d", e.nonce, s.next())
 		}
 	}
-	if len(s.held) > 0 && exec.CheckAt(p.head.Env, at, s.held[0].tx.Signed()) == nil {
+	if len(s.held) > 0 && checkNext(s, left, nonce, s.held[0]) == nil {
 		t.Fatalf("nonce %d is held but executable", s.held[0].nonce)
+	}
+}
+
+// checkNext checks whether an entry is the next of a sender with so much left. A recovery may have come into force since
+// the newest block, but no other authority.
+func checkNext(s *sender, left types.Amount, nonce uint64, e *entry) error {
+	funds := exec.Funds{Entry: s.state.Exists() || nonce > s.state.Nonce, Balance: left, Payer: e.fee}
+	if e.nonce != nonce {
+		return exec.ErrNonceTooHigh
+	}
+	if err := exec.CheckFunds(funds, e.tx.Signed()); err != nil {
+		return err
+	}
+	if !mayClaim(s, e.claims.Sender) || e.payer != nil && !mayClaim(e.payer, e.claims.Payer) {
+		return exec.ErrWrongPolicy
+	}
+	return nil
+}
+
+func mayClaim(s *sender, authority types.Account) bool {
+	return authority == s.state.AuthorityAt(s.account, 0) || authority == s.state.AuthorityAt(s.account, math.MaxUint64)
+}
+
+// checkPayments checks what an account pays for against the transactions that name it as payer.
+func checkPayments(t testReporter, p *Pool, s *sender) {
+	t.Helper()
+	var sum types.Amount
+	count := 0
+	for _, e := range p.index.byID {
+		if named := e.tx.Signed().Payer; named != nil && *named == s.account {
+			fee, err := e.tx.Signed().FeeCap()
+			if err != nil || e.payer != s || e.fee != fee {
+				t.Fatalf("entry %v is paid wrongly", e.tx.ID())
+			}
+			sum, count = sum+fee, count+1
+		}
+	}
+	if paid := s.paid(); sum != s.pays.reserved || count != s.pays.count || len(paid) != count ||
+		!slices.IsSortedFunc(paid, func(a, b *entry) int { return cmp.Compare(a.sequence, b.sequence) }) {
+		t.Fatalf("%v pays %d for %d, kept are %+v", s.account, sum, count, s.pays)
+	}
+	if sum > s.state.Balance || count > p.opts.PerPayer {
+		t.Fatalf("%v with %d pays %d for %d", s.account, s.state.Balance, sum, count)
+	}
+	if _, recovering := p.index.recovering[s]; recovering != (s.state.Pending != nil) {
+		t.Fatalf("the recovery of %v is kept wrongly", s.account)
 	}
 }
 

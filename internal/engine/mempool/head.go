@@ -5,6 +5,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -13,9 +14,9 @@ import (
 type Head struct {
 	Height types.Height // height of the newest block
 	Env    exec.Env     // environment of the block after it
-	// Account reads a sender from the state after the newest block. It may already return a newer state if [Pool.Reset]
+	// Account reads an account from the state after the newest block. It may already return a newer state if [Pool.Reset]
 	// is later called for that block. It must be safe for concurrent use.
-	Account func(types.Account) (exec.Sender, error)
+	Account func(types.Account) (state.Account, error)
 }
 
 // headState is the pool's head and its history.
@@ -25,6 +26,12 @@ type headState struct {
 	since      time.Time     // time of the last Reset
 	interval   time.Duration // time between the last two blocks
 }
+
+// time returns the time by which the pool judges at its head: the clock's, but never before the newest block's.
+func (p *Pool) time() uint64 { return max(p.head.Env.Timestamp, milliseconds(p.opts.Moment())) }
+
+// milliseconds returns a time in the unit of timestamps.
+func milliseconds(t time.Time) uint64 { return uint64(max(0, t.UnixMilli())) }
 
 // Chain is a chain with a head: a *ledger.Ledger, or a *ledger.Stateless, whose accounts cannot be read.
 type Chain interface {
@@ -49,13 +56,13 @@ func headOf(l Chain, tip *ledger.Tip) Head {
 	return Head{
 		Height: height,
 		Env:    tip.Env,
-		Account: func(a types.Account) (exec.Sender, error) {
+		Account: func(a types.Account) (state.Account, error) {
 			view, err := l.Store().StateAt(height)
 			if err != nil {
-				return exec.Sender{}, err
+				return state.Account{}, err
 			}
 			defer view.Close()
-			return exec.ReadSender(view, a)
+			return exec.ReadAccount(view, a)
 		},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -30,7 +29,7 @@ func TestIdleAccountsAreNotReadAgain(t *testing.T) {
 func TestIdleIsBounded(t *testing.T) {
 	i := make(idle)
 	for n := range 2 * maxIdle {
-		i.put(types.Account{byte(n), byte(n >> 8), byte(n >> 16)}, exec.Sender{Account: state.Account{Nonce: uint64(n)}})
+		i.put(types.Account{byte(n), byte(n >> 8), byte(n >> 16)}, state.Account{Nonce: uint64(n)})
 	}
 	last := types.Account{0xff, 0x7f, 0} // 2 * maxIdle - 1
 	if len(i) != maxIdle || i[last].Nonce != 2*maxIdle-1 {

@@ -1,9 +1,11 @@
 package mempool
 
 import (
+	"cmp"
+	"container/heap"
 	"container/list"
 
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -18,6 +20,9 @@ type index struct {
 	// executable holds the run of every judged sender that has one, unordered; see [Pool.Best].
 	executable [][]*entry
 	order      evictionOrder
+	deadlines  deadlines
+	// recovering holds the accounts with a recovery that has begun, whose authority changes with time alone.
+	recovering map[*sender]struct{}
 }
 
 func newIndex() index {
@@ -26,6 +31,8 @@ func newIndex() index {
 		idle:     make(idle),
 		byID:     make(map[types.TxID]*entry),
 		arrivals: list.New(),
+
+		recovering: make(map[*sender]struct{}),
 	}
 }
 
@@ -34,17 +41,17 @@ const maxIdle = 1 << 14
 
 // idle caches accounts without transactions, with their state at the head. Senders tend to return, and reading an
 // account takes as long as all other checks of a transaction.
-type idle map[types.Account]exec.Sender
+type idle map[types.Account]state.Account
 
 // put adds an account, and removes others if there are too many.
-func (i idle) put(a types.Account, state exec.Sender) {
+func (i idle) put(a types.Account, record state.Account) {
 	for other := range i {
 		if len(i) < maxIdle {
 			break
 		}
 		delete(i, other)
 	}
-	i[a] = state
+	i[a] = record
 }
 
 // enter adds the newest entry. The caller updates its sender's lists.
@@ -53,12 +60,14 @@ func (x *index) enter(e *entry) {
 	e.sequence = x.sequence
 	e.arrival = x.arrivals.PushBack(e)
 	x.byID[e.tx.ID()] = e
+	x.deadlines.add(e)
 }
 
 // leave removes an entry. The caller updates its sender's lists.
 func (x *index) leave(e *entry) {
 	x.arrivals.Remove(e.arrival)
 	delete(x.byID, e.tx.ID())
+	x.deadlines.remove(e)
 }
 
 // publish updates executable after a change of a judged sender.
@@ -79,13 +88,69 @@ func (x *index) publish(s *sender) {
 	}
 }
 
-// keep adds a sender with transactions to the index, or moves one without to idle.
+// keep adds an account with transactions to the index, or moves one without to idle.
 func (x *index) keep(s *sender) {
-	if len(s.run)+len(s.held) == 0 {
+	if !s.busy() {
 		delete(x.senders, s.account)
+		delete(x.recovering, s)
 		x.idle.put(s.account, s.state)
-	} else {
-		x.senders[s.account] = s
-		delete(x.idle, s.account)
+		return
 	}
+	x.senders[s.account] = s
+	delete(x.idle, s.account)
+	if s.state.Pending != nil {
+		x.recovering[s] = struct{}{}
+	} else {
+		delete(x.recovering, s)
+	}
+}
+
+// deadlines is a heap of the entries with an end, the earliest first.
+type deadlines []*entry
+
+// end returns the timestamp of the last block that may include the entry, which must have one.
+func (e *entry) end() uint64 { return *e.tx.Signed().ValidUntil }
+
+func (d *deadlines) add(e *entry) {
+	e.due = -1
+	if e.tx.Signed().ValidUntil != nil {
+		heap.Push(d, e)
+	}
+}
+
+func (d *deadlines) remove(e *entry) {
+	if e.due >= 0 {
+		heap.Remove(d, e.due)
+	}
+}
+
+// Len implements heap.Interface.
+func (d deadlines) Len() int { return len(d) }
+
+// Less implements heap.Interface.
+func (d deadlines) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(d[i].end(), d[j].end()), cmp.Compare(d[i].sequence, d[j].sequence)) < 0
+}
+
+// Swap implements heap.Interface.
+func (d deadlines) Swap(i, j int) {
+	d[i], d[j] = d[j], d[i]
+	d[i].due, d[j].due = i, j
+}
+
+// Push implements heap.Interface.
+func (d *deadlines) Push(x any) {
+	e := x.(*entry)
+	e.due = len(*d)
+	*d = append(*d, e)
+}
+
+// Pop implements heap.Interface.
+func (d *deadlines) Pop() any {
+	last := len(*d) - 1
+	e := (*d)[last]
+	(*d)[last] = nil
+	*d = (*d)[:last]
+	e.due = -1
+	return e
 }

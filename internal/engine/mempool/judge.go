@@ -54,6 +54,7 @@ func (p *Pool) judgeLoop() {
 			}
 			p.mu.Lock()
 			done = p.judgeSome()
+			p.goOn()
 			p.enforceHeldShare()
 			p.filling.updatePressure(&p.opts)
 			p.signal()

@@ -150,7 +150,7 @@ func TestChangesWhileSendersWait(t *testing.T) {
 // BenchmarkParameters changes the parameters over 200,000 transactions of 250 senders, a quarter of which the new ones
 // do not allow. It measures how long that takes in all, and how long the lock is held for at most.
 func BenchmarkParameters(b *testing.B) {
-	verified := types.VerifySignatures([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 30, 5))})
+	verified := verifyAll([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 30, 5))})
 	var whole time.Duration
 	longest, steps := time.Hour, 0
 	for b.Loop() {
@@ -159,17 +159,19 @@ func BenchmarkParameters(b *testing.B) {
 		c := newChain()
 		p := openPool(b, c, Options{})
 		for i := range 250 {
-			s := newSender(account(i), exec.Sender{Account: state.Account{Balance: rich}})
+			s := newSender(account(i), state.Account{Balance: rich})
 			for nonce := range uint64(800) {
 				tx := verified[0]
 				if i%2 == 1 && nonce >= 400 {
 					tx = verified[1]
 				}
-				cost, err := tx.Signed().Cost()
+				cost, _, err := costOf(tx.Signed())
 				if err != nil {
 					b.Fatal(err)
 				}
-				e := &entry{tx: tx, sender: s, nonce: nonce, cost: cost, added: c.now()}
+				e := &entry{
+					tx: tx, sender: s, nonce: nonce, cost: cost, added: c.now(), claims: exec.Claims{Sender: account(i)},
+				}
 				p.remember(e)
 				p.extend(s, e)
 			}

@@ -1,6 +1,7 @@
 package mempool
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -49,7 +50,8 @@ type Decided struct {
 
 // Keep adds the transactions of decided entries in order, and verifies all their signatures together. The effect
 // depends only on the pool's content and limits, so it is the same on every member, however the entries are grouped.
-// known returns transactions whose signature is already verified, or nil. The results are as from [Pool.AddMany] for
+// known returns transactions whose witnesses are already verified, or nil; one with other witnesses is not used. The
+// results are as from [Pool.AddMany] for
 // each entry; the journal is not synced. An error is a fault of this node, after which its pool may differ from the
 // others'.
 //
@@ -66,9 +68,9 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 		}
 		batches[i] = &batch{candidates: make([]*candidate, len(d.Transactions))}
 		for j, tx := range d.Transactions {
-			c := &candidate{tx: tx, added: d.At, verified: known(tx.ID())}
+			c := &candidate{tx: tx, added: d.At, verified: sameBytes(known(tx.ID()), tx)}
 			if c.verified == nil {
-				c.verified, _ = p.Get(tx.ID())
+				c.verified = p.verifiedAs(tx)
 			}
 			batches[i].candidates[j] = c
 		}
@@ -77,7 +79,7 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 	if len(decided) == 0 || decided[len(decided)-1].Index <= p.decided.through {
 		return make([][]Result, len(decided)), nil
 	}
-	verifyTogether(all)
+	p.verifyTogether(all)
 	results := make([][]Result, len(decided))
 	for i, b := range batches {
 		if b == nil {
@@ -104,11 +106,9 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 
 // keep adds candidates with verified signatures, without a source.
 func (p *Pool) keep(b *batch) ([]Result, error) {
-	p.mu.Lock()
-	env := p.head.Env
-	p.mu.Unlock()
+	rules := p.rules()
 	for _, c := range b.pending() {
-		c.err = c.checkStatic(env)
+		c.err = c.checkStatic(rules)
 	}
 	p.screen(b)
 	if err := p.commit(b); err != nil {
@@ -126,8 +126,22 @@ func (p *Pool) keep(b *batch) ([]Result, error) {
 	return results, nil
 }
 
+// sameBytes returns verified if it is tx with the same witnesses, and otherwise nil: an ID does not cover the witnesses.
+func sameBytes(verified *types.VerifiedTx, tx *types.Tx) *types.VerifiedTx {
+	if verified == nil || !bytes.Equal(verified.Encoded(), tx.Encoded()) {
+		return nil
+	}
+	return verified
+}
+
+// verifiedAs returns the pending transaction with exactly these bytes, or nil.
+func (p *Pool) verifiedAs(tx *types.Tx) *types.VerifiedTx {
+	pending, _ := p.Get(tx.ID())
+	return sameBytes(pending, tx)
+}
+
 // verifyTogether verifies the signatures of candidates that are not verified yet, on all cores.
-func verifyTogether(candidates []*candidate) {
+func (p *Pool) verifyTogether(candidates []*candidate) {
 	var unverified []*candidate
 	for _, c := range candidates {
 		if c.verified == nil {
@@ -140,7 +154,7 @@ func verifyTogether(candidates []*candidate) {
 		for j, c := range batches[i] {
 			txs[j] = c.tx
 		}
-		for j, v := range types.VerifySignatures(txs) {
+		for j, v := range types.VerifyWitnesses(p.opts.network, txs) {
 			if batches[i][j].verified = v; v == nil {
 				batches[i][j].err = ErrBadSignature
 			}
@@ -157,7 +171,7 @@ func (p *Pool) SyncJournal() error {
 }
 
 // rulesVersion must change with the eviction rules: members with different rules would have different pools.
-const rulesVersion = 2
+const rulesVersion = 3
 
 // Limits returns a digest of the pool's settings and rules. Pools with equal digests that keep the same transactions at
 // the same heads have the same content.
@@ -165,7 +179,7 @@ func (p *Pool) Limits() [32]byte {
 	var b []byte
 	for _, n := range []uint64{
 		uint64(p.opts.MaxTransactions), uint64(p.opts.MaxBytes), uint64(p.opts.Expiry), uint64(p.opts.HeldPerSender),
-		p.opts.NonceWindow, rulesVersion,
+		p.opts.NonceWindow, uint64(p.opts.PerPayer), rulesVersion,
 	} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}

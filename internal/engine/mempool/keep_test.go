@@ -34,7 +34,7 @@ func TestScreenAndKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := append([]byte(nil), forged.Encoded()...)
-	bad[len(bad)-1] ^= 1
+	bad[len(bad)-2] ^= 1
 	if forged, err = types.DecodeTx(bad); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,8 @@ type model struct {
 	opts     Options
 	txs      []modelTx // in order of arrival
 	pressure bool
+	// reserves, unless nil, are what payers reserve, though some of it has left: while room is made nobody goes on.
+	reserves map[types.Account]types.Amount
 }
 
 type modelTx struct {
@@ -30,15 +32,67 @@ type modelTx struct {
 	order int
 }
 
-func (tx modelTx) mustCost() types.Amount {
-	cost, err := tx.Cost()
+// mustFee is the fee cap.
+func (tx modelTx) mustFee() types.Amount {
+	fee, err := tx.FeeCap()
 	if err != nil {
 		panic(err)
+	}
+	return fee
+}
+
+// mustCost is the most that the transaction takes from its sender.
+func (tx modelTx) mustCost() types.Amount {
+	cost, err := tx.Amount()
+	if err != nil {
+		panic(err)
+	}
+	if tx.Payer == nil {
+		cost += tx.mustFee()
 	}
 	return cost
 }
 
-func (m *model) account(a types.Account) exec.Sender { return m.chain.accounts[a] }
+func (tx modelTx) paidBy(a types.Account) bool { return tx.Payer != nil && *tx.Payer == a }
+
+func (m *model) account(a types.Account) state.Account { return m.chain.accounts[a] }
+
+// paid is what an account pays for, in order of arrival, and the sum of its fee caps.
+func (m *model) paid(a types.Account) (txs []modelTx, sum types.Amount) {
+	for _, tx := range m.txs {
+		if tx.paidBy(a) {
+			txs, sum = append(txs, tx), sum+tx.mustFee()
+		}
+	}
+	return txs, sum
+}
+
+// free is what an account has for its own transactions.
+func (m *model) free(a types.Account) types.Amount {
+	_, reserved := m.paid(a)
+	if m.reserves != nil {
+		reserved = m.reserves[a]
+	}
+	return minus(m.account(a).Balance, reserved)
+}
+
+// payable is whether a sender with so much left can pay for its next transaction.
+func (m *model) payable(left types.Amount, tx modelTx) error {
+	account := m.account(tx.Sender)
+	funds := exec.Funds{Entry: account.Exists() || tx.Nonce > account.Nonce, Balance: left, Payer: 1 << 63}
+	return exec.CheckFunds(funds, &tx.SignedTransaction)
+}
+
+// now is the time by which the pool judges.
+func (m *model) now() uint64 { return max(m.chain.env.Timestamp, uint64(m.chain.now().UnixMilli())) }
+
+// authorized is whether a transaction's witnesses claim what is in force.
+func (m *model) authorized(tx modelTx) bool {
+	if tx.Witness.Claim(tx.Sender) != m.account(tx.Sender).AuthorityAt(tx.Sender, m.now()) {
+		return false
+	}
+	return tx.Payer == nil || tx.PayerWitness.Claim(*tx.Payer) == m.account(*tx.Payer).AuthorityAt(*tx.Payer, m.now())
+}
 
 // split is a sender's executable and held transactions, ascending by nonce.
 func (m *model) split(a types.Account) (run, held []modelTx) {
@@ -49,13 +103,12 @@ func (m *model) split(a types.Account) (run, held []modelTx) {
 		}
 	}
 	slices.SortFunc(own, func(a, b modelTx) int { return cmp.Compare(a.Nonce, b.Nonce) })
-	at := m.account(a)
+	nonce, left := m.account(a).Nonce, m.free(a)
 	for i, tx := range own {
-		if exec.CheckAt(m.chain.env, at, &tx.SignedTransaction) != nil {
+		if tx.Nonce != nonce || m.payable(left, tx) != nil {
 			return own[:i], own[i:]
 		}
-		at.Nonce++
-		at.Balance -= tx.mustCost()
+		nonce, left = nonce+1, left-tx.mustCost()
 	}
 	return own, nil
 }
@@ -216,6 +269,36 @@ func (m *model) checkStatic(tx *types.SignedTransaction) error {
 	return exec.CheckStatic(env, tx)
 }
 
+// checkAdded is checkStatic for a transaction that comes now.
+func (m *model) checkAdded(tx *types.SignedTransaction) error {
+	env := m.chain.env
+	env.BaseFee, env.Timestamp = env.Parameters.MinBaseFee, m.now()
+	return exec.CheckStatic(env, tx)
+}
+
+// checkPayer is whether the payer has room.
+func (m *model) checkPayer(tx modelTx, old *modelTx) error {
+	if tx.Payer == nil {
+		return nil
+	}
+	paid, reserved := m.paid(*tx.Payer)
+	count := len(paid)
+	if old != nil && old.paidBy(*tx.Payer) {
+		count, reserved = count-1, reserved-old.mustFee()
+	}
+	run, _ := m.split(*tx.Payer)
+	for _, other := range run {
+		reserved += other.mustCost()
+	}
+	switch {
+	case count >= m.opts.PerPayer:
+		return ErrFull
+	case minus(m.account(*tx.Payer).Balance, reserved) < tx.mustFee():
+		return exec.ErrPayerCannotPay
+	}
+	return nil
+}
+
 func (m *model) add(tx modelTx) error {
 	account := m.account(tx.Sender)
 	run, held := m.split(tx.Sender)
@@ -240,7 +323,7 @@ func (m *model) add(tx modelTx) error {
 	if !executable {
 		spent, prefix = 0, prefix[:1]
 	}
-	if err := m.checkStatic(&tx.SignedTransaction); err != nil {
+	if err := m.checkAdded(&tx.SignedTransaction); err != nil {
 		return errors.Unwrap(err) // one of exec's
 	}
 	switch {
@@ -250,8 +333,15 @@ func (m *model) add(tx modelTx) error {
 		return exec.ErrNonceTooLow
 	case tx.Nonce >= account.Nonce+m.opts.NonceWindow, !executable && old == nil && len(held) >= m.opts.HeldPerSender:
 		return exec.ErrNonceTooHigh
-	case account.Balance-spent < tx.mustCost():
-		return exec.ErrCannotPay
+	}
+	if err := m.payable(minus(m.free(tx.Sender), spent), tx); err != nil {
+		return errors.Unwrap(err)
+	}
+	if err := m.checkPayer(tx, old); err != nil {
+		return err
+	}
+	if !m.authorized(tx) {
+		return exec.ErrWrongPolicy
 	}
 	if old != nil {
 		raise := func(old types.Amount) types.Amount { return old + max(1, (old+9)/10) }
@@ -260,7 +350,15 @@ func (m *model) add(tx modelTx) error {
 		}
 	}
 	before := m.txs
-	if !m.makeRoom(modelClaim{tx, executable, old, m.tip(prefix...), m.chain.now()}) {
+	m.reserves = make(map[types.Account]types.Amount)
+	for _, other := range m.txs {
+		if other.Payer != nil {
+			m.reserves[*other.Payer] += other.mustFee()
+		}
+	}
+	made := m.makeRoom(modelClaim{tx, executable, old, m.tip(prefix...), m.chain.now()})
+	m.reserves = nil
+	if !made {
 		m.txs = before
 		return ErrFull
 	}
@@ -327,11 +425,20 @@ func (m *model) updatePressure() {
 func (m *model) reset() {
 	m.remove(func(tx modelTx) bool {
 		nonce := m.account(tx.Sender).Nonce
-		return tx.Nonce < nonce || tx.Nonce >= nonce+m.opts.NonceWindow || m.checkStatic(&tx.SignedTransaction) != nil
+		return tx.Nonce < nonce || tx.Nonce >= nonce+m.opts.NonceWindow
 	})
+	m.remove(func(tx modelTx) bool { return !m.authorized(tx) })
+	for i := range modelAccounts {
+		for paid, sum := m.paid(account(i)); sum > m.account(account(i)).Balance; paid, sum = m.paid(account(i)) {
+			m.removeID(last(paid).id)
+		}
+	}
+	m.remove(func(tx modelTx) bool { return m.checkStatic(&tx.SignedTransaction) != nil })
 	m.capHeld()
 	now := m.chain.now()
-	m.remove(func(tx modelTx) bool { return now.Sub(tx.added) >= m.opts.Expiry })
+	m.remove(func(tx modelTx) bool {
+		return now.Sub(tx.added) >= m.opts.Expiry || tx.ValidUntil != nil && *tx.ValidUntil < m.now()
+	})
 	m.capHeld()
 	for {
 		_, _, heldCount, heldBytes := m.usage()
@@ -383,6 +490,7 @@ func TestAgainstModel(t *testing.T) {
 			Expiry:          time.Minute,
 			HeldPerSender:   3,
 			NonceWindow:     8,
+			PerPayer:        6,
 			Now:             c.now,
 		}
 		p, err := New(opts, c.head())
@@ -442,27 +550,49 @@ func drawTransaction(t *rapid.T, m *model, order int) ([]byte, modelTx) {
 	if n := rapid.SampledFrom([]int{0, 0, 0, 0, 30, 100, 700}).Draw(t, "args"); n > 0 {
 		tx.Payload = types.Call{Function: "f", Args: make([]byte, n)}
 	}
-	encoded := sign(i, tx)
-	signed, err := types.DecodeSignedTransaction(encoded)
-	if err != nil {
-		t.Fatal(err)
+	if rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
+		until := m.now() + uint64(rapid.IntRange(0, 30_000).Draw(t, "valid for")) - 1000
+		tx.ValidUntil = &until
 	}
+	// Parameters never forbid a transaction with a payer: the order in which the pool judges would show.
+	if payer := rapid.IntRange(0, 2*modelAccounts).Draw(t, "payer"); payer < modelAccounts && payer != i && maxFee > 16 {
+		a := account(payer)
+		tx.Payer, tx.Value = &a, types.Amount(rapid.IntRange(0, 1).Draw(t, "value"))
+	}
+	signed := types.SignedTransaction{Transaction: tx, Witness: drawWitness(t, m, tx.Sender, tx.Hash())}
+	if tx.Payer != nil {
+		signed.PayerWitness = drawWitness(t, m, *tx.Payer, types.PayerHash(tx.Hash()))
+	}
+	encoded := signed.Encode()
 	return encoded, modelTx{
 		SignedTransaction: signed, id: signed.ID(), size: len(encoded), added: m.chain.now(), order: order,
 	}
+}
+
+// drawWitness makes a witness that holds, mostly by the authority in force.
+func drawWitness(t *rapid.T, m *model, a types.Account, message [32]byte) types.Witness {
+	signers := []int{-1, policyKey, policyKey + 1} // by the account's own key, or by one of two policies
+	by := slices.IndexFunc(signers, func(by int) bool {
+		return authorityOf(by, a) == m.account(a).AuthorityAt(a, m.now())
+	})
+	if rapid.IntRange(0, 15).Draw(t, "authority") == 0 {
+		by = rapid.IntRange(0, len(signers)-1).Draw(t, "whose")
+	}
+	return witnessBy(signers[by], a, message)
 }
 
 // drawBlock includes some transactions, pays and charges some accounts, and may change fees and parameters.
 func drawBlock(t *rapid.T, c *fakeChain, p *Pool, m *model) {
 	records := make(map[int]state.Account)
 	for i := range modelAccounts {
-		record := c.accounts[account(i)].Account
+		record := c.accounts[account(i)]
 		run, _ := m.split(account(i))
 		record.Nonce += uint64(rapid.SampledFrom([]int{0, 0, 0, 1, len(run) / 2, len(run) + 1}).Draw(t, "included"))
 		if rapid.IntRange(0, 3).Draw(t, "paid") == 0 {
 			record.Balance = drawBalance(t)
 		}
-		if record != c.accounts[account(i)].Account {
+		drawAuthority(t, m, account(i), &record)
+		if !record.Equal(account(i), c.accounts[account(i)]) {
 			records[i] = record
 		}
 	}
@@ -476,6 +606,23 @@ func drawBlock(t *rapid.T, c *fakeChain, p *Pool, m *model) {
 		t.Fatal(err)
 	}
 	m.reset()
+}
+
+// drawAuthority may change who may sign for an account, begin a recovery, or let an account that sends write one.
+func drawAuthority(t *rapid.T, m *model, a types.Account, record *state.Account) {
+	if record.Nonce == 0 {
+		return
+	}
+	next := authorityOf(rapid.SampledFrom([]int{-1, policyKey, policyKey + 1}).Draw(t, "next"), a)
+	switch rapid.IntRange(0, 19).Draw(t, "authority") {
+	case 0:
+		record.Authority, record.Pending = &next, nil
+	case 1:
+		from := m.now() + uint64(rapid.IntRange(0, 40_000).Draw(t, "delay"))
+		record.Pending = &state.Recovery{Next: next, From: from}
+	case 2:
+		*record = record.At(m.now())
+	}
 }
 
 // drawReload gives every account another record.

@@ -123,7 +123,7 @@ func (r *replay) read(payload []byte) {
 		added = now
 	}
 	c := &candidate{restored: true}
-	c.decode(r.pool.head.Env, encoded, added)
+	c.decode(r.pool.rules(), encoded, added)
 	if c.err == nil && now.Sub(added) >= r.pool.opts.Expiry {
 		c.err = errExpired
 	}
@@ -141,7 +141,7 @@ func (r *replay) flush() {
 	b := &batch{candidates: r.waiting}
 	r.pool.screen(b)
 	if waiting := b.pending(); len(waiting) > 0 {
-		r.pool.verifier.honest.verify(context.Background(), waiting)
+		r.pool.verifier.checkAll(context.Background(), waiting)
 	}
 	r.pool.insertAll(b)
 	r.refused += len(r.waiting) - len(b.pending())
@@ -178,6 +178,8 @@ func (p *Pool) sortArrivals() {
 	p.index.sequence = uint64(len(entries))
 	for _, s := range p.index.senders {
 		p.index.order.update(s)
+		s.pays.list = s.paid()
+		slices.SortFunc(s.pays.list, func(a, b *entry) int { return cmp.Compare(a.sequence, b.sequence) })
 	}
 }
 

@@ -217,11 +217,11 @@ func TestReplayJudgesAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		verified := types.VerifySignatures(types.NewTxs(tx))[0]
+		verified := verifyAll(types.NewTxs(tx))[0]
 		return appendTaken(nil, c.now().Add(-age), verified)
 	}
 	forged := record(transfer(1, 0, 100, 5), 0)
-	forged[len(forged)-1] ^= 1
+	forged[len(forged)-2] ^= 1
 	future := record(transfer(2, 0, 100, 5), -time.Hour)
 	j, err := journal.Create(journal.Options{FS: journal.OS{}, Path: path}, slices.Values([][]byte{
 		nil, []byte("short"), []byte("this is no transaction"), forged,
@@ -402,14 +402,14 @@ func FuzzReplay(f *testing.F) {
 	f.Add(append(make([]byte, recordPrefix), transfer(1, 0, 100, 5)...))
 	f.Add(append(make([]byte, recordPrefix), withBadSignature(transfer(1, 0, 100, 5))...))
 	f.Add(append(recordTime(1<<60), transfer(1, 1, 100, 5)...))
-	f.Add(encodeDropped(types.TransactionID(transfer(2, 0, 100, 5))))
+	f.Add(encodeDropped(idOf(transfer(2, 0, 100, 5))))
 	f.Add(append(encodeDropped(types.TxID{}), 0))
 	good := append(recordTime(newChain().now().UnixNano()), transfer(2, 0, 100, 5)...)
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		p := openPool(t, newChain(), Options{})
 		r := &replay{pool: p}
 		r.read(good)
-		r.read(encodeDropped(types.TransactionID(transfer(2, 0, 100, 5))))
+		r.read(encodeDropped(idOf(transfer(2, 0, 100, 5))))
 		r.read(payload)
 		r.read(good)
 		r.flush()
@@ -418,7 +418,7 @@ func FuzzReplay(f *testing.F) {
 			t.Fatal("the good one is lost")
 		}
 		for _, e := range p.Pending(3) {
-			if types.VerifySignatures(types.NewTxs(*e.Tx.Signed()))[0] == nil {
+			if verifyAll(types.NewTxs(*e.Tx.Signed()))[0] == nil {
 				t.Fatal("a transaction without a signature is pending")
 			}
 		}

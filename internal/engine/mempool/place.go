@@ -14,13 +14,16 @@ import (
 
 // candidate is a transaction that is being added to the pool. Its first error stops it.
 type candidate struct {
-	tx         *types.Tx // nil if it is malformed
-	cost       types.Amount
-	parameters types.Parameters // parameters under which it passed exec.CheckStatic
-	added      time.Time
-	restored   bool              // from the journal: the rules of a nearly full pool were applied before
-	verified   *types.VerifiedTx // nil before the verification
-	err        error
+	tx       *types.Tx    // nil if it is malformed
+	cost     types.Amount // of the sender
+	fee      types.Amount // fee cap, for the payer; 0 without one
+	payer    *sender      // set by visit; nil without one
+	claims   *exec.Claims // nil before they are needed
+	rules    uint64       // value of judging.rules under which it passed exec.CheckStatic
+	added    time.Time
+	restored bool              // from the journal: the rules of a nearly full pool were applied before
+	verified *types.VerifiedTx // nil before the verification
+	err      error
 }
 
 func (c *candidate) signed() *types.SignedTransaction { return c.tx.Signed() }
@@ -33,27 +36,42 @@ type place struct {
 	replaced   *entry // the current entry with its nonce, or nil
 }
 
-// reserve is the part of a sender's balance that earlier transactions take: those of a batch, or of the run too.
+// reserve is the part of an account's balance that earlier transactions take: those of a batch, or of the run too.
 type reserve struct {
 	count uint64
 	cost  types.Amount
+	pays  int          // number of those for which it is the payer
+	fees  types.Amount // their fee caps
+}
+
+// rules are the parameters in force with their number.
+type rules struct {
+	env    exec.Env
+	number uint64 // value of judging.rules
+}
+
+func (p *Pool) rules() rules {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return rules{p.head.Env, p.judging.rules}
 }
 
 // decode decodes a candidate, which keeps encoded, and makes all checks that need no account.
-func (c *candidate) decode(env exec.Env, encoded []byte, now time.Time) {
+func (c *candidate) decode(r rules, encoded []byte, now time.Time) {
 	c.added = now
 	if c.tx, c.err = types.DecodeTx(encoded); c.err != nil {
 		c.err = fmt.Errorf("%w: %w", ErrMalformed, c.err)
 		return
 	}
-	c.err = c.checkStatic(env)
+	c.err = c.checkStatic(r)
 }
 
-// checkStatic is exec.CheckStatic at the lowest base fee that the parameters allow, as a transaction that cannot pay
-// the current base fee may wait for a lower one.
-func (c *candidate) checkStatic(env exec.Env) error {
-	c.parameters = env.Parameters
-	return checkStatic(env, c.signed())
+// checkStatic is exec.CheckStatic at the time at which the candidate came, and at the lowest base fee that the
+// parameters allow, as a transaction that cannot pay the current base fee may wait for a lower one.
+func (c *candidate) checkStatic(r rules) error {
+	c.rules = r.number
+	r.env.Timestamp = max(r.env.Timestamp, milliseconds(c.added))
+	return checkStatic(r.env, c.signed())
 }
 
 func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
@@ -61,13 +79,14 @@ func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
 	return exec.CheckStatic(env, tx)
 }
 
-// locate finds a candidate's place by the rules for the sender's account and transactions. It does not check for room.
-func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err error) {
-	if _, known := p.index.byID[c.tx.ID()]; known {
+// locate finds a candidate's place by the rules for the accounts of sender and payer and their transactions. It does not
+// check for room. ahead and paid are what earlier transactions of its batch take of the two.
+func (p *Pool) locate(s *sender, c *candidate, ahead, paid reserve) (at place, err error) {
+	if _, known := p.index.byID[c.tx.ID()]; known { // with these or other witnesses
 		return at, ErrKnown
 	}
-	if c.parameters != p.head.Env.Parameters {
-		if err := c.checkStatic(p.head.Env); err != nil {
+	if c.rules != p.judging.rules {
+		if err := c.checkStatic(rules{p.head.Env, p.judging.rules}); err != nil {
 			return at, err
 		}
 	}
@@ -83,10 +102,10 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 	switch i, found := s.findHeld(nonce); {
 	case nonce < next:
 		at = place{executable: true, replaced: s.run[nonce-s.state.Nonce]}
-		before = reserve{uint64(len(s.run)) - 1, s.spent - at.replaced.cost}
+		before = reserve{count: uint64(len(s.run)) - 1, cost: s.spent - at.replaced.cost}
 	case nonce <= next+ahead.count:
 		at.executable = true
-		before = reserve{uint64(len(s.run)), s.spent}
+		before = reserve{count: uint64(len(s.run)), cost: s.spent}
 		if nonce == next+ahead.count { // else it replaces one of its own batch; only insert can judge that
 			before.count, before.cost = before.count+ahead.count, before.cost+ahead.cost
 		}
@@ -98,26 +117,52 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 	case len(s.held) >= p.opts.HeldPerSender:
 		return at, &AheadError{Nonce: nonce, Next: next, Limit: p.opts.HeldPerSender, Held: true}
 	}
-	if err := p.checkPayable(s, s.state.Balance-before.cost, signed); err != nil {
-		return at, explained(err, s.state.Balance, before, signed)
+	if err := checkPayable(s, minus(s.free(), before.cost+ahead.fees), signed); err != nil {
+		return at, explained(err, s, before, ahead, signed)
+	}
+	if err := p.checkPayer(c, paid, at.replaced); err != nil {
+		return at, err
+	}
+	if err := p.checkClaims(s, c); err != nil {
+		return at, err
 	}
 	if at.replaced != nil && !outbids(capsOf(signed), at.replaced.fees()) {
 		return at, ErrReplacementUnderpriced
 	}
-	c.cost, err = signed.Cost()
-	return at, err
+	return at, c.setCost()
+}
+
+// setCost sets the parts of the balances of sender and payer that the transaction may take.
+func (c *candidate) setCost() (err error) {
+	c.cost, c.fee, err = costOf(c.signed())
+	return err
+}
+
+// costOf returns the parts of the balances of sender and payer that a transaction may take; fee is 0 without a payer.
+func costOf(tx *types.SignedTransaction) (cost, fee types.Amount, err error) {
+	if cost, err = tx.Amount(); err != nil {
+		return 0, 0, err
+	}
+	if fee, err = tx.FeeCap(); err != nil || tx.Payer != nil {
+		return cost, fee, err
+	}
+	cost, err = cost.Add(fee)
+	return cost, 0, err
 }
 
 // explained adds the amounts to an exec.ErrCannotPay.
-func explained(err error, balance types.Amount, before reserve, tx *types.SignedTransaction) error {
+func explained(err error, s *sender, before, ahead reserve, tx *types.SignedTransaction) error {
 	if !errors.Is(err, exec.ErrCannotPay) {
 		return err
 	}
-	needed, overflow := tx.Cost()
+	needed, _, overflow := costOf(tx)
 	if overflow != nil {
 		needed = math.MaxUint64
 	}
-	return &PayError{Balance: balance, Reserved: before.cost, Pending: before.count, Needed: needed}
+	return &PayError{
+		Balance: s.state.Balance, Reserved: before.cost + s.pays.reserved + ahead.fees,
+		Pending: before.count + uint64(s.pays.count+ahead.pays), Needed: needed,
+	}
 }
 
 // checkUsed refuses a used nonce.
@@ -164,7 +209,7 @@ func (p *Pool) replace(s *sender, e, old *entry) {
 // insert adds a verified candidate to the pool, and evicts others if necessary.
 func (p *Pool) insert(s *sender, c *candidate) error {
 	p.judge(s) // a new sender has no transactions, but this marks it as judged
-	at, err := p.locate(s, c, reserve{})
+	at, err := p.locate(s, c, reserve{}, reserve{})
 	if err != nil {
 		return err
 	}
@@ -181,6 +226,9 @@ func (p *Pool) insert(s *sender, c *candidate) error {
 		sender: s,
 		nonce:  c.signed().Nonce,
 		cost:   c.cost,
+		fee:    c.fee,
+		payer:  c.payer,
+		claims: exec.Claims{Sender: c.verified.Claim(), Payer: c.verified.PayerClaim()},
 		added:  c.added,
 		held:   !at.executable,
 		floor:  capsOf(c.signed()),

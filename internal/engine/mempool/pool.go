@@ -18,6 +18,7 @@ type Options struct {
 	Expiry          time.Duration // 3 h
 	HeldPerSender   int           // held transactions per sender: 64
 	NonceWindow     uint64        // accepted nonces, counted from the account's: 1,024
+	PerPayer        int           // transactions for which one account is the payer: 4,096
 
 	// Journal is the path of the file to which accepted transactions are written; empty for no journal.
 	Journal string
@@ -43,7 +44,8 @@ type Options struct {
 	FS      journal.FS   // journal.OS{}
 	Log     *slog.Logger // discards
 
-	decided bool // Moment was set
+	decided bool          // Moment was set
+	network types.Network // of the head
 }
 
 func (o Options) withDefaults() Options {
@@ -52,6 +54,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Expiry, 3*time.Hour)
 	setDefault(&o.HeldPerSender, 64)
 	setDefault(&o.NonceWindow, 1024)
+	setDefault(&o.PerPayer, 4096)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -81,7 +84,8 @@ func setDefault[T comparable](field *T, value T) {
 // held once; queueBytes for the verification queue; and maxSuspects sources and maxFates fates.
 //
 // Under the lock, an operation costs O(log senders) per transaction that it adds or evicts. A change of an account
-// costs at most NonceWindow + HeldPerSender of one sender. A replacement copies the pointers of a run and updates its
+// costs at most NonceWindow + HeldPerSender of one sender, and of each sender of the PerPayer that it pays for if it can
+// no longer pay for them. A replacement copies the pointers of a run and updates its
 // floors.
 type Pool struct {
 	opts     Options
@@ -98,6 +102,7 @@ type Pool struct {
 	filling filling
 	judging judging
 	fates   fates
+	freed   []*sender    // accounts that pay for less than before, until goOn
 	gone    []types.TxID // a member's transactions that left without being in a block, not journaled yet
 }
 
@@ -110,11 +115,14 @@ type loops struct {
 
 // New opens a pool at head, and replays the transactions of its journal that are still valid.
 func New(opts Options, head Head) (*Pool, error) {
-	return newPool(opts, head, types.VerifySignatures)
+	return newPool(opts, head, func(txs []*types.Tx) []*types.VerifiedTx {
+		return types.VerifyWitnesses(head.Env.Network, txs)
+	})
 }
 
 func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 	opts = opts.withDefaults()
+	opts.network = head.Env.Network
 	p := &Pool{
 		opts:     opts,
 		verifier: newVerifier(opts.Now, verify),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -96,12 +97,11 @@ func (p *Pool) Restore(index uint64, head Head, taken []Taken) error {
 	defer p.decided.moving.Unlock()
 	b := &batch{candidates: make([]*candidate, len(taken))}
 	for i, t := range taken {
-		c := &candidate{tx: t.Tx, added: t.Added, restored: true}
-		c.verified, _ = p.Get(t.Tx.ID())
-		c.err = c.checkStatic(head.Env)
+		c := &candidate{tx: t.Tx, added: t.Added, restored: true, verified: p.verifiedAs(t.Tx)}
+		c.err = c.checkStatic(rules{env: head.Env})
 		b.candidates[i] = c
 	}
-	verifyTogether(b.pending())
+	p.verifyTogether(b.pending())
 	p.clear(index, head)
 	p.put(b)
 	if p.journal.file == nil {
@@ -123,6 +123,7 @@ func (p *Pool) clear(index uint64, head Head) {
 		}
 		p.settle(s)
 	}
+	p.goOn()
 	clear(p.index.idle)
 	p.decided.through, p.decided.reached, p.gone = index, head.Height, nil
 	p.moveTo(head, nil)
@@ -132,14 +133,14 @@ func (p *Pool) clear(index uint64, head Head) {
 // are executable, and checks nothing else.
 func (p *Pool) put(b *batch) {
 	touched := make(map[*sender]bool)
-	p.visit(b, func(s *sender, c *candidate) (err error) {
+	p.visit(b, func(s *sender, c *candidate) error {
 		p.judge(s)
 		nonce := c.signed().Nonce
 		i, found := s.findHeld(nonce)
 		if found || nonce >= s.state.Nonce && nonce < s.next() {
 			return ErrKnown // or another transaction has its nonce
 		}
-		if c.cost, err = c.signed().Cost(); err != nil {
+		if err := c.setCost(); err != nil {
 			return err
 		}
 		e := &entry{
@@ -147,6 +148,9 @@ func (p *Pool) put(b *batch) {
 			sender: s,
 			nonce:  nonce,
 			cost:   c.cost,
+			fee:    c.fee,
+			payer:  c.payer,
+			claims: exec.Claims{Sender: c.verified.Claim(), Payer: c.verified.PayerClaim()},
 			added:  c.added,
 			held:   true,
 			floor:  capsOf(c.signed()),
@@ -154,6 +158,9 @@ func (p *Pool) put(b *batch) {
 		p.remember(e)
 		s.held = slices.Insert(s.held, i, e)
 		touched[s] = true
+		if c.payer != nil {
+			touched[c.payer] = true // its own transactions have less balance now
+		}
 		return nil
 	})
 	p.mu.Lock()
@@ -214,7 +221,7 @@ func (p *Pool) resume(opts journal.Options, h *history) (passed int, report jour
 	b := new(batch)
 	flush := func() {
 		if waiting := b.pending(); len(waiting) > 0 {
-			p.verifier.honest.verify(context.Background(), waiting)
+			p.verifier.checkAll(context.Background(), waiting)
 		}
 		p.put(b)
 		passed += len(b.candidates) - len(b.pending())
@@ -226,7 +233,7 @@ func (p *Pool) resume(opts journal.Options, h *history) (passed int, report jour
 			return nil
 		}
 		c := &candidate{restored: true}
-		c.decode(p.head.Env, r.encoded, r.added)
+		c.decode(p.rules(), r.encoded, r.added)
 		if c.tx == nil || h.dropped[c.tx.ID()] > records || c.err != nil && !p.ahead() {
 			passed++
 			return nil

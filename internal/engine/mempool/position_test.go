@@ -12,7 +12,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -71,7 +70,7 @@ func newLogWorld(t *rapid.T) (*logWorld, *fakeChain) {
 	first := c.frozen()
 	w := &logWorld{
 		path:   filepath.Join(dir, "live"),
-		moment: time.Unix(1_000_000, 0),
+		moment: time.Unix(1_700_000_000, 0),
 		heads:  map[types.Height]Head{c.height: first},
 	}
 	if w.pool, err = New(w.options(w.path), first); err != nil {
@@ -103,9 +102,18 @@ func (w *logWorld) grow(t *rapid.T, c *fakeChain) {
 	if rapid.IntRange(0, 2).Draw(t, "block") > 0 {
 		for range rapid.IntRange(1, 6).Draw(t, "transactions") {
 			i := rapid.IntRange(0, 4).Draw(t, "sender")
-			nonce := c.accounts[account(i)].Account.Nonce + uint64(rapid.IntRange(0, 13).Draw(t, "nonce"))
+			nonce := c.accounts[account(i)].Nonce + uint64(rapid.IntRange(0, 13).Draw(t, "nonce"))
 			fee := types.Amount(rapid.IntRange(20, 60).Draw(t, "fee"))
-			tx, err := types.DecodeTx(transfer(i, nonce, fee, fee/2))
+			made := draft(i, nonce, fee, fee/2)
+			if rapid.IntRange(0, 2).Draw(t, "ends") == 0 {
+				until := uint64(e.moment.UnixMilli()) + uint64(rapid.IntRange(0, 40_000).Draw(t, "valid for"))
+				made.ValidUntil = &until
+			}
+			encoded := sign(i, made)
+			if payer := rapid.IntRange(0, 9).Draw(t, "payer"); payer < 5 && payer != i {
+				encoded = sponsor(i, payer, made)
+			}
+			tx, err := types.DecodeTx(encoded)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,11 +122,20 @@ func (w *logWorld) grow(t *rapid.T, c *fakeChain) {
 	} else {
 		records := make(map[int]state.Account)
 		for i := range 5 {
-			old := c.accounts[account(i)].Account
+			old := c.accounts[account(i)]
 			run := len(w.pool.BySender(account(i)))
 			old.Nonce += uint64(rapid.IntRange(0, min(run, 4)).Draw(t, "included"))
 			if rapid.IntRange(0, 3).Draw(t, "spent") == 0 { // its run becomes shorter or longer
 				old.Balance = types.Amount(rapid.IntRange(1, 9).Draw(t, "balance")) * testGas * 60
+			}
+			old.Nonce = max(old.Nonce, 1)
+			next := authorityOf(rapid.SampledFrom([]int{-1, -1, policyKey}).Draw(t, "next"), account(i))
+			switch rapid.IntRange(0, 9).Draw(t, "authority") {
+			case 0:
+				old.Authority, old.Pending = &next, nil
+			case 1:
+				from := uint64(e.moment.UnixMilli()) + uint64(rapid.IntRange(0, 40_000).Draw(t, "delay"))
+				old.Pending = &state.Recovery{Next: next, From: from}
 			}
 			records[i] = old
 		}
@@ -141,7 +158,7 @@ func (w *logWorld) grow(t *rapid.T, c *fakeChain) {
 // frozen is the head as it stays when the chain goes on.
 func (c *fakeChain) frozen() Head {
 	head, accounts := c.head(), maps.Clone(c.accounts)
-	head.Account = func(a types.Account) (exec.Sender, error) { return accounts[a], nil }
+	head.Account = func(a types.Account) (state.Account, error) { return accounts[a], nil }
 	return head
 }
 
@@ -167,7 +184,7 @@ func TestPoolFollowsItsLogAgain(t *testing.T) {
 		if err := os.WriteFile(again, journal, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		w.moment = time.Unix(1_000_000, 0)
+		w.moment = time.Unix(1_700_000_000, 0)
 		p, err := New(w.options(again), w.heads[height])
 		if err != nil {
 			t.Fatal(err)
@@ -197,7 +214,7 @@ func TestEntriesTogetherAreThoseOneByOne(t *testing.T) {
 		for range rapid.IntRange(4, 30).Draw(t, "events") {
 			w.grow(t, c)
 		}
-		w.moment = time.Unix(1_000_000, 0)
+		w.moment = time.Unix(1_700_000_000, 0)
 		together := w.path + ".together"
 		p, err := New(w.options(together), first)
 		if err != nil {
@@ -251,7 +268,7 @@ func TestRestoredPoolGoesOnAlike(t *testing.T) {
 		c := newChain()
 		w := &logWorld{
 			path:   filepath.Join(dir, "live"),
-			moment: time.Unix(1_000_000, 0),
+			moment: time.Unix(1_700_000_000, 0),
 			heads:  map[types.Height]Head{c.height: c.frozen()},
 		}
 		other, err := New(w.options(filepath.Join(dir, "other")), c.frozen())

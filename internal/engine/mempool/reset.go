@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -47,11 +46,10 @@ func (p *Pool) follow(head Head, blocks int, changes []accountChange) error {
 	changed := make([]*sender, 0, len(changes))
 	for _, change := range changes {
 		if s, ok := p.index.senders[change.account]; ok {
-			change.apply(&s.state)
+			s.state = change.record
 			changed = append(changed, s)
-		} else if state, ok := p.index.idle[change.account]; ok {
-			change.apply(&state)
-			p.index.idle[change.account] = state
+		} else if _, ok := p.index.idle[change.account]; ok {
+			p.index.idle[change.account] = change.record
 		}
 	}
 	p.moveTo(head, changed)
@@ -61,7 +59,7 @@ func (p *Pool) follow(head Head, blocks int, changes []accountChange) error {
 // Reload replaces the head, and reads every sender's account again. It is for a chain that was rewound, or a node that
 // missed blocks. If reading fails, the pool is unchanged.
 func (p *Pool) Reload(head Head) error {
-	read := make(map[types.Account]exec.Sender)
+	read := make(map[types.Account]state.Account)
 	for {
 		p.mu.Lock()
 		var missing []types.Account
@@ -99,13 +97,20 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	parameters := p.head.Env.Parameters
 	p.head.Head = head
 	p.head.generation++
-	if head.Env.Parameters != parameters {
+	for s := range p.index.recovering {
+		if r := s.state.Pending; r != nil && r.From <= p.time() {
+			changed = append(changed, s)
+		}
+	}
+	changed = p.dropChanged(changed)
+	if !head.Env.Parameters.Equal(parameters) {
 		p.distrust()
 	}
 	for _, s := range changed {
 		p.judge(s)
 		p.settle(s)
 	}
+	p.goOn()
 	p.expire()
 	p.enforceHeldShare()
 	p.filling.updatePressure(&p.opts)
@@ -114,7 +119,27 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	}
 }
 
-// expire removes the transactions that have reached the expiry time.
+// dropChanged forgets the transactions that the accounts can no longer include or pay for, and returns the accounts with
+// the senders of those that they paid for. What is in a block leaves first: only then a payer's balance says what it can
+// pay for.
+func (p *Pool) dropChanged(changed []*sender) []*sender {
+	for _, s := range changed {
+		p.dropImpossible(s)
+	}
+	if p.ahead() {
+		return changed
+	}
+	all := slices.Clone(changed)
+	for _, s := range changed {
+		all = append(all, p.dropUnauthorized(s)...)
+	}
+	for _, s := range changed {
+		all = append(all, p.dropUnpaid(s)...)
+	}
+	return all
+}
+
+// expire removes the transactions whose end has passed, and those that have reached the expiry time.
 func (p *Pool) expire() {
 	if p.index.mixed {
 		p.index.mixed = false
@@ -130,9 +155,15 @@ func (p *Pool) expire() {
 		p.pushOut(e, Fate{Cause: Expired})
 		expired = append(expired, e)
 	}
+	for now := p.time(); len(p.index.deadlines) > 0 && p.index.deadlines[0].end() < now; {
+		e := p.index.deadlines[0]
+		p.pushOut(e, Fate{Cause: Expired})
+		expired = append(expired, e)
+	}
 	for _, e := range expired {
 		p.settle(e.sender)
 	}
+	p.goOn()
 }
 
 // Drop removes a transaction with which no block could be built from the pool and the journal. Its sender's later ones
@@ -168,45 +199,30 @@ func (p *Pool) remove(id types.TxID) {
 	}
 	p.forget(e, Fate{Cause: Unbuilt})
 	p.settle(e.sender)
+	p.goOn()
 	p.enforceHeldShare()
 	p.filling.updatePressure(&p.opts)
 }
 
-// accountChange is the effect of a block on an account: its new record, its becoming a contract, or both.
+// accountChange is an account's record after a block that changed it.
 type accountChange struct {
-	account    types.Account
-	record     *state.Account
-	isContract bool
-}
-
-func (c accountChange) apply(s *exec.Sender) {
-	if c.record != nil {
-		s.Account = *c.record
-	}
-	s.IsContract = s.IsContract || c.isContract
+	account types.Account
+	record  state.Account
 }
 
 // appendChanges appends the changes of accounts in a block's accesses.
 func appendChanges(changes []accountChange, accesses []types.Access) ([]accountChange, error) {
 	changes = slices.Grow(changes, len(accesses))
 	for _, a := range accesses {
-		if len(a.Key) != 1+len(types.Account{}) || !a.Changed() {
+		if len(a.Key) != 1+len(types.Account{}) || state.Domain(a.Key[0]) != state.DomainAccount || !a.Changed() {
 			continue
 		}
-		change := accountChange{account: types.Account(a.Key[1:])}
-		switch state.Domain(a.Key[0]) {
-		case state.DomainAccount:
-			record, err := state.DecodeAccount(a.New)
-			if err != nil {
-				return nil, fmt.Errorf("account %v: %w", change.account, err)
-			}
-			change.record = &record
-		case state.DomainContract:
-			change.isContract = len(a.New) > 0
-		default:
-			continue // DomainStorage with an empty key
+		account := types.Account(a.Key[1:])
+		record, err := state.DecodeAccount(account, a.New)
+		if err != nil {
+			return nil, fmt.Errorf("account %v: %w", account, err)
 		}
-		changes = append(changes, change)
+		changes = append(changes, accountChange{account, record})
 	}
 	return changes, nil
 }

@@ -44,7 +44,7 @@ func TestResetOfSeveralBlocks(t *testing.T) {
 	p := openPool(t, c, Options{})
 	one, two := addRun(t, p, 1, 0, 5), addRun(t, p, 2, 0, 2)
 	nonce := func(i int, nonce uint64) types.Access {
-		return types.Access{Key: state.AccountKey(account(i)), New: state.Account{Balance: rich, Nonce: nonce}.Encode()}
+		return types.Access{Key: state.AccountKey(account(i)), New: state.Account{Balance: rich, Nonce: nonce}.Encode(account(i))}
 	}
 	c.height += 3
 	if err := p.Reset(

@@ -24,6 +24,7 @@ func (p *Pool) Forget(arrivals uint64) error {
 	for _, e := range late {
 		p.settle(e.sender)
 	}
+	p.goOn()
 	p.filling.updatePressure(&p.opts)
 	p.mu.Unlock()
 	if p.journal.file == nil {

@@ -200,5 +200,6 @@ func (p *Pool) trim(s *sender) {
 func (p *Pool) enforceHeldShare() {
 	for p.filling.usage.heldOver(&p.opts) && !p.ahead() {
 		p.evict([]*entry{p.index.order.top(byHeld).victim(partHeld)})
+		p.goOn()
 	}
 }

@@ -212,6 +212,7 @@ func TestNothingDisplacesWhatPays(t *testing.T) {
 		ClassHeld:         {Class: ClassHeld, Refused: 1, Refusing: true},
 		ClassUnderBaseFee: {Class: ClassUnderBaseFee, Refused: 2, Refusing: true},
 		ClassExecutable:   {Class: ClassExecutable, Refused: 1, Refusing: true},
+		ClassSponsored:    {Class: ClassSponsored},
 		ClassSignatures:   {Class: ClassSignatures},
 		ClassSuspects:     {Class: ClassSuspects},
 	}

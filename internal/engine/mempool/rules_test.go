@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -35,7 +36,7 @@ func TestRules(t *testing.T) {
 		{"bad signature", rich, 0, withBadSignature(transfer(1, 0, 100, 5)), ErrBadSignature},
 		{"signed by another", rich, 0, sign(2, draft(1, 0, 100, 5)), ErrBadSignature},
 		{"wrong chain", rich, 0, change(func(tx *types.Transaction) { tx.ChainID++ }), exec.ErrWrongChain},
-		{"bad version", rich, 0, change(func(tx *types.Transaction) { tx.Version++ }), exec.ErrBadVersion},
+		{"another version", rich, 0, append([]byte{3}, transfer(1, 0, 100, 5)[1:]...), ErrMalformed},
 		{
 			"gas over the block's", rich, 0, change(func(tx *types.Transaction) { tx.GasLimit = 1_000_000_001 }),
 			exec.ErrGasOverBlock,
@@ -53,10 +54,16 @@ func TestRules(t *testing.T) {
 		{"cannot pay", cost - 1, 0, transfer(1, 0, 100, 5), exec.ErrCannotPay},
 		{"a held one can just pay", cost, 0, transfer(1, 3, 100, 5), nil},
 		{"a held one cannot pay", cost - 1, 0, transfer(1, 3, 100, 5), exec.ErrCannotPay},
-		{"cost overflows", rich, 0, transfer(1, 0, math.MaxUint64, 5), exec.ErrCannotPay},
+		{"fee cap overflows", rich, 0, transfer(1, 0, math.MaxUint64, 5), exec.ErrOverflow},
+		{
+			"cost overflows", rich, 0, change(func(tx *types.Transaction) { tx.Value = math.MaxUint64 }), exec.ErrCannotPay,
+		},
 		{"configure by another", rich, 0, change(func(tx *types.Transaction) {
-			tx.GasLimit, tx.Payload = 1_000_000, types.Configure{}
-		}), exec.ErrNotProducer},
+			tx.GasLimit, tx.Payload = 1_000_000, types.Configure{Parameters: params.Default(key(1).PublicKey())}
+			tx.Target, tx.Value = types.Account{}, 0
+		}), exec.ErrNotAdmin},
+		{"a target without use", rich, 0, change(func(tx *types.Transaction) { tx.Payload = types.SetPolicy{} }), exec.ErrNotZero},
+		{"no entry", 0, 0, sponsor(1, 2, withValue(draft(1, 0, 100, 5), 0)), exec.ErrIntrinsicGas},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newChain()
@@ -73,22 +80,6 @@ func TestRules(t *testing.T) {
 			checkInvariants(t, p)
 		})
 	}
-}
-
-func TestSenderIsContract(t *testing.T) {
-	c := newChain()
-	p := openPool(t, c, Options{})
-	add(t, p, transfer(1, 0, 100, 5))
-	c.accounts[account(1)] = exec.Sender{Account: state.Account{Balance: rich}, IsContract: true}
-	c.height++
-	contract := types.Access{Key: state.ContractKey(types.ContractID(account(1))), New: []byte{1}}
-	if err := p.Reset(c.head(), []types.Access{contract}); err != nil {
-		t.Fatal(err)
-	}
-	if n := p.Stats().Count; n != 0 {
-		t.Fatalf("%d transactions of a contract are pending", n)
-	}
-	refuse(t, p, transfer(1, 0, 100, 5), exec.ErrSenderIsContract)
 }
 
 func TestKnown(t *testing.T) {

@@ -2,6 +2,7 @@ package mempool
 
 import (
 	"container/list"
+	"math"
 	"slices"
 	"time"
 
@@ -11,16 +12,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// entry is a transaction in the pool. tx, sender, nonce, cost and sequence are immutable once a [Best] may see the
-// entry; the pool's lock guards the rest.
+// entry is a transaction in the pool. tx, sender, nonce, the amounts, payer, claims and sequence are immutable once a
+// [Best] may see the entry; the pool's lock guards the rest.
 type entry struct {
 	tx       *types.VerifiedTx
 	sender   *sender
 	nonce    uint64
-	cost     types.Amount
+	cost     types.Amount // most that it takes from the sender
+	fee      types.Amount // most that it takes from the payer; 0 without one
+	payer    *sender      // nil without one
+	claims   exec.Claims
 	sequence uint64 // order of arrival
 	added    time.Time
 	arrival  *list.Element
+	due      int // index in index.deadlines; −1 if it has no end
 
 	held bool
 	gone bool          // removed from the pool, and about to leave its sender's lists
@@ -56,16 +61,19 @@ func (f feeCaps) tip(baseFee types.Amount) int64 {
 	return int64(fees.Price(baseFee, f.maxFee, f.maxPriority) - baseFee)
 }
 
-// sender is an account with pending transactions.
+// sender is an account with pending transactions, which it sends or pays for.
 type sender struct {
 	account types.Account
-	state   exec.Sender // at the head
+	state   state.Account // at the head
 
 	// run holds the executable transactions: consecutive nonces from the account's, payable together. Snapshots share
 	// its elements, so elements are never overwritten: the slice is cut at either end, appended to, or copied.
 	run   []*entry
 	spent types.Amount // Σ cost of run, at most the balance
 	held  []*entry     // the others, ascending by nonce
+
+	pays  payments // transactions that it pays for
+	freed bool     // in Pool.freed
 
 	rules    uint64 // value of judging.rules when it was judged; behind it while it waits to be judged
 	runIndex int    // index in index.executable; −1 while run is empty; undefined while the sender waits to be judged
@@ -75,7 +83,7 @@ type sender struct {
 	planned    [parts]int
 }
 
-func newSender(a types.Account, account exec.Sender) *sender {
+func newSender(a types.Account, account state.Account) *sender {
 	s := &sender{account: a, state: account, runIndex: -1}
 	for i := range s.orderIndex {
 		s.orderIndex[i] = -1
@@ -108,10 +116,10 @@ func (s *sender) runFloor(n int, own feeCaps) feeCaps {
 	return own.min(s.run[n-1].floor)
 }
 
-// checkPayable is exec.CheckAt for an account with tx's nonce and the balance left.
-func (p *Pool) checkPayable(s *sender, left types.Amount, tx *types.SignedTransaction) error {
-	account := state.Account{Balance: left, Nonce: tx.Nonce}
-	return exec.CheckAt(p.head.Env, exec.Sender{Account: account, IsContract: s.state.IsContract}, tx)
+// checkPayable is exec.CheckFunds for a sender with the balance left. The payer's part is reserved; see [payments].
+func checkPayable(s *sender, left types.Amount, tx *types.SignedTransaction) error {
+	entry := s.state.Exists() || tx.Nonce > s.state.Nonce // the first transaction makes it
+	return exec.CheckFunds(exec.Funds{Entry: entry, Balance: left, Payer: math.MaxUint64}, tx)
 }
 
 // settle updates run and held after a change of the sender's account or a removal of entries. It drops transactions
@@ -126,7 +134,7 @@ func (p *Pool) settle(s *sender) {
 	nonce, spent := s.state.Nonce, types.Amount(0)
 	for ; last < len(s.run); last++ {
 		e := s.run[last]
-		if e.gone || e.nonce != nonce || p.checkPayable(s, s.state.Balance-spent, e.tx.Signed()) != nil {
+		if e.gone || e.nonce != nonce || checkPayable(s, minus(s.free(), spent), e.tx.Signed()) != nil {
 			break
 		}
 		nonce, spent = nonce+1, spent+e.cost
@@ -165,15 +173,13 @@ func (p *Pool) settle(s *sender) {
 	p.publish(s)
 }
 
-// dropImpossible forgets the entries whose nonce is used or beyond the window, and all of a contract.
+// dropImpossible forgets the entries whose nonce is used or beyond the window.
 func (p *Pool) dropImpossible(s *sender) {
 	for _, part := range [][]*entry{s.run, s.held} {
 		for _, e := range part {
 			switch {
 			case e.nonce < s.state.Nonce:
 				p.forget(e, Fate{}) // it or another one with its nonce is in a block
-			case s.state.IsContract:
-				p.forget(e, Fate{Cause: NotAllowed})
 			case e.nonce-s.state.Nonce >= p.opts.NonceWindow && !p.ahead():
 				p.forget(e, Fate{Cause: TooFar})
 			}
@@ -193,7 +199,7 @@ func (p *Pool) promote(s *sender) {
 	n := 0
 	for ; n < len(s.held); n++ {
 		e := s.held[n]
-		if e.nonce != s.next() || p.checkPayable(s, s.state.Balance-s.spent, e.tx.Signed()) != nil {
+		if e.nonce != s.next() || checkPayable(s, s.room(), e.tx.Signed()) != nil {
 			break
 		}
 		p.setHeld(e, false)
@@ -217,12 +223,16 @@ func (p *Pool) remember(e *entry) {
 		p.index.mixed = true
 	}
 	p.index.enter(e)
+	if e.payer != nil {
+		e.payer.pay(e)
+		p.index.keep(e.payer)
+	}
 	delete(p.fates.of, e.tx.ID())
 	p.filling.add(e, 1)
 }
 
 // forget removes an entry, if it was not removed before, and records its fate if that has a cause. [Pool.settle]
-// removes it from its sender's lists.
+// removes it from its sender's lists, and [Pool.goOn] gives its payer the room.
 func (p *Pool) forget(e *entry, fate Fate) {
 	if e.gone {
 		return
@@ -236,6 +246,13 @@ func (p *Pool) forget(e *entry, fate Fate) {
 	}
 	p.judging.pass(e)
 	p.index.leave(e)
+	if e.payer != nil {
+		e.payer.unpay(e)
+		if !e.payer.freed {
+			e.payer.freed = true
+			p.freed = append(p.freed, e.payer)
+		}
+	}
 	p.filling.add(e, -1)
 }
 

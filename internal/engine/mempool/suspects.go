@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,13 +24,16 @@ const (
 	maxSuspects    = 16_384      // sources that are remembered
 )
 
-// verifier verifies signatures. Honest sources' signatures are verified in batches of those that have queued up during
-// the last batch. Suspects' are verified one by one and in turns, so that bad ones do not spoil others' batches.
+// verifier verifies witnesses. Those of honest sources are verified in batches of those that have queued up during the
+// last batch. Those with signatures over P-256, of which a batch is no cheaper than each, have a lane of their own, so
+// that the others need not wait for them. Suspects' are verified one by one and in turns, so that bad ones do not spoil
+// others' batches.
 type verifier struct {
 	now    func() time.Time
 	after  func(time.Duration, func()) // time.AfterFunc
 	verify verifyFunc                  // counted
 	honest *lane
+	p256   *lane        // for honest sources too
 	turns  *turns.Turns // for suspects
 	counts signatureCounts
 	closed atomic.Bool
@@ -51,22 +55,62 @@ func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
 		gather = 8 // one group of vector lanes, which costs hardly more than one signature
 	}
 	v.honest = newLane(v.verify, runtime.GOMAXPROCS(0), gather, batchSize, queueItems, queueBytes)
+	v.p256 = newLane(v.verify, runtime.GOMAXPROCS(0), 1, p256Batch, p256Items, p256Bytes)
 	return v
 }
 
-// check sets verified or err of every candidate.
+// check sets verified or err of every candidate, the cheapest first.
 func (v *verifier) check(ctx context.Context, batch []*candidate, source string) {
-	if v.isSuspect(source) {
-		v.checkSuspect(ctx, batch, source)
-	} else {
-		v.honest.verify(ctx, batch)
-	}
-	for _, c := range batch {
-		if c.err == ErrBadSignature {
+	v.each(batch, func(l *lane, part []*candidate) {
+		if v.isSuspect(source) {
+			v.checkSuspect(ctx, part, source)
+		} else {
+			l.verify(ctx, part)
+		}
+		if slices.ContainsFunc(part, func(c *candidate) bool { return c.err == ErrBadSignature }) {
 			v.accuse(source)
-			return
+		}
+	})
+}
+
+// checkAll is check for candidates of no source.
+func (v *verifier) checkAll(ctx context.Context, batch []*candidate) {
+	v.each(batch, func(l *lane, part []*candidate) { l.verify(ctx, part) })
+}
+
+// each calls f for the candidates of each lane, if there are any.
+func (v *verifier) each(batch []*candidate, f func(*lane, []*candidate)) {
+	var cheap, dear []*candidate
+	for _, c := range batch {
+		if usesP256(c.signed()) {
+			dear = append(dear, c)
+		} else {
+			cheap = append(cheap, c)
 		}
 	}
+	if len(cheap) > 0 {
+		f(v.honest, cheap)
+	}
+	if len(dear) > 0 {
+		f(v.p256, dear)
+	}
+}
+
+// usesP256 reports whether a witness of a transaction has a signature over P-256.
+func usesP256(tx *types.SignedTransaction) bool {
+	for _, w := range []types.Witness{tx.Witness, tx.PayerWitness} {
+		policy, ok := w.(types.WitnessPolicy)
+		if !ok {
+			continue
+		}
+		for _, proof := range policy.Proofs {
+			switch proof.Evidence.(type) {
+			case types.EvidenceP256, types.EvidencePasskey:
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkSuspect is check for a suspect's candidates, of which each turn verifies a limited number.
@@ -132,4 +176,5 @@ func (v *verifier) accuse(source string) {
 func (v *verifier) close() {
 	v.closed.Store(true)
 	v.honest.close()
+	v.p256.close()
 }

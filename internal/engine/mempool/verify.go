@@ -16,13 +16,18 @@ const (
 	queueItems = 32_768   // about a second's work of one core
 	queueBytes = 64 << 20 // bytes of transactions in the queue
 
+	// Transactions with signatures over P-256: up to 32 of them, of which each takes as long as about ten in a batch.
+	p256Batch = 8
+	p256Items = 1024
+	p256Bytes = 16 << 20
+
 	// lingerTime is the wait of a few first signatures for others to fill a group. It is short compared with the block
 	// time, and with a dozen clients that send singly it halves the cost per signature.
 	lingerTime   = 300 * time.Microsecond
 	queueBackoff = time.Second // after which a retry makes sense
 )
 
-// verifyFunc is the type of types.VerifySignatures.
+// verifyFunc is the type of types.VerifyWitnesses for a network.
 type verifyFunc func([]*types.Tx) []*types.VerifiedTx
 
 // lane is a bounded queue of transactions, with goroutines that verify them in batches of up to size.

@@ -1,9 +1,15 @@
 package mempool
 
 import (
+	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"sync"
 	"testing"
@@ -31,7 +37,7 @@ func (r *recorder) verify(txs []*types.Tx) []*types.VerifiedTx {
 	r.mu.Lock()
 	r.sizes = append(r.sizes, len(txs))
 	r.mu.Unlock()
-	return types.VerifySignatures(txs)
+	return verifyAll(txs)
 }
 
 func (r *recorder) take() []int {
@@ -100,7 +106,7 @@ func TestCallersShareBatches(t *testing.T) {
 		candidates := make([]*candidate, n)
 		for i := range candidates {
 			candidates[i] = new(candidate)
-			candidates[i].decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+			candidates[i].decode(rules{env: newChain().env}, transfer(1, uint64(i), 100, 5), time.Now())
 		}
 		g := &group{results: make([]*types.VerifiedTx, n), done: make(chan struct{})}
 		g.left.Store(int64(n))
@@ -140,7 +146,7 @@ func TestFewSignaturesLinger(t *testing.T) {
 			batch := make([]*candidate, n)
 			for i := range batch {
 				batch[i] = new(candidate)
-				batch[i].decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+				batch[i].decode(rules{env: newChain().env}, transfer(1, uint64(i), 100, 5), time.Now())
 			}
 			l.verify(t.Context(), batch)
 			for _, c := range batch {
@@ -341,7 +347,7 @@ func refuseFrom(t *testing.T, p *Pool, encoded []byte, source string, want error
 
 func TestSuspectsAreBounded(t *testing.T) {
 	c := newChain()
-	v := newVerifier(c.now, types.VerifySignatures)
+	v := newVerifier(c.now, verifyAll)
 	defer v.close()
 	for i := range maxSuspects + 10 {
 		v.accuse(fmt.Sprint(i))
@@ -365,7 +371,7 @@ func TestQueueIsBounded(t *testing.T) {
 		candidates := make([]*candidate, 4)
 		for i := range candidates {
 			candidates[i] = new(candidate)
-			candidates[i].decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+			candidates[i].decode(rules{env: newChain().env}, transfer(1, uint64(i), 100, 5), time.Now())
 		}
 		g := &group{results: make([]*types.VerifiedTx, 3), done: make(chan struct{})}
 		g.left.Store(3)
@@ -433,6 +439,98 @@ func TestHeadMovesDuringVerification(t *testing.T) {
 	}
 	if s := p.Stats(); s.Count != 1 || s.Held != 1 {
 		t.Fatalf("got %+v", s)
+	}
+	checkInvariants(t, p)
+}
+
+// byP256 is a transaction of an account whose policy has one P-256 key, and the account.
+func byP256(t *testing.T, wrong bool) ([]byte, types.Account) {
+	t.Helper()
+	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := private.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer := types.SignerP256{Point: [64]byte(public[1:])}
+	policy := types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{signer}}}
+	tx := draft(0, 0, 100, 5)
+	tx.Sender = policy.Hash()
+	message := tx.Hash()
+	if wrong {
+		message[0] ^= 1
+	}
+	digest := sha256.Sum256(message[:])
+	r, s, err := ecdsa.Sign(rand.Reader, private, digest[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if half := new(big.Int).Rsh(elliptic.P256().Params().N, 1); s.Cmp(half) > 0 {
+		s.Sub(elliptic.P256().Params().N, s)
+	}
+	var evidence types.EvidenceP256
+	r.FillBytes(evidence.Signature[:32])
+	s.FillBytes(evidence.Signature[32:])
+	witness := types.WitnessPolicy{Policy: policy, Proofs: []types.Proof{{Evidence: evidence}}}
+	return types.SignedTransaction{Transaction: tx, Witness: witness}.Encode(), tx.Sender
+}
+
+// Signatures over P-256 are verified apart from the others, which do not wait for them.
+func TestP256HasItsLane(t *testing.T) {
+	c := newChain()
+	good, sender := byP256(t, false)
+	bad, _ := byP256(t, true)
+	c.accounts[sender] = state.Account{Balance: rich}
+	gate, entered := make(chan struct{}), make(chan struct{}, 4)
+	p, err := newPool(Options{Now: c.now}, c.head(), func(txs []*types.Tx) []*types.VerifiedTx {
+		dear := 0
+		for _, tx := range txs {
+			if usesP256(tx.Signed()) {
+				dear++
+			}
+		}
+		if dear > 0 {
+			if dear != len(txs) {
+				t.Errorf("%d of %d use P-256", dear, len(txs))
+			}
+			entered <- struct{}{}
+			<-gate
+		}
+		return verifyAll(txs)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	done := make(chan []Result)
+	go func() { done <- p.AddMany(t.Context(), [][]byte{good, transfer(1, 0, 100, 5)}, "both") }()
+	<-entered
+	add(t, p, transfer(2, 0, 100, 5)) // does not wait
+	close(gate)
+	for i, r := range <-done {
+		if r.Err != nil {
+			t.Errorf("transaction %d: %v", i, r.Err)
+		}
+	}
+	if _, ok := p.Get(idOf(good)); !ok {
+		t.Error("it is not pending")
+	}
+	// A bad signature that is cheap makes the source a suspect before the dear ones are looked at.
+	if err := p.Drop(idOf(good)); err != nil {
+		t.Fatal(err)
+	}
+	results := p.AddMany(t.Context(), [][]byte{good, withBadSignature(transfer(3, 0, 100, 5))}, "mixed")
+	if results[0].Err != nil || !errors.Is(results[1].Err, ErrBadSignature) || !p.verifier.isSuspect("mixed") {
+		t.Errorf("got %v", results)
+	}
+	if err := p.Drop(idOf(good)); err != nil {
+		t.Fatal(err)
+	}
+	refuseFrom(t, p, bad, "dear", ErrBadSignature)
+	if !p.verifier.isSuspect("dear") {
+		t.Error("the source of a bad P-256 signature is no suspect")
 	}
 	checkInvariants(t, p)
 }

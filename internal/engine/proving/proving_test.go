@@ -56,7 +56,7 @@ func (n *node) open(t *testing.T, witnessBytes uint64, begin func(*chain.Store) 
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	must(t, err)
 	store, err := chain.Open(db, chain.Options{
-		Schedule: params.Schedule1.Digest(), WitnessBytes: witnessBytes, SpentWitnesses: true,
+		Schedule: params.Prices.Digest(), WitnessBytes: witnessBytes, SpentWitnesses: true,
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
@@ -90,19 +90,20 @@ func (n *node) build(t *testing.T, transfers int) {
 	for i := range signed {
 		var err error
 		signed[i], err = types.Sign(types.Transaction{
-			Version:              1,
 			ChainID:              7,
 			Sender:               n.sender.PublicKey(),
+			Target:               types.Account{1, byte(n.nonce)},
 			Nonce:                n.nonce,
-			GasLimit:             50_000,
+			GasLimit:             110_000,
 			MaxFeePerGas:         100,
 			MaxPriorityFeePerGas: 1,
-			Payload:              types.Transfer{To: types.Account{1, byte(n.nonce)}, Amount: 7},
+			Value:                7,
+			Payload:              types.Transfer{},
 		}, n.sender, [32]byte{})
 		must(t, err)
 		n.nonce++
 	}
-	txs := batch(types.VerifySignatures(types.NewTxs(signed...)))
+	txs := batch(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed...)))
 	_, err := n.Build(ledger.Batch{Time: n.Tip().Header.Header.Timestamp +
 		1, Transactions: &txs}, func(h types.BlockHash) (types.Signature, error) {
 		return n.producer.Sign(h[:], [32]byte{})

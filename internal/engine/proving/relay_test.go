@@ -32,7 +32,7 @@ func (n *node) follow(t *testing.T, other *node, from, to types.Height) {
 	for h := from; h <= to; h++ {
 		block, err := other.Store().Block(h)
 		must(t, err)
-		received, err := ledger.Receive(block.Encode())
+		received, err := ledger.Receive(types.Regtest, block.Encode())
 		must(t, err)
 		_, err = n.Import(received)
 		must(t, err)

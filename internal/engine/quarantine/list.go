@@ -21,7 +21,7 @@ import (
 // ErrQuarantined refuses a call of quarantined code.
 var ErrQuarantined = errors.New("the contract's code is in quarantine on this node, whose engine failed on it")
 
-// WaitError refuses a transaction whose sender or called code has to wait after an overrun.
+// WaitError refuses a transaction whose sender, payer or called code has to wait after an overrun.
 type WaitError struct{ Left time.Duration }
 
 // Error implements error.
@@ -149,14 +149,16 @@ func (c content) oldest() types.CodeHash {
 	})
 }
 
-// Overran makes a sender and the code that it called (zero: none) wait, because their transaction exceeded its full time
-// limit. It returns how long the sender waits.
-func (l *List) Overran(sender types.Account, code types.CodeHash) (waits time.Duration) {
+// Overran makes the sender and the payer of a transaction and codes that it called wait, because it exceeded its full
+// time limit. It returns how long the accounts wait, the longest.
+func (l *List) Overran(accounts []types.Account, codes []types.CodeHash) (waits time.Duration) {
 	l.change(func() bool {
 		l.stats.Overruns++
 		now := l.opts.Now()
-		waits = l.kept.Senders.extend(sender, now)
-		if !code.IsZero() {
+		for _, a := range accounts {
+			waits = max(waits, l.kept.Senders.extend(a, now))
+		}
+		for _, code := range codes {
 			l.kept.Codes.extend(code, now)
 		}
 		return true
@@ -164,26 +166,32 @@ func (l *List) Overran(sender types.Account, code types.CodeHash) (waits time.Du
 	return waits
 }
 
-// Check reports whether a transaction may run: nil, [ErrQuarantined] or a [*WaitError]. codeOf returns the code that the
-// transaction calls or deploys; it is called only if the list is not empty.
-func (l *List) Check(sender types.Account, codeOf func() (types.CodeHash, error)) error {
+// Check reports whether a transaction of a sender and a payer may run: nil, [ErrQuarantined] or a [*WaitError]. codesOf
+// returns the codes that the transaction calls or deploys; it is called only if the list is not empty.
+func (l *List) Check(accounts []types.Account, codesOf func() ([]types.CodeHash, error)) error {
 	l.mu.Lock()
 	empty := len(l.kept.Quarantined)+len(l.kept.Senders)+len(l.kept.Codes) == 0
 	l.mu.Unlock()
 	if empty {
 		return nil
 	}
-	code, err := codeOf() // reads a state, so not under the lock
+	codes, err := codesOf() // reads a state, so not under the lock
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, there := l.kept.Quarantined[code]; there {
-		return ErrQuarantined
+	now, left := l.opts.Now(), time.Duration(0)
+	for _, a := range accounts {
+		left = max(left, l.kept.Senders.left(a, now))
 	}
-	now := l.opts.Now()
-	if left := max(l.kept.Senders.left(sender, now), l.kept.Codes.left(code, now)); left > 0 {
+	for _, code := range codes {
+		if _, there := l.kept.Quarantined[code]; there {
+			return ErrQuarantined
+		}
+		left = max(left, l.kept.Codes.left(code, now))
+	}
+	if left > 0 {
 		return &WaitError{left}
 	}
 	return nil

@@ -174,8 +174,12 @@ type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time { return c.now }
 
-func code(h types.CodeHash) func() (types.CodeHash, error) {
-	return func() (types.CodeHash, error) { return h, nil }
+func accounts(a ...types.Account) []types.Account { return a }
+
+func codes(h ...types.CodeHash) []types.CodeHash { return h }
+
+func code(h ...types.CodeHash) func() ([]types.CodeHash, error) {
+	return func() ([]types.CodeHash, error) { return h, nil }
 }
 
 // Waits double up to a day, are over at their time, and begin anew after a day without one.
@@ -185,33 +189,33 @@ func TestWaits(t *testing.T) {
 	alice, bob := types.Account{1}, types.Account{2}
 	want := time.Minute
 	for range 14 {
-		if got := b.Overran(alice, hash); got != want {
+		if got := b.Overran(accounts(alice), codes(hash)); got != want {
 			t.Fatalf("got %v, want %v", got, want)
 		}
-		for who, party := range map[types.Account]types.CodeHash{alice: {}, bob: hash} {
+		for who, party := range map[types.Account][]types.CodeHash{alice: nil, bob: {{2}, hash}} {
 			var waits *WaitError
-			if err := b.Check(who, code(party)); !errors.As(err, &waits) || waits.Left != want {
+			if err := b.Check(accounts(who), code(party...)); !errors.As(err, &waits) || waits.Left != want {
 				t.Fatalf("%v: got %v", who, err)
 			}
 		}
-		if err := b.Check(bob, code(types.CodeHash{2})); err != nil {
+		if err := b.Check(accounts(bob), code(types.CodeHash{2})); err != nil {
 			t.Fatal(err)
 		}
 		c.now = c.now.Add(want)
-		if err := b.Check(alice, code(hash)); err != nil {
+		if err := b.Check(accounts(alice), code(hash)); err != nil {
 			t.Fatalf("after %v: %v", want, err)
 		}
 		want = min(2*want, 24*time.Hour)
 	}
 	c.now = c.now.Add(24 * time.Hour)
-	b.Overran(bob, types.CodeHash{}) // forgets
-	if got := b.Overran(alice, hash); got != time.Minute {
+	b.Overran(accounts(bob), nil) // forgets
+	if got := b.Overran(accounts(alice), codes(hash)); got != time.Minute {
 		t.Errorf("after a quiet day: %v", got)
 	}
 	if s := b.Stats(); s.Overruns != 16 || s.Waiting != 3 {
 		t.Errorf("the book has %+v", s)
 	}
-	if err := b.Check(alice, func() (types.CodeHash, error) { return hash, errInjected }); !errors.Is(err, errInjected) {
+	if err := b.Check(accounts(alice), func() ([]types.CodeHash, error) { return nil, errInjected }); !errors.Is(err, errInjected) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -230,7 +234,7 @@ func TestBounds(t *testing.T) {
 	}
 	for i := range 10 {
 		b.failed(&vm.Fault{Code: id(maxWaits + i), Err: errInjected})
-		b.Overran(id(maxWaits+i), id(maxWaits+i))
+		b.Overran(accounts(id(maxWaits+i)), codes(id(maxWaits+i)))
 	}
 	if len(b.kept.Quarantined) != maxQuarantined || len(b.kept.Senders) != maxWaits || len(b.kept.Codes) != maxWaits {
 		t.Errorf("%d, %d, %d", len(b.kept.Quarantined), len(b.kept.Senders), len(b.kept.Codes))
@@ -292,11 +296,11 @@ func TestCrash(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "aside.json")
 		before := open(t, Options{Path: path, Now: c.Now})
 		before.failed(&vm.Fault{Code: hash, Function: "f", Err: errInjected})
-		before.Overran(types.Account{1}, hash)
+		before.Overran(accounts(types.Account{1}), codes(hash))
 		var log bytes.Buffer
 		left := operations
 		cut := open(t, Options{Path: path, Now: c.Now, FS: cutFS{left: &left}, Log: slog.New(slog.NewTextHandler(&log, nil))})
-		cut.Overran(types.Account{2}, types.CodeHash{2})
+		cut.Overran(accounts(types.Account{2}), codes(types.CodeHash{2}))
 		after := open(t, Options{Path: path, Now: c.Now})
 		if !after.Quarantined(hash) || len(after.kept.Senders) < 1 || after.Codes()[hash].Function != "f" {
 			t.Fatalf("cut at %d: %+v", operations, after.kept)

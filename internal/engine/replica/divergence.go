@@ -46,7 +46,6 @@ type writeDifference struct {
 	Before types.Hex `json:"before"`
 	Here   types.Hex `json:"here"`
 	There  types.Hex `json:"there"`
-	Signed bool      `json:"signed"` // whether the upstream's writes match the header's writes_digest
 }
 
 // divergence returns the halt for an invalid block that the producer signed, with whatever can be found out about it.
@@ -67,7 +66,7 @@ func (r *Replica) divergence(ctx context.Context, u *upstream, b *ledger.Receive
 	h.FirstReceipt, receiptErr = firstReceipt(ctx, u, b, invalid.Receipts)
 	h.derive(invalid)
 	if h.Derived != nil {
-		h.FirstWrite, writeErr = firstWrite(ctx, u, claimed.Header, invalid.Writes)
+		h.FirstWrite, writeErr = firstWrite(ctx, u, claimed.Header.Height, invalid.Writes)
 	}
 	if err := errors.Join(receiptErr, writeErr); err != nil {
 		h.Unexplained = plain(err)
@@ -106,18 +105,14 @@ func sameReceipt(here types.Receipt, there *ToldReceipt) bool {
 	return there != nil && bytes.Equal(here.Encode(), there.Encode())
 }
 
-// firstWrite compares the writes of this node with the upstream's, and returns the first difference, or nil.
-func firstWrite(ctx context.Context, s Source, claimed types.Header, here []types.Access) (*writeDifference, error) {
-	accesses, err := s.Accesses(ctx, claimed.Height)
+// firstWrite compares the writes of this node with the upstream's, which nothing proves, and returns the first
+// difference, or nil.
+func firstWrite(ctx context.Context, s Source, h types.Height, here []types.Access) (*writeDifference, error) {
+	accesses, err := s.Accesses(ctx, h)
 	if err != nil {
 		return nil, fmt.Errorf("ask for the writes: %w", err)
 	}
-	there := types.Writes(accesses)
-	d := firstDifference(here, there)
-	if d != nil {
-		d.Signed = types.DigestAccesses(there) == claimed.WritesDigest
-	}
-	return d, nil
+	return firstDifference(here, types.Writes(accesses)), nil
 }
 
 // firstDifference returns the first key to which two lists of writes on the same state give different values, or nil if

@@ -31,56 +31,50 @@ func TestEvidence(t *testing.T) {
 		}
 		return forged
 	}
-	for _, signs := range []bool{false, true} { // the writes that the upstream tells
-		in(t, 30, 1, func(f *fixture) {
-			stored, err := f.primary.Store().Accesses(20)
-			check(f.t, err)
-			receipts, err := f.primary.Store().Receipts(20)
-			check(f.t, err)
-			f.sources[0].set(func(s *faultySource) {
-				s.blocks = at(20, func(b []byte) []byte {
-					return resigned(f.t, b, func(block *types.Block) {
-						block.Header.StateRoot[0] ^= 1
-						block.Header.GasUsed++
-						if signs {
-							block.Header.WritesDigest = types.DigestAccesses(types.Writes(forge(stored)))
-						}
-					})
+	in(t, 30, 1, func(f *fixture) {
+		block, err := f.primary.Store().Block(20)
+		check(f.t, err)
+		receipts, err := f.primary.Store().Receipts(20)
+		check(f.t, err)
+		f.sources[0].set(func(s *faultySource) {
+			s.blocks = at(20, func(b []byte) []byte {
+				return resigned(f.t, b, func(block *types.Block) {
+					block.Header.StateRoot[0] ^= 1
+					block.Header.GasUsed++
 				})
-				s.accesses = forge
-				s.receipts = func(ids []types.TxID) ([]*ToldReceipt, error) {
-					if len(ids) != 1 || ids[0] != receipts[0].Transaction {
-						f.t.Errorf("asked for %v", ids)
-					}
-					other := &ToldReceipt{Receipt: receipts[0], Said: json.RawMessage(`{"word": 7}`)}
-					other.GasUsed++
-					return []*ToldReceipt{other}, nil
-				}
 			})
-			f.start()
-			f.pass(5 * time.Second)
-			h, err := ReadHalt(f.haltFile)
-			if err != nil || h == nil || h.Unexplained != "" {
-				f.t.Fatalf("%+v, %v", h, err)
-			}
-			r, w := h.FirstReceipt, h.FirstWrite
-			if r == nil || r.Index != 0 || r.Here == nil || r.Here.GasUsed != receipts[0].GasUsed ||
-				strings.Join(strings.Fields(string(r.There)), "") != `{"word":7}` {
-				f.t.Errorf("first receipt %+v", r)
-			}
-			if w == nil || !bytes.Equal(w.Key, recipient) || bytes.Equal(w.Here, w.There) || bytes.Equal(w.Before, w.Here) ||
-				w.Signed != signs {
-				f.t.Errorf("first write %+v", w)
-			}
-			if h.Derived == nil || h.Derived.StateRoot == h.Headers[0].StateRoot {
-				f.t.Errorf("both roots: %+v and %+v", h.Derived, h.Headers)
-			}
-			block, err := types.DecodeBlock(h.Block)
-			if err != nil || block.Header.Hash() != h.Headers[0].Hash {
-				f.t.Errorf("the block is another one: %v", err)
+			s.accesses = forge
+			s.receipts = func(ids []types.TxID) ([]*ToldReceipt, error) {
+				if len(ids) != 1 || ids[0] != block.Transactions[0].ID() {
+					f.t.Errorf("asked for %v", ids)
+				}
+				other := &ToldReceipt{Receipt: receipts[0], Said: json.RawMessage(`{"word": 7}`)}
+				other.GasUsed++
+				return []*ToldReceipt{other}, nil
 			}
 		})
-	}
+		f.start()
+		f.pass(5 * time.Second)
+		h, err := ReadHalt(f.haltFile)
+		if err != nil || h == nil || h.Unexplained != "" {
+			f.t.Fatalf("%+v, %v", h, err)
+		}
+		r, w := h.FirstReceipt, h.FirstWrite
+		if r == nil || r.Index != 0 || r.Here == nil || r.Here.GasUsed != receipts[0].GasUsed ||
+			strings.Join(strings.Fields(string(r.There)), "") != `{"word":7}` {
+			f.t.Errorf("first receipt %+v", r)
+		}
+		if w == nil || !bytes.Equal(w.Key, recipient) || bytes.Equal(w.Here, w.There) || bytes.Equal(w.Before, w.Here) {
+			f.t.Errorf("first write %+v", w)
+		}
+		if h.Derived == nil || h.Derived.StateRoot == h.Headers[0].StateRoot {
+			f.t.Errorf("both roots: %+v and %+v", h.Derived, h.Headers)
+		}
+		block, err = types.DecodeBlock(h.Block)
+		if err != nil || block.Header.Hash() != h.Headers[0].Hash {
+			f.t.Errorf("the block is another one: %v", err)
+		}
+	})
 }
 
 func TestSameReceipt(t *testing.T) {
@@ -207,12 +201,13 @@ func TestSecondOpinion(t *testing.T) {
 			f.chain.Opinions.Engines = []ledger.Opinion{
 				opinion("the engine", ticking{price, &first}), opinion("another", ticking{other, &second}),
 			}
-			for i, payload := range []types.Payload{
-				types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()},
-				types.Call{Contract: types.NewContractID(alice.PublicKey(), 0), Function: "recurse"},
-				types.Transfer{To: types.Account{9}, Amount: 1},
+			contract := types.Account(types.NewContractID(alice.PublicKey(), 0))
+			for i, tx := range []types.Transaction{
+				{Payload: types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()}},
+				{Target: contract, Payload: types.Call{Function: "recurse"}},
+				{Target: types.Account{9}, Value: 1, Payload: types.Transfer{}},
 			} {
-				tx := types.VerifySignatures(types.NewTxs(signedTx(uint64(i), 10_000_000, payload)))[0]
+				tx := types.VerifyWitnesses(types.Regtest, types.NewTxs(signedTx(uint64(i), 10_000_000, tx)))[0]
 				_, err := f.primary.Build(ledger.Batch{Time: 1_001 + uint64(i), Transactions: &one{tx}}, sign)
 				check(t, err)
 			}

@@ -17,9 +17,13 @@ const (
 	// ahead is the number of ranges requested at a time. Each holds at most one answer being read and one waiting to be
 	// verified.
 	ahead = 4
-	// rangeBlocks and rangeBytes bound one request. rangeBytes also bounds the blocks that are verified together.
+	// rangeBlocks and rangeBytes bound one request. rangeBytes also bounds the blocks that are verified together. A
+	// larger block comes alone.
 	rangeBlocks = 256
 	rangeBytes  = 4 << 20
+	// waitingBytes bounds the blocks that wait for their import. No further range is requested while it is reached. It
+	// has room for three of the largest blocks.
+	waitingBytes = 3*types.MaxEncodedBlockBytes + rangeBytes
 	// requestTime bounds the time for one answer. attempts is the number of tries for a range before the upstream is
 	// left.
 	requestTime = 30 * time.Second
@@ -40,6 +44,7 @@ type verified struct {
 // block to import never waits behind later ones.
 type fetcher struct {
 	upstream *upstream
+	network  types.Network
 	next     types.Height // next height to request
 	size     atomic.Int64 // bytes per block in the last answer
 	ranges   chan chan [][]byte
@@ -47,17 +52,22 @@ type fetcher struct {
 	verified chan verified
 	wake     chan struct{} // signals that the upstream's head has moved
 	poll     func() time.Duration
+
+	waiting atomic.Int64  // bytes of the blocks that are expected, or are here and not taken yet
+	taken   chan struct{} // signals that waiting has fallen
 }
 
-func newFetcher(u *upstream, next types.Height, poll func() time.Duration) *fetcher {
+func newFetcher(u *upstream, network types.Network, next types.Height, poll func() time.Duration) *fetcher {
 	f := &fetcher{
 		upstream: u,
+		network:  network,
 		next:     next,
 		ranges:   make(chan chan [][]byte, ahead),
 		expected: next,
 		verified: make(chan verified, 1),
 		wake:     make(chan struct{}, 1),
 		poll:     poll,
+		taken:    make(chan struct{}, 1),
 	}
 	f.size.Store(rangeBytes) // until the first answer: assume full blocks, and import each while the next ones arrive
 	return f
@@ -84,8 +94,13 @@ func (f *fetcher) run(ctx context.Context) error {
 				}
 				continue
 			}
-			from, count := f.next, types.Height(min(rangeBlocks, max(1, rangeBytes/f.size.Load())))
+			size := f.size.Load()
+			from, count := f.next, types.Height(min(rangeBlocks, max(1, rangeBytes/size)))
 			to := min(from+count-1, f.upstream.newest())
+			expected := size * int64(to-from+1)
+			if err := f.awaitRoom(ctx, expected); err != nil {
+				return err
+			}
 			blocks := make(chan [][]byte, 1)
 			select {
 			case f.ranges <- blocks:
@@ -97,12 +112,37 @@ func (f *fetcher) run(ctx context.Context) error {
 				if err := f.fetch(ctx, from, to, blocks); err != nil {
 					return err // the range stays open, so that the verifier waits for ctx's end
 				}
+				f.take(expected)
 				close(blocks)
 				return nil
 			})
 		}
 	})
 	return group.Wait()
+}
+
+// awaitRoom waits until the expected bytes have room, and then counts them. They always have room if nothing waits.
+func (f *fetcher) awaitRoom(ctx context.Context, expected int64) error {
+	for {
+		if waiting := f.waiting.Load(); waiting == 0 || waiting+expected <= waitingBytes {
+			f.waiting.Add(expected)
+			return nil
+		}
+		select {
+		case <-f.taken:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// take counts bytes that do not wait any more.
+func (f *fetcher) take(bytes int64) {
+	f.waiting.Add(-bytes)
+	select {
+	case f.taken <- struct{}{}:
+	default:
+	}
 }
 
 // await returns when the upstream's head may have moved, either because the upstream said so or because it was polled.
@@ -120,6 +160,7 @@ func (f *fetcher) await(ctx context.Context) error {
 	if err != nil || len(blocks) == 0 {
 		return err
 	}
+	f.waiting.Add(sizeOf(blocks))
 	ready := make(chan [][]byte, 1)
 	ready <- blocks
 	close(ready)
@@ -149,6 +190,7 @@ func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<
 			continue
 		}
 		empty = 0
+		f.waiting.Add(sizeOf(got))
 		select {
 		case blocks <- got:
 		case <-ctx.Done():
@@ -183,14 +225,18 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, err
 	if uint64(len(blocks)) > uint64(to-from)+1 {
 		return nil, Faulty(Lied, "it answers %d blocks where %d to %d were asked for", len(blocks), from, to)
 	}
-	if len(blocks) > 0 {
-		size := 0
-		for _, b := range blocks {
-			size += len(b)
-		}
-		f.size.Store(int64(max(1, size/len(blocks))))
+	if n := int64(len(blocks)); n > 0 {
+		f.size.Store(max(1, sizeOf(blocks)/n))
 	}
 	return blocks, nil
+}
+
+// sizeOf returns the total size of encoded blocks.
+func sizeOf(blocks [][]byte) (bytes int64) {
+	for _, b := range blocks {
+		bytes += int64(len(b))
+	}
+	return bytes
 }
 
 // verifyAll verifies the fetched blocks in order until ctx ends or a block fails.
@@ -232,7 +278,7 @@ func together(blocks [][]byte) int {
 // verify verifies the next blocks and passes them on for import. After a failure it passes nothing more on: the
 // importer ends the session once the earlier blocks are imported.
 func (f *fetcher) verify(ctx context.Context, encoded [][]byte) error {
-	blocks, failure := ledger.ReceiveAll(encoded)
+	blocks, failure := ledger.ReceiveAll(f.network, encoded)
 	for i, b := range blocks {
 		if h := b.Header().Header.Height; h != f.expected {
 			blocks, failure = blocks[:i], Faulty(Lied, "it gives block %d for block %d", h, f.expected)

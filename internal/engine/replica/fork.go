@@ -58,7 +58,7 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 	}
 	// The parent's state is the same, so both blocks must have the same producer: the verified one of ours.
 	if theirs.Header.Height != differs || theirs.Header.Parent != ours.Header.Parent ||
-		theirs.Header.Producer != ours.Header.Producer || !theirs.VerifySignature() {
+		theirs.Header.Producer != ours.Header.Producer || !theirs.VerifySeal() {
 		return Faulty(Lied, "it gives a block %d that the producer did not sign", differs)
 	}
 	if inForce := tip.Parameters.Producer; ours.Header.Producer != inForce {

@@ -64,7 +64,7 @@ func TestForwardPassesAnswersOn(t *testing.T) {
 		})
 		encoded := append(encodedPayments(3), []byte("no transaction"))
 		results := pool.AddMany(f.t.Context(), encoded, "somebody")
-		if results[0].Err != nil || results[0].Tx.ID() != types.TransactionID(encoded[0]) || results[2].Err != nil {
+		if results[0].Err != nil || results[0].Tx.ID() != idOf(encoded[0]) || results[2].Err != nil {
 			f.t.Errorf("taken: %+v", results)
 		}
 		if results[1].Err != error(full) || !errors.Is(results[3].Err, mempool.ErrMalformed) {
@@ -170,7 +170,7 @@ func TestForwardVerifiesFirst(t *testing.T) {
 			return signed.Encode()
 		}
 		forged := payment(5, 1).Encode()
-		forged[len(forged)-1] ^= 1
+		forged[len(forged)-2] ^= 1 // behind it is the option of a payer
 		bad := []struct {
 			encoded []byte
 			want    error
@@ -256,7 +256,7 @@ func TestForwardInACircle(t *testing.T) {
 func TestResendGoesByTheAnswer(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		refusal := func(why RefusalKind) error { return &Refusal{Why: why, Err: errors.New("the test")} }
-		txs := types.VerifySignatures(types.NewTxs(payment(0, 1)))
+		txs := types.VerifyWitnesses(types.Regtest, types.NewTxs(payment(0, 1)))
 		for _, c := range []struct {
 			answer  error
 			decided bool
@@ -288,7 +288,7 @@ func (r *recorder) take(encoded [][]byte) []error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	for _, b := range encoded {
-		r.sent[types.TransactionID(b)]++
+		r.sent[idOf(b)]++
 	}
 	return make([]error, len(encoded))
 }
@@ -501,7 +501,7 @@ func TestHandOn(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, b := range batch {
-				order = append(order, types.TransactionID(b))
+				order = append(order, idOf(b))
 			}
 			return repeated(answer, len(batch))
 		}
@@ -540,7 +540,7 @@ func TestHandOn(t *testing.T) {
 				f.t.Errorf("answered %v, %d were sent in %s, not each %d times", c.answer, len(sent), c.pass, c.times)
 			}
 			for i, id := range sent {
-				if id != types.TransactionID(encoded[i%len(encoded)]) {
+				if id != idOf(encoded[i%len(encoded)]) {
 					f.t.Errorf("%s was sent at place %d", id, i)
 				}
 			}

@@ -23,7 +23,7 @@ const (
 	// of the program may be able to tell.
 	EngineFailure = "engine_failure"
 	// UnknownVersion means that the next block needs rules that this version of the program does not know. No file is
-	// written.
+	// written, and the replica goes on if an upstream gives another next block, which it can check.
 	UnknownVersion = "unknown_version"
 )
 
@@ -58,9 +58,8 @@ type header struct {
 	StateRoot        types.StateRoot  `json:"state_root"`
 	ReceiptsRoot     types.MerkleRoot `json:"receipts_root"`
 	TransactionsRoot types.MerkleRoot `json:"transactions_root"`
-	WritesDigest     types.Digest     `json:"writes_digest"`
 	GasUsed          types.Gas        `json:"gas_used"`
-	Timestamp        uint64           `json:"timestamp"`
+	Timestamp        uint64           `json:"timestamp"` // in milliseconds
 }
 
 // verdict is the result of one engine.
@@ -106,7 +105,6 @@ func newHeader(h types.Header) header {
 		StateRoot:        h.StateRoot,
 		ReceiptsRoot:     h.ReceiptsRoot,
 		TransactionsRoot: h.TransactionsRoot,
-		WritesDigest:     h.WritesDigest,
 		GasUsed:          h.GasUsed,
 		Timestamp:        h.Timestamp,
 	}

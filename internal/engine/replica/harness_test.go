@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -68,7 +69,7 @@ func openChainWith(t *testing.T, g types.Genesis, retention uint64, engine vm.En
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	check(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Retention: retention})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), Retention: retention})
 	check(t, err)
 	t.Cleanup(func() { check(t, errors.Join(store.Close(), db.Close())) })
 	l, err := ledger.Open(store, &g, nil, engine)
@@ -90,24 +91,29 @@ func (*one) SkipSender() {}
 func emptyBatch(time uint64) ledger.Batch { return ledger.Batch{Time: time, Transactions: &one{}} }
 
 func payment(nonce uint64, amount types.Amount) types.SignedTransaction {
-	return signedTx(nonce, 50_000, types.Transfer{To: types.Account{9}, Amount: amount})
+	return signedTx(nonce, 120_000, types.Transaction{
+		Target: types.Account{9}, Value: amount, Payload: types.Transfer{},
+	})
 }
 
-func signedTx(nonce uint64, gas types.Gas, payload types.Payload) types.SignedTransaction {
-	tx, err := types.Sign(types.Transaction{
-		Version:              1,
-		ChainID:              7,
-		Sender:               alice.PublicKey(),
-		Nonce:                nonce,
-		GasLimit:             gas,
-		MaxFeePerGas:         1_000,
-		MaxPriorityFeePerGas: 1,
-		Payload:              payload,
-	}, alice, [32]byte{})
+// signedTx signs a transaction of alice's that has a target, a value and a payload.
+func signedTx(nonce uint64, gas types.Gas, tx types.Transaction) types.SignedTransaction {
+	tx.Sender, tx.ChainID, tx.Nonce = alice.PublicKey(), 7, nonce
+	tx.GasLimit, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = gas, 1_000, 1
+	signed, err := types.Sign(tx, alice, [32]byte{})
 	if err != nil {
 		panic(err)
 	}
-	return tx
+	return signed
+}
+
+// idOf is the ID of an encoded transaction, or zero for what is none.
+func idOf(encoded []byte) types.TxID {
+	tx, err := types.DecodeTx(encoded)
+	if err != nil {
+		return types.TxID{}
+	}
+	return tx.ID()
 }
 
 // Tests make the same blocks again and again. Signing and verifying take nearly all of that under the race detector, so
@@ -144,7 +150,7 @@ func sign(hash types.BlockHash) (types.Signature, error) { return sealedBy(produ
 func transfer(height types.Height) *types.VerifiedTx {
 	made, ok := transfers.Load(height)
 	if !ok {
-		made, _ = transfers.LoadOrStore(height, types.VerifySignatures(types.NewTxs(payment(uint64(height), 1)))[0])
+		made, _ = transfers.LoadOrStore(height, types.VerifyWitnesses(types.Regtest, types.NewTxs(payment(uint64(height), 1)))[0])
 	}
 	return made.(*types.VerifiedTx)
 }
@@ -501,12 +507,8 @@ func resigned(t *testing.T, encoded []byte, change func(*types.Block)) []byte {
 	block, err := types.DecodeBlock(slices.Clone(encoded))
 	check(t, err)
 	change(&block)
-	var ids []types.TxID
-	for _, tx := range block.Transactions {
-		ids = append(ids, types.TransactionID(tx.Encode()))
-	}
-	block.Header.TransactionsRoot = types.TransactionsRoot(ids)
-	block.Signature, err = sign(block.Header.Hash())
+	block.Header.TransactionsRoot = lists.TransactionsRoot(types.NewTxs(block.Transactions...))
+	block.Seal.Signature, err = sign(block.Header.Hash())
 	check(t, err)
 	return block.Encode()
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -24,6 +24,9 @@ func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error 
 		case next = <-f.verified:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+		for _, b := range next.batch {
+			f.take(int64(len(b.Encoded())))
 		}
 		blocks = append(blocks, next.batch...)
 		for len(blocks) > 0 {
@@ -130,6 +133,7 @@ func (r *Replica) provenElsewhere(ctx context.Context, than *upstream, block typ
 func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, err error) error {
 	var invalid *ledger.InvalidBlock
 	var failure *ledger.EngineFailure
+	var unknown *ledger.UnknownVersion
 	switch {
 	case errors.As(err, &failure):
 		return r.halted(&Halt{
@@ -143,12 +147,8 @@ func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, 
 		})
 	case errors.As(err, &invalid):
 		return r.halted(r.divergence(ctx, u, b, invalid))
-	case errors.Is(err, exec.ErrUnknownVersion):
-		return r.halted(&Halt{
-			Reason: UnknownVersion, Height: b.Header().Header.Height,
-			Message: emergency.UnknownVersion(r.ledger.Tip().Parameters.Version, err).Error(),
-			Time:    time.Now().UTC(), Upstream: u.Name(),
-		})
+	case errors.As(err, &unknown):
+		return r.unknownVersion(ctx, u, unknown)
 	case errors.Is(err, ledger.ErrOtherParent):
 		return err
 	case errors.As(err, new(*FaultError)), errors.Is(err, context.Canceled):
@@ -199,21 +199,27 @@ func (r *Replica) hold(ctx context.Context, h types.Header) error {
 		if ahead == 0 {
 			return nil
 		}
-		r.setHolding(fmt.Sprintf(
-			"block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, ahead,
-		))
-		if err := pause.For(ctx, time.Second); err != nil {
+		r.setHolding(fmt.Sprintf("block %d has a time in the future: %s, %.1f s ahead of this machine's clock",
+			h.Height, timeOf(h.Timestamp), ahead.Seconds()))
+		if err := pause.For(ctx, min(ahead-maxAhead+time.Millisecond, time.Second)); err != nil {
 			return err
 		}
 	}
 }
 
-// early returns the number of seconds by which a block's timestamp is ahead of the clock, or 0 if that is within
-// maxAhead.
-func (r *Replica) early(h types.Header) uint64 {
-	now := uint64(max(0, r.config.Wall().Unix()))
-	if h.Timestamp <= now+uint64(maxAhead/time.Second) {
+// early returns the time by which a block's timestamp is ahead of the clock, or 0 if that is within maxAhead.
+func (r *Replica) early(h types.Header) time.Duration {
+	now := r.wall()
+	if h.Timestamp <= now+uint64(maxAhead.Milliseconds()) {
 		return 0
 	}
-	return h.Timestamp - now
+	return time.Duration(min(h.Timestamp-now, uint64(math.MaxInt64/time.Millisecond))) * time.Millisecond
+}
+
+// wall returns the clock's time in milliseconds since 1970.
+func (r *Replica) wall() uint64 { return uint64(max(0, r.config.Wall().UnixMilli())) }
+
+// timeOf returns a timestamp as text.
+func timeOf(milliseconds uint64) string {
+	return time.UnixMilli(int64(min(milliseconds, math.MaxInt64))).UTC().Format("2006-01-02 15:04:05.000 UTC")
 }

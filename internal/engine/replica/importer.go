@@ -14,6 +14,7 @@ import (
 // Importer is the chain that blocks are imported into: [Executing] or [Stateless].
 type Importer interface {
 	Tip() *ledger.Tip
+	Network() types.Network
 	Header(types.Height) (types.SignedHeader, error)
 	// CheckNext is like [ledger.Ledger.CheckNext].
 	CheckNext(*ledger.Received) error

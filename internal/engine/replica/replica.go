@@ -115,7 +115,10 @@ func (r *Replica) Run(ctx context.Context) error {
 			"reason", h.Reason, "height", h.Height, "error", h.Message)
 	}
 	for ctx.Err() == nil {
-		if r.Halt() != nil {
+		if h := r.Halt(); h != nil && h.Reason == UnknownVersion {
+			r.awaitCheckable(ctx)
+			continue
+		} else if h != nil {
 			<-ctx.Done()
 			break
 		}
@@ -260,7 +263,7 @@ func (r *Replica) follow(ctx context.Context, u *upstream) error {
 	u.use(true)
 	defer u.use(false)
 	defer r.setPushed(false)
-	f := newFetcher(u, r.ledger.Tip().Header.Header.Height+1, r.pollInterval)
+	f := newFetcher(u, r.ledger.Network(), r.ledger.Tip().Header.Header.Height+1, r.pollInterval)
 	group, session := errgroup.WithContext(ctx)
 	group.Go(func() error { return f.run(session) })
 	group.Go(func() error { return r.watch(session, u, f) })
@@ -279,7 +282,7 @@ func (r *Replica) follow(ctx context.Context, u *upstream) error {
 	if errors.As(err, &fault) && fault.Cause == Pruned { // the fault may refer to a block requested ahead
 		err = Faulty(Pruned, "it has pruned block %d", r.ledger.Tip().Header.Header.Height+1)
 	}
-	if ctx.Err() == nil && !isOwn(err) {
+	if ctx.Err() == nil && !isOwn(err) && !errors.Is(err, errAgain) {
 		r.blame(u, err)
 	}
 	return err

@@ -177,11 +177,11 @@ func TestLyingUpstream(t *testing.T) {
 	}{
 		"a state root that nobody signed": {changed(func(b *types.Block) { b.Header.StateRoot[0] ^= 1 }), Lied},
 		"a transaction left out":          {changed(func(b *types.Block) { b.Transactions = nil }), Lied},
-		"a transaction's signature":       {changed(func(b *types.Block) { b.Transactions[0].Signature[9] ^= 1 }), Lied},
+		"a transaction's signature":       {changed(func(b *types.Block) { b.Transactions[0].Witness = types.WitnessKey{} }), Lied},
 		"a block of another signer": {changed(func(b *types.Block) {
 			b.Header.Producer = alice.PublicKey()
 			hash := b.Header.Hash()
-			b.Signature, _ = alice.Sign(hash[:], [32]byte{})
+			b.Seal.Signature, _ = alice.Sign(hash[:], [32]byte{})
 		}), Lied},
 		"another block than asked": {func(_ *testing.T, s *faultySource) {
 			s.blocks = func(_, _ types.Height, answer [][]byte) ([][]byte, error) {
@@ -260,11 +260,10 @@ func TestLyingProducer(t *testing.T) {
 	}{
 		"state root":         {func(b *types.Block) { b.Header.StateRoot[0] ^= 1 }, "state_root", true},
 		"receipts root":      {func(b *types.Block) { b.Header.ReceiptsRoot[0] ^= 1 }, "receipts_root", true},
-		"writes digest":      {func(b *types.Block) { b.Header.WritesDigest[0] ^= 1 }, "writes_digest", true},
 		"gas used":           {func(b *types.Block) { b.Header.GasUsed++ }, "gas_used", true},
 		"time":               {func(b *types.Block) { b.Header.Timestamp = 1 }, "timestamp", false},
 		"transaction":        {func(b *types.Block) { b.Transactions[0] = payment(77, 1) }, "transaction 0", false},
-		"a forged signature": {func(b *types.Block) { b.Transactions[0].Signature[3] ^= 1 }, "transaction 0", false},
+		"a forged signature": {func(b *types.Block) { b.Transactions[0].Witness = types.WitnessKey{} }, "transaction 0", false},
 		"the same block once more, with a transaction twice": {
 			func(b *types.Block) { b.Transactions = append(b.Transactions, b.Transactions[0]) }, "transaction 1", false,
 		},
@@ -351,7 +350,7 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 				}
 				for _, signed := range h.Headers {
 					header, err := types.DecodeSignedHeader(signed.Raw)
-					if err != nil || !header.VerifySignature() || header.Header.Producer != producerKey.PublicKey() ||
+					if err != nil || !header.VerifySeal() || header.Header.Producer != producerKey.PublicKey() ||
 						header.Header.Height != c.since {
 						t.Errorf("the evidence is not the producer's: %+v, %v", header, err)
 					}
@@ -371,7 +370,7 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 // TestHoldsABlockFromTheFuture holds back a block until its time is near.
 func TestHoldsABlockFromTheFuture(t *testing.T) {
 	in(t, 10, 1, func(f *fixture) {
-		ahead := uint64(time.Now().Unix()) + 60
+		ahead := uint64(time.Now().UnixMilli()) + 60_000
 		_, err := f.primary.Build(emptyBatch(ahead), sign)
 		check(t, err)
 		f.start()
@@ -393,7 +392,7 @@ func TestHoldsABlockFromTheFuture(t *testing.T) {
 func TestTheTimeOfDayJumps(t *testing.T) {
 	in(t, 10, 1, func(f *fixture) {
 		build := func() {
-			_, err := f.primary.Build(emptyBatch(uint64(time.Now().Unix())), sign)
+			_, err := f.primary.Build(emptyBatch(uint64(time.Now().UnixMilli())), sign)
 			check(t, err)
 		}
 		f.start()

@@ -21,7 +21,6 @@ func handedOver(t *testing.T, g types.Genesis) *ledger.Ledger {
 			p := g.Parameters
 			p.Producer = producerKey.PublicKey()
 			signed, err := types.Sign(types.Transaction{
-				Version:              1,
 				ChainID:              7,
 				Sender:               alice.PublicKey(),
 				Nonce:                h,
@@ -31,7 +30,7 @@ func handedOver(t *testing.T, g types.Genesis) *ledger.Ledger {
 				Payload:              types.Configure{Parameters: p},
 			}, alice, [32]byte{})
 			check(t, err)
-			tx = types.VerifySignatures(types.NewTxs(signed))[0]
+			tx = types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))[0]
 		}
 		_, err := l.Build(ledger.Batch{
 			Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &one{tx},
@@ -72,7 +71,7 @@ func TestWhoSignsWhat(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, 0, 2)
 				g := testGenesis()
-				g.Parameters.Producer = alice.PublicKey()
+				g.Parameters.Producer, g.Parameters.Admin = alice.PublicKey(), alice.PublicKey()
 				f.primary, f.chain = handedOver(t, g), openChain(t, g)
 				for _, s := range f.sources {
 					s.set(func(s *faultySource) { s.chain = f.primary })
@@ -84,7 +83,7 @@ func TestWhoSignsWhat(t *testing.T) {
 					h.Producer, h.StateRoot[7] = c.key.PublicKey(), h.StateRoot[7]+1
 					signature, err := sealedBy(c.key)(h.Hash())
 					check(t, err)
-					return types.SignedHeader{Header: h, Signature: signature}
+					return types.SignedHeader{Header: h, Seal: types.Seal{Signature: signature}}
 				}
 				f.sources[0].set(func(s *faultySource) {
 					s.header = func(h types.Height, header *types.SignedHeader) *types.SignedHeader {
@@ -97,7 +96,7 @@ func TestWhoSignsWhat(t *testing.T) {
 						block, err := types.DecodeBlock(encoded)
 						check(t, err)
 						changed := other(block.Header)
-						block.Header, block.Signature = changed.Header, changed.Signature
+						block.Header, block.Seal = changed.Header, changed.Seal
 						return block.Encode()
 					})
 				})

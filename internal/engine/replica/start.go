@@ -25,7 +25,9 @@ type Begin func(ledger.Start) error
 // StartAt gets the data for beginning a stateless chain at a trusted block from the sources, and begins it. It retries
 // a source that does not answer, or whose proof of the block does not exist yet, until ctx ends. When no source is
 // left, the error describes the failure of each.
-func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.Logger, begin Begin) error {
+func StartAt(
+	ctx context.Context, network types.Network, sources []Source, trusted Trusted, log *slog.Logger, begin Begin,
+) error {
 	if trusted.Height == 0 {
 		return errors.New("block 0 needs no trust: it follows from the genesis")
 	}
@@ -33,7 +35,7 @@ func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.L
 		var faults []error
 		var again []Source
 		for _, s := range sources {
-			err := startFrom(ctx, s, trusted, begin)
+			err := startFrom(ctx, network, s, trusted, begin)
 			if err == nil {
 				return nil
 			}
@@ -73,7 +75,7 @@ func isFinal(err error) bool {
 const walkTime = 10 * requestTime
 
 // startFrom begins a chain with the data of one source.
-func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) error {
+func startFrom(ctx context.Context, network types.Network, from Source, trusted Trusted, begin Begin) error {
 	var walked time.Time // deadline of the header requests
 	s := ledger.Start{
 		Trusted: trusted.Hash,
@@ -93,14 +95,16 @@ func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) e
 			return requestBundle(ctx, from, block.Header.Height, MostBundle(block))
 		},
 	}
-	if err := fetchStart(ctx, from, trusted, &s); err != nil {
+	if err := fetchStart(ctx, network, from, trusted, &s); err != nil {
 		return err
 	}
 	return begin(s)
 }
 
 // fetchStart requests the trusted block, its parent's header and its bundle.
-func fetchStart(ctx context.Context, from Source, trusted Trusted, s *ledger.Start) error {
+func fetchStart(
+	ctx context.Context, network types.Network, from Source, trusted Trusted, s *ledger.Start,
+) error {
 	asking, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	parent, err := from.Header(asking, trusted.Height-1)
@@ -115,7 +119,7 @@ func fetchStart(ctx context.Context, from Source, trusted Trusted, s *ledger.Sta
 		return Faulty(Stalled, "it has no block %d", trusted.Height)
 	}
 	s.Parent = *parent
-	if s.Block, err = ledger.Receive(blocks[0]); err != nil {
+	if s.Block, err = ledger.Receive(network, blocks[0]); err != nil {
 		return err
 	}
 	s.Bundle, err = requestBundle(ctx, from, trusted.Height, MostBundle(s.Block.Header()))

@@ -109,7 +109,9 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 					return test.begin
 				}
 				begun := time.Now()
-				err := StartAt(t.Context(), sources, Trusted{Height: height, Hash: hash}, slog.New(slog.DiscardHandler), begin)
+				err := StartAt(
+					t.Context(), types.Regtest, sources, Trusted{Height: height, Hash: hash}, slog.New(slog.DiscardHandler), begin,
+				)
 				if (err != nil) != (test.fails != "") || err != nil && !strings.Contains(err.Error(), test.fails) {
 					t.Errorf("error %v", err)
 				}
@@ -119,14 +121,14 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 			})
 		})
 	}
-	if err := StartAt(t.Context(), nil, Trusted{}, nil, nil); err == nil {
+	if err := StartAt(t.Context(), types.Regtest, nil, Trusted{}, nil, nil); err == nil {
 		t.Error("it begins at block 0")
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	away := &faultySource{name: "away", fault: func() error { return errDropped }}
 	if err := StartAt(
-		ended, []Source{away}, Trusted{Height: 1}, slog.New(slog.DiscardHandler), nil,
+		ended, types.Regtest, []Source{away}, Trusted{Height: 1}, slog.New(slog.DiscardHandler), nil,
 	); !errors.Is(err, context.Canceled) {
 		t.Errorf("after its end: %v", err)
 	}

@@ -114,7 +114,7 @@ func openStateless(t *testing.T) *ledger.Stateless {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	check(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Stateless: true})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), Stateless: true})
 	check(t, err)
 	t.Cleanup(func() { check(t, errors.Join(store.Close(), db.Close())) })
 	g := testGenesis()
@@ -132,7 +132,7 @@ func receive(t *testing.T, l *ledger.Ledger, first, last types.Height) []*ledger
 		check(t, err)
 		encoded = append(encoded, block.Encode())
 	}
-	blocks, err := ledger.ReceiveAll(encoded)
+	blocks, err := ledger.ReceiveAll(types.Regtest, encoded)
 	check(t, err)
 	return blocks
 }

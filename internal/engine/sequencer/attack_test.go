@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -40,7 +41,7 @@ func TestEngineFaultIsNoExit(t *testing.T) {
 	without.send(others[0], 0, 9, payment)
 	without.send(others[3], 0, 6, calls[1])
 	if want := without.block(before, good); want.Header.Header.StateRoot != block.Header.Header.StateRoot ||
-		want.Header.Header.WritesDigest != block.Header.Header.WritesDigest || withoutEngine.calls[bad] != 0 {
+		withoutEngine.calls[bad] != 0 {
 		t.Errorf("the block has the header %+v, without the faulty ones %+v", block.Header.Header, want.Header.Header)
 	}
 	instead := f.send(others[1], 0, 8, payment)
@@ -98,7 +99,7 @@ func TestOverrunIsPenalised(t *testing.T) {
 type attacker struct {
 	key   crypto.PrivateKey
 	nonce uint64
-	call  types.Payload
+	call  action
 	sent  types.TxID
 }
 
@@ -163,7 +164,7 @@ func starve(t *testing.T, random *rand.Rand) {
 // honest sends one transaction after the other, and pays the least.
 type honest struct {
 	key     crypto.PrivateKey
-	payload types.Payload
+	payload action
 	within  int // blocks
 	nonce   uint64
 	sent    types.TxID
@@ -185,4 +186,142 @@ func (h *honest) included(t *testing.T, block ledger.Block, n int) {
 	} else if n-h.since+1 >= h.within {
 		t.Fatalf("%T waits since block %d, now %d", h.payload, h.since, n)
 	}
+}
+
+// batchOf is a batch of calls.
+func batchOf(calls ...action) action {
+	var batch types.Batch
+	for _, c := range calls {
+		batch.Steps = append(batch.Steps, types.Step{Target: c.target, Value: c.value, Action: c.Payload})
+	}
+	return action{Payload: batch}
+}
+
+// Of a batch that calls several contracts and overruns nobody knows which one it was: such batches wait, and calls of
+// one of them by others do not. A batch that calls one is like a call.
+func TestOverrunOfABatch(t *testing.T) {
+	for name, several := range map[string]bool{"several": true, "one": false} {
+		f, engine, calls := withFakes(t, time.Second, 3)
+		engine.steps = 10
+		engine.step[codeHash(variant(0))] = time.Second
+		batch := batchOf(payment, calls[0], calls[0])
+		if several {
+			batch = batchOf(calls[1], calls[0])
+		}
+		slow := f.send(others[0], 0, 9, batch)
+		f.block()
+		f.block()
+		f.tell(told{slow, Deferred}, told{slow, Overran})
+		engine.steps = 0
+		innocent := f.send(others[1], 0, 9, calls[1])
+		guilty := f.send(others[2], 0, 8, calls[0])
+		alike := f.send(others[3], 0, 7, batchOf(calls[2], calls[0]))
+		alone := f.send(others[4], 0, 6, batchOf(calls[1], payment))
+		f.send(others[0], 0, 5, payment) // the sender waits
+		if several {
+			f.block(innocent, guilty, alone)
+			f.clock.now = f.clock.now.Add(time.Minute)
+			f.block(alike, f.sent(others[0]))
+		} else {
+			f.block(innocent, alone)
+			f.clock.now = f.clock.now.Add(time.Minute)
+			f.block(guilty, alike, f.sent(others[0]))
+		}
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
+// A payer cannot send one slow transaction after the other by new senders: it waits as the sender does.
+func TestPayerOfAnOverrunWaits(t *testing.T) {
+	f, engine, calls := withFakes(t, time.Second, 2)
+	engine.steps = 10
+	engine.step[codeHash(variant(0))], engine.step[codeHash(variant(1))] = time.Second, time.Second
+	slow := f.sponsored(others[0], others[1], calls[0])
+	f.block()
+	f.block()
+	f.tell(told{slow, Deferred}, told{slow, Overran})
+	engine.steps = 0
+	byPayer := f.sponsored(others[2], others[1], payment)
+	own := f.send(others[1], 0, 9, payment)
+	bySender := f.sponsored(others[0], others[3], payment)
+	free := f.sponsored(others[4], others[3], payment)
+	f.block(free)
+	f.clock.now = f.clock.now.Add(time.Minute)
+	f.block(own, byPayer, bySender)
+}
+
+// sponsored sends a first transaction for which another account pays.
+func (f *contractFixture) sponsored(k, payer crypto.PrivateKey, what action) types.TxID {
+	f.t.Helper()
+	paying := types.Account(payer.PublicKey())
+	tx := types.Transaction{
+		ChainID: 7, Sender: k.PublicKey(), GasLimit: 100_000_000, MaxFeePerGas: 100, MaxPriorityFeePerGas: 1, Payer: &paying,
+		Target: what.target, Value: what.value, Payload: what.Payload,
+	}
+	signed, err := types.Sign(tx, k, [32]byte{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	message := types.PayerHash(tx.Hash())
+	signature, err := payer.Sign(message[:], [32]byte{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	signed.PayerWitness = types.WitnessKey{Signature: signature}
+	id, err := f.pool.Add(f.t.Context(), signed.Encode(), "")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return id
+}
+
+// What runs no contract is in round 0 of a crowded block, and a batch in that of the slowest contract that it calls.
+func TestRounds(t *testing.T) {
+	f, _, calls := withFakes(t, time.Second, 3)
+	now := f.clock.now
+	f.paces[types.ContractID(calls[0].target)] = time.Time{} // keeps pace
+	f.paces[types.ContractID(calls[1].target)] = now.Add(time.Hour)
+	batch := f.newBatch(f.best(), f.BlockTime())
+	batch.begin = now
+	for i, test := range []struct {
+		action
+		want int
+	}{
+		{payment, 0},
+		{batchOf(payment, payment), 0},
+		{calls[0], 1},
+		{batchOf(calls[0], payment, calls[0]), 1},
+		{calls[2], 2},
+		{batchOf(calls[0], calls[2]), 2},
+		{deploy("fake", variant(9)), 2},
+		{action{types.Instantiate{Name: "fake"}, calls[0].target, 0}, 2},
+		{calls[1], 3},
+		{batchOf(calls[0], calls[1]), 3},
+	} {
+		tx, _ := f.pool.Get(f.send(others[i], 0, 1, test.action))
+		if got := batch.round(tx); got != test.want || runs(tx) != (test.want > 0) {
+			t.Errorf("transaction %d: round %d, want %d", i, got, test.want)
+		}
+	}
+}
+
+// A block that is full by its bytes is made without a look at all that waits.
+func TestBlockIsFullOfBytes(t *testing.T) {
+	f, _, calls := withFakes(t, time.Second, 1)
+	next := parameters(producerKey.PublicKey())
+	next.BlockBytes = params.MinBlockBytes
+	f.block(f.send(producerKey, 0, 9, configure(next)))
+	var ids []types.TxID
+	big := action{types.Call{Function: "none", Args: make([]byte, types.MaxArgsBytes)}, calls[0].target, 0}
+	for i := range 20 {
+		ids = append(ids, f.sendGas(others[i], 0, types.Amount(90-i), 2_000_000, big))
+	}
+	small := f.send(others[20], 0, 1, payment)
+	first := f.block(append(slices.Clone(ids[:15]), small)...) // a 16th has no room, a payment has
+	if size := len(types.EncodeBlock(first.Header, first.Included)); size > int(params.MinBlockBytes)+types.SignedHeaderBytes+8 {
+		t.Errorf("the block has %d bytes", size)
+	}
+	f.block(ids[15:]...)
 }

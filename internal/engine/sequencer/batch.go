@@ -3,8 +3,10 @@ package sequencer
 import (
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/quarantine"
@@ -120,24 +122,45 @@ func (b *batch) crowded() bool { return b.running >= b.time/2 }
 
 // round returns a transaction's round in a crowded block.
 func (b *batch) round(tx *types.VerifiedTx) int {
-	switch p := tx.Signed().Payload.(type) {
-	case types.Call:
-		return 1 + b.paces.rank(p.Contract, b.begin)
-	case types.Deploy:
-		return 2
-	default:
+	switch called, only := calls(&tx.Signed().Transaction); {
+	case !runs(tx):
 		return 0
+	case !only: // a deploy, an instantiate, or a batch that calls several, of which none is known to keep pace together
+		round := 2
+		for _, contract := range called {
+			round = max(round, 1+b.paces.rank(contract, b.begin))
+		}
+		return round
+	default:
+		return 1 + b.paces.rank(called[0], b.begin)
 	}
 }
 
 // runs reports whether a transaction may run a contract.
 func runs(tx *types.VerifiedTx) bool {
 	switch tx.Signed().Payload.(type) {
-	case types.Call, types.Deploy:
+	case types.Deploy, types.Instantiate:
 		return true
 	default:
-		return false
+		called, _ := calls(&tx.Signed().Transaction)
+		return len(called) > 0
 	}
+}
+
+// calls returns the contracts that a transaction calls itself, each once, and whether it calls exactly one and runs no
+// other code of its own choice.
+func calls(tx *types.Transaction) (called []types.ContractID, only bool) {
+	switch p := tx.Payload.(type) {
+	case types.Call:
+		return []types.ContractID{types.ContractID(tx.Target)}, true
+	case types.Batch:
+		for _, step := range p.Steps {
+			if id := types.ContractID(step.Target); step.Action.Kind() == types.KindCall && !slices.Contains(called, id) {
+				called = append(called, id)
+			}
+		}
+	}
+	return called, len(called) == 1
 }
 
 // Overdue is the batch's [ledger.Batch].Overdue.
@@ -195,26 +218,71 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 	}
 }
 
-// CodeOf returns the hash of the first code that a payload runs, in the newest state: the called contract's code or the
-// deployed one. It is zero if there is none. An error is a read error.
-func CodeOf(l mempool.Chain, payload types.Payload) (types.CodeHash, error) {
-	switch p := payload.(type) {
-	case types.Deploy:
-		if source, ok := p.Copies(); ok {
-			return CodeOf(l, types.Call{Contract: source})
-		}
-		return sha256.Sum256(p.Code), nil
-	case types.Call:
-		view, err := l.Store().StateAt(l.Tip().Header.Header.Height)
+// Codes are the codes of a transaction for the quarantine's list.
+type Codes struct {
+	// Run are the codes that the transaction runs itself: of the contracts that it calls, of the template, or the deployed
+	// one. A batch that calls several contracts also has their codes marked as codes of such a batch.
+	Run []types.CodeHash
+	// Blamed are those that wait if it overruns. In a batch that calls several contracts nobody knows which one it was:
+	// the marked ones wait, so that calls of the others alone, which others send, do not.
+	Blamed []types.CodeHash
+}
+
+// batchTag marks codes of batches that call several contracts.
+var batchTag = bip340.NewTag("cairn/sequencer/batch")
+
+// CodesOf returns the codes of a transaction in the newest state. An error is a read error.
+func CodesOf(l mempool.Chain, tx *types.Transaction) (Codes, error) {
+	if p, ok := tx.Payload.(types.Deploy); ok {
+		codes := []types.CodeHash{sha256.Sum256(p.Code)}
+		return Codes{codes, codes}, nil
+	}
+	called, only := calls(tx)
+	if _, ok := tx.Payload.(types.Instantiate); ok {
+		called, only = []types.ContractID{types.ContractID(tx.Target)}, true
+	}
+	if len(called) == 0 {
+		return Codes{}, nil
+	}
+	view, err := l.Store().StateAt(l.Tip().Header.Header.Height)
+	if err != nil {
+		return Codes{}, err
+	}
+	run, err := codesIn(view, called)
+	if err = errors.Join(err, view.Close()); err != nil || only {
+		return Codes{run, run}, err
+	}
+	codes := Codes{Run: run}
+	for _, code := range run {
+		codes.Blamed = append(codes.Blamed, batchTag.Hash(code[:]))
+	}
+	codes.Run = append(codes.Run, codes.Blamed...)
+	return codes, nil
+}
+
+// codesIn returns the codes of those of the contracts that exist in a state.
+func codesIn(r state.Reader, contracts []types.ContractID) (codes []types.CodeHash, err error) {
+	for _, id := range contracts {
+		record, err := r.Get(state.ContractKey(id))
 		if err != nil {
-			return types.CodeHash{}, err
+			return nil, err
 		}
-		record, err := view.Get(state.ContractKey(p.Contract))
-		if err = errors.Join(err, view.Close()); err != nil || len(record) == 0 {
-			return types.CodeHash{}, err
+		if len(record) == 0 {
+			continue
 		}
 		contract, err := state.DecodeContract(record)
-		return contract.CodeHash, err
+		if err != nil {
+			return nil, err
+		}
+		codes = append(codes, contract.CodeHash)
 	}
-	return types.CodeHash{}, nil
+	return codes, nil
+}
+
+// Accounts returns the accounts that wait if a transaction overruns: its sender and its payer.
+func Accounts(tx *types.Transaction) []types.Account {
+	if tx.Payer != nil {
+		return []types.Account{tx.Sender, *tx.Payer}
+	}
+	return []types.Account{tx.Sender}
 }

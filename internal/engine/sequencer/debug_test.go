@@ -59,14 +59,14 @@ func TestDebugIsTold(t *testing.T) {
 	}
 	code := talker().Encode()
 	f.block(
-		f.send(alice, 1, 1, types.Deploy{Name: "first", Code: code}),
-		f.send(alice, 2, 1, types.Deploy{Name: "second", Code: code}),
+		f.send(alice, 1, 1, deploy("first", code)),
+		f.send(alice, 2, 1, deploy("second", code)),
 	)
 	sender := types.Account(alice.PublicKey())
 	first, second := types.NewContractID(sender, 1), types.NewContractID(sender, 2)
-	say := f.send(alice, 3, 1, types.Call{Contract: first, Function: "say", Args: []byte("four")})
-	tell := f.send(alice, 4, 1, types.Call{Contract: first, Function: "tell", Args: second[:]})
-	fail := f.send(alice, 5, 1, types.Call{Contract: second, Function: "fail"})
+	say := f.send(alice, 3, 1, call(first, "say", []byte("four")...))
+	tell := f.send(alice, 4, 1, call(first, "tell", second[:]...))
+	fail := f.send(alice, 5, 1, call(second, "fail"))
 	f.block(say, tell, fail)
 	want := []said{{say, first, "four"}, {tell, second, "oops"}, {tell, first, "oops"}, {fail, second, "oops"}}
 	if !slices.Equal(heard, want) {

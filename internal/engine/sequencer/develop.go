@@ -72,7 +72,7 @@ func (s *Solo) IncreaseTime(seconds uint64) (ahead int64, err error) {
 	if shift > maxTimeShift {
 		return 0, &TimeTooFarError{maxTimeShift - uint64(s.offset/time.Second)}
 	}
-	s.offset = shift * time.Second
+	s.offset += time.Duration(seconds) * time.Second
 	return int64(shift), nil
 }
 
@@ -81,13 +81,13 @@ func (s *Solo) SetNextBlockTime(unix uint64) error {
 	head := s.ledger.Tip().Header.Header.Timestamp
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if unix < head {
-		return fmt.Errorf("%w: %d, the head has %d", ErrTimeInPast, unix, head)
+	if unix < head/1000 {
+		return fmt.Errorf("%w: %d, the head has %d", ErrTimeInPast, unix, head/1000)
 	}
 	if now := uint64(s.clock.Wall().Unix()); unix > now+maxTimeShift {
 		return &TimeTooFarError{now + maxTimeShift}
 	}
-	s.nextTime = unix
+	s.nextTime = max(1000*unix, head)
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (s *Solo) Continue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Wall()
-	s.offset = max(0, time.Unix(int64(head.Timestamp), 0).Sub(now))
+	s.offset = max(0, time.UnixMilli(int64(head.Timestamp)).Sub(now))
 	if head.Height > 0 {
 		s.lastSnapshot = max(s.lastSnapshot, uint64(now.UnixMicro())) // assuming at most one snapshot per microsecond
 	}

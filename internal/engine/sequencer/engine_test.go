@@ -73,24 +73,24 @@ func variant(n int) []byte {
 }
 
 func codeHash(code []byte) types.CodeHash {
-	hash, err := CodeOf(nil, types.Deploy{Code: code})
-	if err != nil {
+	codes, err := CodesOf(nil, &types.Transaction{Payload: types.Deploy{Code: code}})
+	if err != nil || len(codes.Run) != 1 {
 		panic(err)
 	}
-	return hash
+	return codes.Run[0]
 }
 
 // withFakes is a chain whose contracts the fake engine runs, one of each variant, deployed by alice, and funded
 // accounts.
-func withFakes(t *testing.T, blockTime time.Duration, variants int) (*contractFixture, *fakeEngine, []types.Payload) {
+func withFakes(t *testing.T, blockTime time.Duration, variants int) (*contractFixture, *fakeEngine, []action) {
 	t.Helper()
 	clock := new(handClock)
 	engine := newFakeEngine(clock)
 	f := withMachine(t, engine, clock, blockTime)
-	calls := make([]types.Payload, variants)
+	calls := make([]action, variants)
 	for i := range variants {
-		f.block(f.send(alice, uint64(i), 1, types.Deploy{Name: "fake", Code: variant(i)}))
-		calls[i] = types.Call{Contract: types.NewContractID(types.Account(alice.PublicKey()), uint64(i)), Function: "loop"}
+		f.block(f.send(alice, uint64(i), 1, deploy("fake", variant(i))))
+		calls[i] = call(types.NewContractID(types.Account(alice.PublicKey()), uint64(i)), "loop")
 	}
 	return f, engine, calls
 }

@@ -34,10 +34,10 @@ func TestNoRoomForLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	fits := int(params.BlockLoad(params.DefaultGasLimit) / params.Load(m.Load()))
-	calls := make([]types.Payload, fits+2)
+	calls := make([]action, fits+2)
 	for i := range calls {
-		f.block(f.send(alice, uint64(i), 1, types.Deploy{Name: "large", Code: large(i)}))
-		calls[i] = types.Call{Contract: types.NewContractID(types.Account(alice.PublicKey()), uint64(i)), Function: "loop"}
+		f.block(f.send(alice, uint64(i), 1, deploy("large", large(i))))
+		calls[i] = call(types.NewContractID(types.Account(alice.PublicKey()), uint64(i)), "loop")
 	}
 	var first []types.TxID
 	for i := range fits {

@@ -35,7 +35,7 @@ type contractFixture struct {
 	*Solo
 	t       *testing.T
 	clock   *handClock
-	endless types.Payload
+	endless action
 	told    []told
 }
 
@@ -57,9 +57,9 @@ func withContract(t *testing.T, blockTime time.Duration) *contractFixture {
 			t.Error(err)
 		}
 	})
-	f.send(alice, 0, 1, types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode()})
+	f.send(alice, 0, 1, deploy("endless", wasmgen.Hostile(false).Encode()))
 	f.block(f.sent(alice))
-	f.endless = types.Call{Contract: types.NewContractID(types.Account(alice.PublicKey()), 0), Function: "loop"}
+	f.endless = call(types.NewContractID(types.Account(alice.PublicKey()), 0), "loop")
 	return f
 }
 
@@ -76,24 +76,23 @@ func withMachine(t *testing.T, machine vm.Engine, clock *handClock, blockTime ti
 	return f
 }
 
-func (f *contractFixture) send(k crypto.PrivateKey, nonce uint64, tip types.Amount, payload types.Payload) types.TxID {
+func (f *contractFixture) send(k crypto.PrivateKey, nonce uint64, tip types.Amount, payload action) types.TxID {
 	f.t.Helper()
 	return f.sendGas(k, nonce, tip, 100_000_000, payload)
 }
 
 func (f *contractFixture) sendGas(
-	k crypto.PrivateKey, nonce uint64, tip types.Amount, gas types.Gas, payload types.Payload,
+	k crypto.PrivateKey, nonce uint64, tip types.Amount, gas types.Gas, payload action,
 ) types.TxID {
 	f.t.Helper()
 	signed, err := types.Sign(types.Transaction{
-		Version:              1,
 		ChainID:              7,
 		Sender:               k.PublicKey(),
 		Nonce:                nonce,
 		GasLimit:             gas,
 		MaxFeePerGas:         100,
 		MaxPriorityFeePerGas: tip,
-		Payload:              payload,
+		Target:               payload.target, Value: payload.value, Payload: payload.Payload,
 	}, k, [32]byte{})
 	if err != nil {
 		f.t.Fatal(err)

@@ -33,19 +33,20 @@ func (p paces) rank(contract types.ContractID, now time.Time) int {
 	}
 }
 
-// ran records the time of a call and the gas that it used.
+// ran records the time of a transaction that calls one contract and the gas that it used.
 func (p paces) ran(tx *types.VerifiedTx, used types.Gas, took time.Duration, now time.Time) {
-	call, ok := tx.Signed().Payload.(types.Call)
-	if !ok {
+	all, only := calls(&tx.Signed().Transaction)
+	if !only { // of a batch that calls several contracts nobody knows which one was slow
 		return
 	}
-	if _, called := p[call.Contract]; !called && len(p) >= maxPaces {
+	contract := all[0]
+	if _, called := p[contract]; !called && len(p) >= maxPaces {
 		clear(p)
 	}
 	switch {
 	case took > paceTime+time.Duration(used)*paceGas:
-		p[call.Contract] = now.Add(slowFor)
-	case !p[call.Contract].After(now):
-		p[call.Contract] = time.Time{}
+		p[contract] = now.Add(slowFor)
+	case !p[contract].After(now):
+		p[contract] = time.Time{}
 	}
 }

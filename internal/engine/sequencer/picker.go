@@ -42,7 +42,7 @@ type Picked struct{ batch }
 // Pick begins a block from the pool's best transactions. The block may take the given time.
 func (p *Picker) Pick(within time.Duration) *Picked { return p.newBatch(p.best(), within) }
 
-// At returns the batch of a block with the given time in Unix seconds.
+// At returns the batch of a block with the given timestamp in milliseconds.
 func (b *Picked) At(time uint64) ledger.Batch {
 	return ledger.Batch{Time: time, Transactions: b, Overdue: b.Overdue, Tried: b.Tried, Debug: b.debug}
 }
@@ -88,7 +88,10 @@ func (p *Picker) newBatch(txs source, within time.Duration) *Picked {
 // transaction is not refused: the error is the next block's.
 func (p *Picker) refuse(tx *types.VerifiedTx) error {
 	signed := tx.Signed()
-	return p.book.Check(signed.Sender, func() (types.CodeHash, error) { return CodeOf(p.ledger, signed.Payload) })
+	return p.book.Check(Accounts(&signed.Transaction), func() ([]types.CodeHash, error) {
+		codes, err := CodesOf(p.ledger, &signed.Transaction)
+		return codes.Run, err
+	})
 }
 
 // Judge deals with the transactions that the block left out. It must be called once no contract of the block runs any
@@ -111,14 +114,14 @@ func (p *Picker) Judge(b *Picked) error {
 	return nil
 }
 
-// penalise drops a transaction, and makes its sender and the code that it called wait.
+// penalise drops a transaction, and makes its sender, its payer and the codes that it called wait.
 func (p *Picker) penalise(tx *types.VerifiedTx) error {
 	signed := tx.Signed()
-	code, err := CodeOf(p.ledger, signed.Payload)
+	codes, err := CodesOf(p.ledger, &signed.Transaction)
 	if err != nil {
 		return err
 	}
-	p.book.Overran(signed.Sender, code)
+	p.book.Overran(Accounts(&signed.Transaction), codes.Blamed)
 	p.drop(tx)
 	return nil
 }

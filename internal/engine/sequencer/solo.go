@@ -50,7 +50,7 @@ type Solo struct {
 	mu           sync.Mutex // guards the fields below, which are also used outside the loop
 	blockTime    time.Duration
 	offset       time.Duration // how far the chain's time is ahead of the clock
-	nextTime     uint64        // next block's timestamp; 0 if not set
+	nextTime     uint64        // next block's timestamp in milliseconds; 0 if not set
 	taken        []snapshot    // snapshots that a development chain can revert to
 	lastSnapshot uint64        // IDs are never reused
 }
@@ -110,7 +110,7 @@ func (s *Solo) Run(ctx context.Context) error {
 		case blockTime == Instant:
 			ready = s.pool.Changed()
 			made, err := s.instant()
-			if err != nil {
+			if err != nil && !errors.Is(err, ErrNotProducing) { // the version changed since the look at the status
 				return s.unlessEnded(err)
 			}
 			if made { // there may be more: look again, but serve requests first
@@ -122,7 +122,7 @@ func (s *Solo) Run(ctx context.Context) error {
 			return nil
 		case <-tick:
 			last = NextTick(last, s.clock.Now(), blockTime)
-			if _, err := s.produce(s.best()); err != nil {
+			if _, err := s.produce(s.best()); err != nil && !errors.Is(err, ErrNotProducing) {
 				return s.unlessEnded(err)
 			}
 		case <-ready:
@@ -195,13 +195,14 @@ func (*single) SkipSender() {}
 func (*single) Round() int  { return 0 }
 func (*single) Later(int)   {}
 
-// produce makes one block and updates the pool.
+// produce makes one block and updates the pool. It returns [ErrNotProducing] if the block may not be made.
 func (s *Solo) produce(txs source) (ledger.Block, error) {
-	if status := s.Status(); status.State != Producing {
+	t := s.timeOfNext()
+	if status := s.statusAt(t); status.State != Producing {
 		return ledger.Block{}, fmt.Errorf("%w: %s", ErrNotProducing, status.Reason)
 	}
 	batch := s.newBatch(txs, s.BlockTime())
-	next := batch.At(s.timeOfNext())
+	next := batch.At(t)
 	next.Lock = s.lock
 	var header types.Header
 	next.Drafted = func(d *ledger.Draft) error {
@@ -250,13 +251,16 @@ type Status struct {
 // ErrNotProducing is returned when an engine is asked for a block that it may not make.
 var ErrNotProducing = errors.New("this node does not produce blocks")
 
-// Status reports whether the engine may make the next block. It depends on the parameters in the head's state and on
-// the blocks that the key has signed.
-func (s *Solo) Status() Status {
+// Status reports whether the engine may make the next block now. It depends on the parameters in the head's state, on
+// the time, from which an announced upgrade is in force, and on the blocks that the key has signed.
+func (s *Solo) Status() Status { return s.statusAt(s.NextTime()) }
+
+// statusAt is [Solo.Status] for a block with the given timestamp.
+func (s *Solo) statusAt(timestamp uint64) Status {
 	tip := s.ledger.Tip()
 	switch p := tip.Parameters; {
-	case !params.Known(p.Version):
-		return Status{Halted, emergency.UnknownVersion(p.Version, nil).Error()}
+	case !params.Known(p.VersionAt(timestamp)):
+		return Status{Halted, emergency.UnknownVersion(p.VersionAt(timestamp), nil).Error()}
 	case p.Producer != s.key.PublicKey():
 		return Status{Holding, emergency.OtherProducer(p.Producer, s.key.PublicKey(), "node").Error()}
 	case s.signed.Height > tip.Header.Header.Height:
@@ -268,8 +272,8 @@ func (s *Solo) Status() Status {
 	}
 }
 
-// NextTime returns the timestamp that a block made now would have: the one set for it or else the clock's, but never
-// one before the head's.
+// NextTime returns the timestamp, in milliseconds, that a block made now would have: the one set for it or else the
+// clock's, but never one before the head's.
 func (s *Solo) NextTime() uint64 {
 	head := s.ledger.Tip().Header.Header.Timestamp
 	s.mu.Lock()
@@ -277,8 +281,8 @@ func (s *Solo) NextTime() uint64 {
 	return max(cmp.Or(s.nextTime, s.now()), head)
 }
 
-// now returns the chain's time. The caller must hold mu.
-func (s *Solo) now() uint64 { return uint64(max(0, s.clock.Wall().Add(s.offset).Unix())) }
+// now returns the chain's time in milliseconds. The caller must hold mu.
+func (s *Solo) now() uint64 { return uint64(max(0, s.clock.Wall().Add(s.offset).UnixMilli())) }
 
 // timeOfNext is [Solo.NextTime] for a block being made. Time continues from a timestamp that was set for it.
 func (s *Solo) timeOfNext() uint64 {
@@ -287,7 +291,7 @@ func (s *Solo) timeOfNext() uint64 {
 	defer s.mu.Unlock()
 	t := s.now()
 	if s.nextTime != 0 {
-		s.offset += time.Duration(s.nextTime-t) * time.Second
+		s.offset += time.Duration(s.nextTime-t) * time.Millisecond
 		t, s.nextTime = s.nextTime, 0
 	}
 	return max(t, head)

@@ -17,7 +17,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/quarantine"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -68,13 +67,13 @@ func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: uint64(clock.Wall().Unix()), BaseFee: 10,
-		Parameters: params.Default(producerKey.PublicKey()),
+		ChainID: 7, Network: types.Regtest, Time: uint64(clock.Wall().UnixMilli()), BaseFee: 10,
+		Parameters: parameters(producerKey.PublicKey()),
 	}
 	for _, k := range append([]crypto.PrivateKey{alice, producerKey}, others...) {
 		g.Allocations = append(g.Allocations, types.Allocation{Account: k.PublicKey(), Balance: 1_000 * types.CoinUnits})
@@ -122,18 +121,17 @@ func (f *fixture) timestamp() uint64    { return f.ledger.Tip().Header.Header.Ti
 // pass lets the bubble's time pass: nobody waits for real.
 func (*fixture) pass(d time.Duration) { <-time.After(d) }
 
-func (f *fixture) send(k crypto.PrivateKey, payload types.Payload) {
+func (f *fixture) send(k crypto.PrivateKey, payload action) {
 	f.t.Helper()
 	sender := types.Account(k.PublicKey())
 	signed, err := types.Sign(types.Transaction{
-		Version:              1,
 		ChainID:              7,
 		Sender:               sender,
 		Nonce:                f.nonce[sender],
-		GasLimit:             100_000,
+		GasLimit:             200_000,
 		MaxFeePerGas:         100,
 		MaxPriorityFeePerGas: 1,
-		Payload:              payload,
+		Target:               payload.target, Value: payload.value, Payload: payload.Payload,
 	}, k, [32]byte{})
 	if err != nil {
 		f.t.Fatal(err)
@@ -163,7 +161,31 @@ func in(t *testing.T, blockTime time.Duration, test func(*fixture)) {
 	})
 }
 
-var payment = types.Transfer{To: types.Account{1}, Amount: 5}
+// action is a payload with its target and value.
+type action struct {
+	types.Payload
+	target types.Account
+	value  types.Amount
+}
+
+var payment = action{types.Transfer{}, types.Account{1}, 5}
+
+func deploy(name string, code []byte) action {
+	return action{Payload: types.Deploy{Name: name, Code: code}}
+}
+
+func call(contract types.ContractID, function string, args ...byte) action {
+	return action{Payload: types.Call{Function: function, Args: args}, target: types.Account(contract)}
+}
+
+func configure(p types.Parameters) action { return action{Payload: types.Configure{Parameters: p}} }
+
+// parameters are those of the genesis of the tests, with another producer.
+func parameters(producer types.PublicKey) types.Parameters {
+	p := params.Default(producer)
+	p.Admin, p.Notice = types.Account(producerKey.PublicKey()), 0
+	return p
+}
 
 func TestIntervalMakesABlockEachTime(t *testing.T) {
 	in(t, time.Second, func(f *fixture) {
@@ -173,7 +195,7 @@ func TestIntervalMakesABlockEachTime(t *testing.T) {
 		f.pass(3*time.Second + time.Millisecond)
 		synctest.Wait()
 		f.expect("height", f.height(), types.Height(3))
-		f.expect("timestamp", f.timestamp(), begin+3)
+		f.expect("timestamp", f.timestamp(), begin+3_000)
 		f.expect("pending", f.pool.Stats().Count, 0)
 	})
 }
@@ -195,8 +217,8 @@ func TestInstantMakesABlockForEachTransaction(t *testing.T) {
 func TestInstantEndsWithWhatIsNotValid(t *testing.T) {
 	in(t, Manual, func(f *fixture) {
 		wrong := mempool.HeadOf(f.ledger)
-		wrong.Account = func(types.Account) (exec.Sender, error) {
-			return exec.Sender{Account: state.Account{Nonce: 5, Balance: 1_000 * types.CoinUnits}}, nil
+		wrong.Account = func(types.Account) (state.Account, error) {
+			return state.Account{Nonce: 5, Balance: 1_000 * types.CoinUnits}, nil
 		}
 		f.nonce[types.Account(alice.PublicKey())] = 5
 		if err := f.between(f.t.Context(), func() error {
@@ -249,17 +271,17 @@ func TestTimeTravel(t *testing.T) {
 		if err != nil || ahead != 100 {
 			f.t.Fatal(ahead, err)
 		}
-		f.expect("the next block's time", f.NextTime(), begin+100)
-		f.expect("after 100 seconds", mine(), begin+100)
-		if err := f.SetNextBlockTime(begin + 500); err != nil {
+		f.expect("the next block's time", f.NextTime(), begin+100_000)
+		f.expect("after 100 seconds", mine(), begin+100_000)
+		if err := f.SetNextBlockTime(begin/1000 + 500); err != nil {
 			f.t.Fatal(err)
 		}
-		f.expect("the time that is set", f.NextTime(), begin+500)
-		f.expect("set time", mine(), begin+500)
-		f.expect("behind it", f.NextTime(), begin+500)
+		f.expect("the time that is set", f.NextTime(), begin/1000*1000+500_000)
+		f.expect("set time", mine(), begin/1000*1000+500_000)
+		f.expect("behind it", f.NextTime(), begin/1000*1000+500_000)
 		f.pass(10 * time.Second)
-		f.expect("time goes on from there", mine(), begin+510)
-		if err := f.SetNextBlockTime(begin); !errors.Is(err, ErrTimeInPast) {
+		f.expect("time goes on from there", mine(), begin/1000*1000+510_000)
+		if err := f.SetNextBlockTime(begin / 1000); !errors.Is(err, ErrTimeInPast) {
 			f.t.Errorf("a time before the head's: %v", err)
 		}
 		if _, err := f.IncreaseTime(1 << 62); err == nil {
@@ -296,7 +318,7 @@ func TestSnapshotAndRevert(t *testing.T) {
 		f.send(alice, payment)
 		check(f.Mine(ctx, 1))
 		f.expect("time is back too", f.timestamp(), before)
-		f.expect("transactions", f.ledger.Tip().Header.Header.GasUsed, types.Gas(46_000))
+		f.expect("transactions", f.ledger.Tip().Header.Header.GasUsed, types.Gas(110_000))
 	})
 }
 
@@ -335,7 +357,7 @@ func TestRevertTakesLaterTransactionsBack(t *testing.T) {
 		f.send(alice, payment)
 		f.nonce[types.Account(alice.PublicKey())] += 2
 		f.send(alice, payment) // held
-		f.send(producerKey, types.Configure{Parameters: params.Default(producerKey.PublicKey())})
+		f.send(producerKey, configure(parameters(producerKey.PublicKey())))
 		if err := f.Revert(f.t.Context(), id); err != nil {
 			f.t.Fatal(err)
 		}
@@ -348,8 +370,8 @@ func TestRevertTakesLaterTransactionsBack(t *testing.T) {
 
 func TestProductionEndsWithHandover(t *testing.T) {
 	in(t, Instant, func(f *fixture) {
-		next := params.Default(alice.PublicKey())
-		f.send(producerKey, types.Configure{Parameters: next})
+		next := parameters(alice.PublicKey())
+		f.send(producerKey, configure(next))
 		synctest.Wait()
 		f.expect("state", f.Status().State, Holding)
 		for _, key := range []crypto.PrivateKey{alice, producerKey} {
@@ -364,14 +386,61 @@ func TestProductionEndsWithHandover(t *testing.T) {
 	})
 }
 
-func TestUnknownVersionHalts(t *testing.T) {
-	in(t, Instant, func(f *fixture) {
-		next := params.Default(producerKey.PublicKey())
-		next.Version = params.Version + 1
-		f.send(producerKey, types.Configure{Parameters: next})
+// An engine halts in order before the first block of a version that it does not know, and makes blocks up to there. One
+// that knows it goes on, with the version in the header.
+func TestUpgrade(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		for _, blockTime := range []time.Duration{time.Second, Instant} {
+			t.Run(fmt.Sprint(known, blockTime), func(t *testing.T) {
+				if known {
+					_, forget := params.Learn()
+					defer forget()
+				}
+				in(t, blockTime, func(f *fixture) {
+					next := parameters(producerKey.PublicKey())
+					begin := f.timestamp()
+					next.Upgrade = &types.Upgrade{Version: params.Version + 1, From: begin + 5_500}
+					f.send(producerKey, configure(next))
+					f.pass(5_499 * time.Millisecond)
+					synctest.Wait()
+					f.expect("state before", f.Status().State, Producing)
+					before := f.height()
+					f.pass(10 * time.Second)
+					if blockTime == Instant {
+						f.send(alice, payment)
+					}
+					synctest.Wait()
+					if !known {
+						f.expect("state", f.Status().State, Halted)
+						f.expect("height", f.height(), before)
+						if err := f.Mine(f.t.Context(), 1); !errors.Is(err, ErrNotProducing) {
+							f.t.Errorf("got %v", err)
+						}
+						return
+					}
+					f.expect("state", f.Status().State, Producing)
+					f.expect("more blocks", f.height() > before, true)
+					f.expect("version", f.ledger.Tip().Header.Header.Version, params.Version+1)
+				})
+			})
+		}
+	}
+}
+
+// An upgrade that is cancelled in time halts nobody.
+func TestUpgradeIsCancelled(t *testing.T) {
+	in(t, time.Second, func(f *fixture) {
+		next := parameters(producerKey.PublicKey())
+		next.Upgrade = &types.Upgrade{Version: params.Version + 1, From: f.timestamp() + 5_500}
+		f.send(producerKey, configure(next))
+		f.pass(2500 * time.Millisecond)
+		next.Upgrade = nil
+		f.send(producerKey, configure(next))
+		f.pass(10 * time.Second)
 		synctest.Wait()
-		f.expect("state", f.Status().State, Halted)
-		f.expect("height", f.height(), types.Height(1))
+		f.expect("state", f.Status().State, Producing)
+		f.expect("version", f.ledger.Tip().Header.Header.Version, params.Version)
+		f.expect("height", f.height(), types.Height(12))
 	})
 }
 
@@ -385,14 +454,14 @@ func TestTheTimeOfDayJumps(t *testing.T) {
 			jump time.Duration
 			want uint64 // of the tenth block after it, after begin
 		}{
-			{0, 10},
-			{time.Hour, 3620},
-			{-time.Hour, 3620},                  // until the clock is there again
-			{2 * time.Hour, 7240},               // 40 blocks after begin
-			{-3 * time.Hour, 7240},              // before the genesis
-			{-100 * 365 * 24 * time.Hour, 7240}, // before 1970
-			{100*365*24*time.Hour + time.Hour, 7240},
-			{2 * time.Hour, 7280},
+			{0, 10_000},
+			{time.Hour, 3_620_000},
+			{-time.Hour, 3_620_000},                  // until the clock is there again
+			{2 * time.Hour, 7_240_000},               // 40 blocks after begin
+			{-3 * time.Hour, 7_240_000},              // before the genesis
+			{-100 * 365 * 24 * time.Hour, 7_240_000}, // before 1970
+			{100*365*24*time.Hour + time.Hour, 7_240_000},
+			{2 * time.Hour, 7_280_000},
 		} {
 			f.wall.jump(step.jump)
 			height, last := f.height(), f.timestamp()

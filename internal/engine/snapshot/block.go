@@ -5,6 +5,7 @@ import (
 
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -37,8 +38,8 @@ func encodeExecuted(b chain.Entry) []byte {
 
 const maxReasonBytes = 64
 
-// decodeExecuted decodes the block and checks its transactions, receipts and writes against the header. The header does
-// not commit to failure reasons and to keys that were only read.
+// decodeExecuted decodes the block and checks its transactions and receipts against the header. No root covers failure
+// reasons, which keys the block touched, and their values before it; the values after it are those of the state.
 func decodeExecuted(data []byte, header types.SignedHeader) (b chain.Entry, err error) {
 	d := codec.NewDecoder(data)
 	block := d.Bytes(len(data))
@@ -58,7 +59,7 @@ func decodeExecuted(data []byte, header types.SignedHeader) (b chain.Entry, err 
 	if err != nil {
 		return b, err
 	}
-	b.Header, b.Signature, b.Transactions = signed.Header, signed.Signature, txs
+	b.Header, b.Seal, b.Transactions = signed.Header, signed.Seal, txs
 	if b.Accesses, err = types.DecodeAccesses(accesses); err != nil {
 		return b, err
 	}
@@ -84,23 +85,17 @@ func checkExecuted(b chain.Entry, header types.SignedHeader) error {
 	if len(b.Receipts) != len(b.Transactions) || len(b.Reasons) != len(b.Receipts) {
 		return refuse("lists: %d transactions, %d receipts, %d reasons", len(b.Transactions), len(b.Receipts), len(b.Reasons))
 	}
-	ids := types.IDs(b.Transactions)
-	for i := range ids {
-		if b.Receipts[i].Transaction != ids[i] {
-			return refuse("receipt %d is of another transaction", i)
-		}
+	for i := range b.Receipts {
 		if success := b.Reasons[i] == exec.Success; success != (b.Receipts[i].Status == types.StatusSuccess) ||
 			!success && !chain.FailureReason(b.Reasons[i]) {
 			return refuse("transaction %d failed for the reason %q with the status %d", i, b.Reasons[i], b.Receipts[i].Status)
 		}
 	}
 	switch {
-	case types.TransactionsRoot(ids) != h.TransactionsRoot:
+	case lists.TransactionsRoot(b.Transactions) != h.TransactionsRoot:
 		return refuse("transactions are others")
-	case types.ReceiptsRoot(b.Receipts) != h.ReceiptsRoot:
+	case lists.ReceiptsRoot(b.Receipts) != h.ReceiptsRoot:
 		return refuse("receipts are others")
-	case types.DigestWrites(b.Accesses) != h.WritesDigest:
-		return refuse("writes are others")
 	}
 	return nil
 }

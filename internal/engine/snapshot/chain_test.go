@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -67,7 +68,7 @@ func openStore(t tester) *chain.Store {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
 	must(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	must(t, err)
 	t.Cleanup(func() {
 		must(t, store.Close())
@@ -154,7 +155,7 @@ func (c *testChain) seal(b blockBuilder) {
 	must(c.t, err)
 	e.Leaves = change.Leaves()
 	h := types.Header{
-		Version:      1,
+		Version:      params.Version,
 		ChainID:      c.genesis.ChainID,
 		Height:       b.height,
 		Parent:       before.Header.Hash(),
@@ -163,8 +164,7 @@ func (c *testChain) seal(b blockBuilder) {
 		BaseFee:      10,
 		GasLimit:     1 << 30,
 		StateRoot:    change.Root(),
-		WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)),
-		ReceiptsRoot: types.ReceiptsRoot(b.receipts),
+		ReceiptsRoot: lists.ReceiptsRoot(b.receipts),
 	}
 	for _, receipt := range b.receipts {
 		reason := exec.Success
@@ -174,11 +174,11 @@ func (c *testChain) seal(b blockBuilder) {
 		e.Reasons = append(e.Reasons, reason)
 		h.GasUsed += receipt.GasUsed
 	}
-	h.TransactionsRoot = types.TransactionsRoot(types.IDs(e.Transactions))
+	h.TransactionsRoot = lists.TransactionsRoot(e.Transactions)
 	hash := h.Hash()
 	signature, err := c.producer.Sign(hash[:], [32]byte{})
 	must(c.t, err)
-	e.Header, e.Signature = h, signature
+	e.Header, e.Seal = h, types.Seal{Signature: signature}
 	must(c.t, c.store.Append(e))
 	c.tree.Commit(change, inOrder)
 	c.remember(e.Accesses)
@@ -194,9 +194,9 @@ type blockBuilder struct {
 }
 
 // include adds a transaction; only its effects that are written here have happened.
-func (b *blockBuilder) include(payload types.Payload, receipt types.Receipt) {
-	tx := types.SignedTransaction{Transaction: types.Transaction{
-		Version:      1,
+func (b *blockBuilder) include(target types.Account, payload types.Payload, receipt types.Receipt) {
+	tx := types.SignedTransaction{Witness: types.WitnessKey{}, Transaction: types.Transaction{
+		Target:       target,
 		ChainID:      b.genesis.ChainID,
 		Sender:       b.sender.PublicKey(),
 		Nonce:        b.nonce,
@@ -205,11 +205,11 @@ func (b *blockBuilder) include(payload types.Payload, receipt types.Receipt) {
 		Payload:      payload,
 	}}
 	b.nonce++
-	receipt.Transaction, receipt.GasUsed = tx.ID(), 21_000
+	receipt.GasUsed = 10_000
 	b.txs, b.receipts = append(b.txs, tx), append(b.receipts, receipt)
 }
 
-// pay gives a new account coins of the sender's.
+// pay gives a new account coins of the sender's. Some of these accounts have an authority, or a recovery that has begun.
 func (b *blockBuilder) pay() {
 	var to types.Account
 	binary.LittleEndian.PutUint64(to[b.r.IntN(24):], b.r.Uint64())
@@ -219,10 +219,16 @@ func (b *blockBuilder) pay() {
 	must(b.t, err)
 	sender.Balance, record.Balance = sender.Balance-5, record.Balance+5
 	sender.Nonce++
+	switch b.r.IntN(4) {
+	case 0:
+		record.Nonce, record.Authority = 1, &types.Account{byte(b.r.Uint32()), 1}
+	case 1:
+		record.Nonce, record.Pending = 1, &state.Recovery{Next: types.Account{7}, From: b.r.Uint64()}
+	}
 	must(b.t, b.overlay.SetAccount(b.sender.PublicKey(), sender))
 	must(b.t, b.overlay.SetAccount(to, record))
 	status := types.ReceiptStatus(b.r.IntN(2))
-	b.include(types.Transfer{To: to, Amount: 5}, types.Receipt{Status: status})
+	b.include(to, types.Transfer{}, types.Receipt{Status: status})
 }
 
 // deploy makes a contract, of one of few codes.
@@ -233,7 +239,7 @@ func (b *blockBuilder) deploy() {
 	record := state.Contract{CodeHash: hash, Deployer: b.sender.PublicKey(), Height: b.height, Name: "name"}
 	must(b.t, b.overlay.Set(state.ContractKey(id), record.Encode()))
 	b.codes[hash] = code
-	b.include(types.Deploy{Code: code}, types.Receipt{Status: types.StatusSuccess, Contract: &id})
+	b.include(types.Account{}, types.Deploy{Code: code}, types.Receipt{Status: types.StatusSuccess, Contract: &id})
 	b.contracts = append(b.contracts, id)
 }
 
@@ -259,9 +265,8 @@ func (b *blockBuilder) token() {
 		from, to := [32]byte{byte(b.r.IntN(4))}, [32]byte{byte(b.r.IntN(4))}
 		logs = append(logs, types.Log{Contract: b.contracts[0], Name: "Transfer", Topics: [][32]byte{from, to, amount}})
 	}
-	b.include(types.Call{
-		Contract: b.contracts[0], Function: "transfer",
-	}, types.Receipt{Status: types.StatusSuccess, Logs: logs})
+	b.include(types.Account(b.contracts[0]), types.Call{Function: "transfer"},
+		types.Receipt{Status: types.StatusSuccess, Logs: logs})
 }
 
 // requireState fails the test unless the store's head is the chain's and its state is the one given.

@@ -226,14 +226,24 @@ func TestVerifyFinds(t *testing.T) {
 		"contracts twice": {func(_ *testing.T, l *loose) {
 			i := l.first(KindContracts)
 			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindContracts)
-		}, "does not ascend"},
+		}, "is not the next"},
 		"another contract": {func(_ *testing.T, l *loose) {
 			plain := l.plain[l.first(KindContracts)]
 			plain[len(plain)-1] ^= 1
 		}, "list of contracts"},
 		"a contract at another height": {func(_ *testing.T, l *loose) {
-			l.plain[l.first(KindContracts)][8+deploymentBytes*11]++
-		}, "list of contracts"},
+			l.plain[l.first(KindContracts)][8+deploymentBytes*6]++
+		}, ""},
+		"a contract of another number": {func(_ *testing.T, l *loose) {
+			l.plain[l.first(KindContracts)][8+deploymentBytes*11+8]++
+		}, "is not the next"},
+		"two contracts of a block the other way round": {func(_ *testing.T, l *loose) {
+			plain := l.plain[l.first(KindContracts)]
+			one, two := plain[8+12:8+deploymentBytes], plain[8+deploymentBytes+12:8+2*deploymentBytes]
+			swapped := slices.Clone(one)
+			copy(one, two)
+			copy(two, swapped)
+		}, "is not the next"},
 		"holders twice": {func(_ *testing.T, l *loose) {
 			i := l.first(KindHolders)
 			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindHolders)
@@ -257,15 +267,35 @@ func TestVerifyFinds(t *testing.T) {
 		"another receipt": {func(t *testing.T, l *loose) {
 			l.executed(t, func(b *chain.Entry) { b.Receipts[0].GasUsed++ })
 		}, "receipts are others"},
-		"a receipt of another": {func(t *testing.T, l *loose) {
-			l.executed(t, func(b *chain.Entry) { b.Receipts[0].Transaction[0] ^= 1 })
-		}, "another transaction"},
+		"two receipts the other way round": {func(t *testing.T, l *loose) {
+			l.executed(t, func(b *chain.Entry) {
+				i := slices.Index(b.Reasons, exec.Reverted)
+				j := slices.Index(b.Reasons, exec.Success)
+				b.Receipts[i], b.Receipts[j] = b.Receipts[j], b.Receipts[i]
+				b.Reasons[i], b.Reasons[j] = b.Reasons[j], b.Reasons[i]
+			})
+		}, "receipts are others"},
+		"another witness": {func(t *testing.T, l *loose) {
+			l.executed(t, func(b *chain.Entry) {
+				signed := *b.Transactions[0].Signed()
+				signed.Witness = types.WitnessKey{Signature: types.Signature{1}}
+				b.Transactions[0] = types.NewTx(signed)
+			})
+		}, "transactions are others"},
 		"a receipt too many": {func(t *testing.T, l *loose) {
 			l.executed(t, func(b *chain.Entry) { b.Receipts = append(b.Receipts, b.Receipts[0]) })
 		}, "lists"},
 		"another write": {func(t *testing.T, l *loose) {
-			l.executed(t, func(b *chain.Entry) { b.Accesses[0].Old = []byte("another") })
-		}, "writes are others"},
+			l.executed(t, func(b *chain.Entry) {
+				b.Accesses[slices.IndexFunc(b.Accesses, types.Access.Changed)].New = []byte("another")
+			})
+		}, ""},
+		"a deletion of what is there": {func(t *testing.T, l *loose) {
+			l.executed(t, func(b *chain.Entry) {
+				i := slices.IndexFunc(b.Accesses, func(a types.Access) bool { return len(a.New) > 0 })
+				b.Accesses[i].New = nil
+			})
+		}, "is not as the block left it"},
 		"a read that the state contradicts": {func(t *testing.T, l *loose) {
 			var key []byte
 			l.run(t, 1, func(c *stateChunk) { key = c.entries[0].key })

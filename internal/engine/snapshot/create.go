@@ -27,7 +27,7 @@ import (
 var (
 	// ErrExists is returned if a snapshot of that height already exists.
 	ErrExists = errors.New("there is a snapshot of this block already")
-	// ErrNoBlock is returned while the chain has only block 0, which has no signature: a snapshot needs a signed block.
+	// ErrNoBlock is returned while the chain has only block 0, whose seal is empty: a snapshot needs a sealed block.
 	ErrNoBlock = errors.New("there is no block after that of the genesis yet")
 )
 

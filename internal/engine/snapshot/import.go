@@ -20,7 +20,7 @@ func (nowhere) PutDeployment(chain.Deployment) error { return nil }
 
 func (nowhere) PutHolder(chain.TokenSum) error { return nil }
 
-// Verify verifies a whole snapshot: each chunk against the manifest, the state against the signed header's root, and
+// Verify verifies a whole snapshot: each chunk against the manifest, the state against the sealed header's root, and
 // that nothing is missing, duplicated or from another snapshot.
 func Verify(ctx context.Context, fsys fs.FS, trust Trust, progress func(done, total uint64)) (Manifest, error) {
 	m, _, err := read(ctx, fsys, trust, nowhere{}, progress)

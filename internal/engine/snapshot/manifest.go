@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -63,7 +64,7 @@ const (
 	maxChunkBytes = 8 << 20                // decompressed
 	maxFileBytes  = maxChunkBytes + 64<<10 // zstd never adds more than this
 	maxManifest   = 512 * maxChunks        // encoded as JSON
-	maxGenesis    = 128 << 20              // bincode(Genesis), split into pieces
+	maxGenesis    = types.MaxGenesisBytes  // bincode(Genesis), split into pieces
 	maxBlock      = 256 << 20              // the block and the results of its execution, split into pieces
 )
 
@@ -73,11 +74,11 @@ var (
 	ErrManifest = errors.New("the snapshot's manifest is not valid")
 	// ErrDamaged is returned for a chunk whose SHA-256 is not the manifest's.
 	ErrDamaged = errors.New("the chunk is damaged")
-	// ErrFalse is returned if a chunk, or all chunks together, do not match the signed header.
+	// ErrFalse is returned if a chunk, or all chunks together, do not match the sealed header.
 	ErrFalse = errors.New("the snapshot is not true")
 	// ErrOtherChain is returned for a snapshot of another chain than the requested one.
 	ErrOtherChain = errors.New("the snapshot is of another chain")
-	// ErrUntrusted is returned if the block is signed by a key other than the genesis's producer and its hash was not
+	// ErrUntrusted is returned if the block is sealed by a key other than the genesis's producer and its hash was not
 	// given.
 	ErrUntrusted = errors.New("the snapshot's block is not known to be the chain's")
 )
@@ -120,7 +121,7 @@ func readManifest(fsys fs.FS) (m Manifest, header types.SignedHeader, err error)
 	return m, header, err
 }
 
-// checkManifest checks a manifest's consistency: it describes the block whose signed header it holds, and lists chunks
+// checkManifest checks a manifest's consistency: it describes the block whose sealed header it holds, and lists chunks
 // as this package writes them.
 func checkManifest(m Manifest) (header types.SignedHeader, err error) {
 	refuse := func(text string, args ...any) (types.SignedHeader, error) {
@@ -133,12 +134,14 @@ func checkManifest(m Manifest) (header types.SignedHeader, err error) {
 		return refuse("its header: %w", err)
 	}
 	switch h := header.Header; {
+	case !params.Known(h.Version):
+		return refuse("its header is of version %d, which this program does not know", h.Version)
 	case h.Height == 0:
 		return refuse("it is of block 0")
 	case h.Height != m.Height || h.Hash() != m.BlockHash || h.StateRoot != m.StateRoot || h.ChainID != m.ChainID:
 		return refuse("its header is of another block than it says")
-	case !header.VerifySignature():
-		return refuse("its header's signature is not the producer's")
+	case !header.VerifySeal():
+		return refuse("its header's seal is not the producer's")
 	case m.ChunkCount != uint64(len(m.Chunks)) || len(m.Chunks) > maxChunks:
 		return refuse("it lists %d chunks and says %d, at most %d", len(m.Chunks), m.ChunkCount, maxChunks)
 	}
@@ -190,7 +193,7 @@ func (t Trust) checkGenesis(m Manifest, header types.SignedHeader, g types.Genes
 	case t == (Trust{}) || t.Block == m.BlockHash || header.Header.Producer == g.Parameters.Producer:
 		return nil
 	default:
-		return fmt.Errorf("%w: block %d is signed by %s, the genesis names %s as producer; if production was handed over, "+
+		return fmt.Errorf("%w: block %d is sealed by %s, the genesis names %s as producer; if production was handed over, "+
 			"give the hash of the block, %s, from a source that you trust",
 			ErrUntrusted, m.Height, header.Header.Producer, g.Parameters.Producer, m.BlockHash)
 	}

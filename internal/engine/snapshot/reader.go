@@ -143,7 +143,7 @@ func (r *reader) entry(e chain.StateEntry) (err error) {
 	case domain == state.DomainAccount && len(e.Key) == 33:
 		r.accounts++
 		var account state.Account
-		if account, err = state.DecodeAccount(e.Value); err == nil {
+		if account, err = state.DecodeAccount(types.Account(e.Key[1:]), e.Value); err == nil {
 			r.balances, err = r.balances.Add(account.Balance)
 		}
 	case domain == state.DomainContract && len(e.Key) == 33:
@@ -167,8 +167,11 @@ func (r *reader) entry(e chain.StateEntry) (err error) {
 // checkParameters rejects parameters with which this program cannot continue.
 func checkParameters(value []byte) error {
 	p, err := types.DecodeParameters(value)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !params.Known(p.Version):
+		return fmt.Errorf("parameters of version %d, which this program does not know", p.Version)
 	}
 	return params.Check(p)
 }
@@ -215,8 +218,8 @@ func (r *reader) addCodes(codes [][]byte) error {
 
 func (r *reader) addContracts(contracts []chain.Deployment) error {
 	for _, d := range contracts {
-		if r.lastList.Compare(d.Position) >= 0 {
-			return fmt.Errorf("%w: contract %s does not ascend", ErrFalse, d.Contract)
+		if !follows(r.lastList, d) {
+			return fmt.Errorf("%w: contract %s is not the next", ErrFalse, d.Contract)
 		}
 		r.lastList = d
 		r.contracts -= r.hash(d.Contract, d.Height)
@@ -225,6 +228,15 @@ func (r *reader) addContracts(contracts []chain.Deployment) error {
 		}
 	}
 	return nil
+}
+
+// follows reports whether a contract can come after the last one of the list: a block's contracts are numbered from 0,
+// ascending by ID.
+func follows(last, next chain.Deployment) bool {
+	if next.Height != last.Height {
+		return next.Height > last.Height && next.Index == 0
+	}
+	return next.Index == last.Index+1 && last.Contract.Compare(next.Contract) < 0
 }
 
 func (r *reader) addHolders(holders []chain.TokenSum) error {

@@ -64,24 +64,54 @@ func Leaves(dst []Digest, src [][2]Digest) {
 //
 // Messages of any lengths are hashed side by side: a lane that finishes one takes the next.
 func HashMany(tag uint32, dst []Digest, msgs [][]byte) {
-	dst = dst[:len(msgs)]
+	sponge(tag, dst, func(i int) (uint32, []byte) { return uint32(len(msgs[i])), msgs[i] }, packBlock)
+}
+
+// Message is the input of [Sponge]: the elements, each below P, and the number n that goes into the capacity.
+type Message struct {
+	N        uint32
+	Elements []uint32
+}
+
+// Sponge sets dst[i] = S(tag, n, elements) for each message. dst and msgs must have the same length, and tag and N must
+// be below P. As in [HashMany], messages of any lengths are hashed side by side.
+func Sponge(tag uint32, dst []Digest, msgs []Message) {
+	sponge(tag, dst, func(i int) (uint32, []uint32) { return msgs[i].N, msgs[i].Elements }, elementBlock)
+}
+
+// Pair appends an element for every 2 bytes of b, big-endian. b must have an even length.
+func Pair(elements []uint32, b []byte) []uint32 {
+	for i := 0; i < len(b); i += 2 {
+		elements = append(elements, uint32(b[i])<<8|uint32(b[i+1]))
+	}
+	return elements
+}
+
+// sponge hashes the messages that begin returns for 0 … len(dst)−1. next returns the first block of a message, and the
+// rest of it; a message has at least one block.
+func sponge[T any](
+	tag uint32, dst []Digest, begin func(i int) (n uint32, msg []T), next func(msg []T) (Digest, []T),
+) {
 	var (
 		b     block
-		rest  [lanes][]byte // bytes still to be absorbed by a lane
-		owner [lanes]int    // index of a lane's message
-		n     int           // number of lanes in use, which are the first ones
-		next  int           // first message without a lane
+		rest  [lanes][]T // what a lane has still to absorb
+		owner [lanes]int // index of a lane's message
+		n     int        // number of lanes in use, which are the first ones
+		begun int        // number of messages that got a lane
 	)
 	for {
-		for ; n < lanes && next < len(msgs); n, next = n+1, next+1 {
-			b[n] = initialState(tag, uint32(len(msgs[next])))
-			rest[n], owner[n] = msgs[next], next
+		for ; n < lanes && begun < len(dst); n, begun = n+1, begun+1 {
+			length, msg := begin(begun)
+			b[n] = initialState(tag, length)
+			rest[n], owner[n] = msg, begun
 		}
 		if n == 0 {
 			return
 		}
 		for i := range n {
-			rest[i] = absorb(&b[i], rest[i])
+			var e Digest
+			e, rest[i] = next(rest[i])
+			addRate(&b[i], &e)
 		}
 		permuteLanes(&b, n)
 		// Backwards, so that the lane that fills a gap has been checked already.
@@ -99,7 +129,9 @@ func HashMany(tag uint32, dst []Digest, msgs [][]byte) {
 func Hash(tag uint32, msg []byte) Digest {
 	s := initialState(tag, uint32(len(msg)))
 	for {
-		msg = absorb(&s, msg)
+		var e Digest
+		e, msg = packBlock(msg)
+		addRate(&s, &e)
 		permuteScalar(&s)
 		if len(msg) == 0 {
 			return Digest(s[:rate])
@@ -113,19 +145,25 @@ func initialState(tag, length uint32) (s [width]uint32) {
 	return s
 }
 
-// absorb packs up to 24 bytes of msg, padded with zeros, into 8 elements, adds them to s, and returns the rest.
-func absorb(s *[width]uint32, msg []byte) []byte {
+// packBlock packs up to 24 bytes of msg, padded with zeros, into 8 elements, and returns the rest.
+func packBlock(msg []byte) (Digest, []byte) {
 	var group [3 * rate]byte
 	n := copy(group[:], msg)
 	w0 := binary.LittleEndian.Uint64(group[0:])
 	w1 := binary.LittleEndian.Uint64(group[8:])
 	w2 := binary.LittleEndian.Uint64(group[16:])
 	const mask = 1<<24 - 1
-	addRate(s, &Digest{
+	return Digest{
 		uint32(w0 & mask), uint32(w0 >> 24 & mask), uint32((w0>>48 | w1<<16) & mask), uint32(w1 >> 8 & mask),
 		uint32(w1 >> 32 & mask), uint32((w1>>56 | w2<<8) & mask), uint32(w2 >> 16 & mask), uint32(w2 >> 40),
-	})
-	return msg[n:]
+	}, msg[n:]
+}
+
+// elementBlock returns up to 8 elements of msg, padded with zeros, and the rest.
+func elementBlock(msg []uint32) (Digest, []uint32) {
+	var e Digest
+	n := copy(e[:], msg)
+	return e, msg[n:]
 }
 
 // addRate adds e to the first 8 elements of s.

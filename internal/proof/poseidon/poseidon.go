@@ -31,9 +31,13 @@ const (
 
 // Tags separate the domains of the sponge.
 const (
-	TagPath  = 1 // path of a key in the state tree
-	TagValue = 2 // value in the state tree
-	TagLeaf  = 3 // leaf of the state tree
+	TagPath         = 1 // path of a key in the state tree
+	TagValue        = 2 // value in the state tree
+	TagLeaf         = 3 // leaf of the state tree
+	TagTransaction  = 4 // leaf of a transaction in a block's list
+	TagTransactions = 5 // root of a block's transactions
+	TagReceipt      = 6 // leaf of a receipt in a block's list
+	TagReceipts     = 7 // root of a block's receipts
 )
 
 // ErrNotCanonical is returned by ParseDigest for an element that is P or more.
@@ -65,3 +69,13 @@ func ParseDigest(b [32]byte) (Digest, error) {
 
 // IsZero reports whether d is 8 zeros, the root of an empty tree.
 func (d Digest) IsZero() bool { return d == Digest{} }
+
+// IsCanonical reports whether every element of d is below P.
+func (d *Digest) IsCanonical() bool {
+	for _, e := range d {
+		if e >= P {
+			return false
+		}
+	}
+	return true
+}

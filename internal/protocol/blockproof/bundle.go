@@ -11,7 +11,7 @@ import (
 
 // Bundle is a block's proof with its statement. A verifier who trusts the header's block hash needs nothing else.
 type Bundle struct {
-	Parent   types.SignedHeader // genesis if its height is 0 and its signature is zero
+	Parent   types.SignedHeader // genesis if its height is 0 and its seal is zero
 	Header   types.SignedHeader
 	Accesses []types.Access
 	Proof    []byte
@@ -114,14 +114,13 @@ func (d *bundleDecoder) end() error {
 	return nil
 }
 
-// Verify checks the bundle, with a proof of at least the given number of bits. The headers must be signed by their
-// producers and follow each other, the writes among the accesses must match the header, and the proof must hold. Verify
-// returns the number of bits proven, and errors as [VerifyProof] does. The caller must check that the header belongs to
-// the chain.
+// Verify checks the bundle, with a proof of at least the given number of bits. The headers' seals must hold, the
+// headers must follow each other, and the proof must hold. Verify returns the number of bits proven, and errors as
+// [VerifyProof] does. The caller must check that the header belongs to the chain. The writes among the accesses are
+// then the block's: no other list leads from one state root to the other.
 func (b *Bundle) Verify(bits int, parallel Parallel) (int, error) {
-	genesis := b.Parent.Header.Height == 0 && b.Parent.Signature == types.Signature{}
-	if !genesis && !b.Parent.VerifySignature() || !b.Header.VerifySignature() {
-		return 0, fmt.Errorf("%w: a header is not signed by its producer", ErrStatement)
+	if !isGenesis(&b.Parent) && !b.Parent.VerifySeal() || !b.Header.VerifySeal() {
+		return 0, errSeal
 	}
 	s, err := NewStatement(&b.Parent.Header, &b.Header.Header, b.Accesses)
 	if err != nil {
@@ -129,3 +128,8 @@ func (b *Bundle) Verify(bits int, parallel Parallel) (int, error) {
 	}
 	return s.verify(b.Accesses, b.Proof, bits, parallel)
 }
+
+var errSeal = fmt.Errorf("%w: a header's seal does not hold", ErrStatement)
+
+// isGenesis reports whether a header has the form of genesis, whose seal is zero and never checked.
+func isGenesis(h *types.SignedHeader) bool { return h.Header.Height == 0 && h.Seal == types.Seal{} }

@@ -36,7 +36,7 @@ func sign(tb testing.TB, h types.Header) types.SignedHeader {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return types.SignedHeader{Header: h, Signature: signature}
+	return types.SignedHeader{Header: h, Seal: types.Seal{Signature: signature}}
 }
 
 // newBundle is a block's bundle, at the given height.
@@ -53,7 +53,6 @@ func newBundle(tb testing.TB, height types.Height) Bundle {
 	}
 	header := sign(tb, types.Header{
 		ChainID: 7, Height: height, Parent: parent.Header.Hash(), StateRoot: statement.PostRoot,
-		WritesDigest: types.DigestAccesses(types.Writes(accesses)),
 	})
 	statement, err := NewStatement(&parent.Header, &header.Header, accesses)
 	if err != nil {
@@ -83,17 +82,23 @@ func TestBundle(t *testing.T) {
 				b.Header.Header.StateRoot[31] ^= 1
 				b.Header = sign(t, b.Header.Header)
 			},
-			"writes": func(b *Bundle) {
-				b.Header.Header.WritesDigest[0] ^= 1
-				b.Header = sign(t, b.Header.Header)
+			"another value written": func(b *Bundle) {
+				b.Accesses = slices.Clone(b.Accesses)
+				i := slices.IndexFunc(b.Accesses, types.Access.Changed)
+				b.Accesses[i].New = append([]byte{7}, b.Accesses[i].New...)
 			},
-			"timestamp":               func(b *Bundle) { b.Header.Header.Timestamp++; b.Header = sign(t, b.Header.Header) },
-			"parent":                  func(b *Bundle) { b.Parent = sign(t, types.Header{Height: height - 1, ChainID: 7}) },
-			"header's signature":      func(b *Bundle) { b.Header.Signature[7] ^= 1 },
-			"parent's signature":      func(b *Bundle) { b.Parent.Signature[7] ^= 1 },
-			"a read less":             func(b *Bundle) { b.Accesses = append(b.Accesses[:1:1], b.Accesses[2:]...) },
-			"a write less":            func(b *Bundle) { b.Accesses = b.Accesses[1:] },
-			"no signature but height": func(b *Bundle) { b.Header.Signature = types.Signature{} },
+			"a read that is written": func(b *Bundle) {
+				b.Accesses = slices.Clone(b.Accesses)
+				i := slices.IndexFunc(b.Accesses, func(a types.Access) bool { return !a.Changed() })
+				b.Accesses[i].New = append([]byte{7}, b.Accesses[i].New...)
+			},
+			"timestamp":     func(b *Bundle) { b.Header.Header.Timestamp++; b.Header = sign(t, b.Header.Header) },
+			"parent":        func(b *Bundle) { b.Parent = sign(t, types.Header{Height: height - 1, ChainID: 7}) },
+			"header's seal": func(b *Bundle) { b.Header.Seal.Signature[7] ^= 1 },
+			"parent's seal": func(b *Bundle) { b.Parent.Seal.Signature[7] ^= 1 },
+			"a read less":   func(b *Bundle) { b.Accesses = append(b.Accesses[:1:1], b.Accesses[2:]...) },
+			"a write less":  func(b *Bundle) { b.Accesses = b.Accesses[1:] },
+			"an empty seal": func(b *Bundle) { b.Header.Seal = types.Seal{} },
 		} {
 			changed := b
 			change(&changed)
@@ -102,7 +107,7 @@ func TestBundle(t *testing.T) {
 			}
 		}
 		unsigned := b
-		unsigned.Parent.Signature = types.Signature{} // as genesis has it, and no other block
+		unsigned.Parent.Seal = types.Seal{} // as genesis has it, and no other block
 		if _, err := unsigned.Verify(100, InOrder); errors.Is(err, ErrStatement) != (height > 1) {
 			t.Errorf("height %d, a parent that nobody signed: %v", height, err)
 		}
@@ -131,7 +136,7 @@ func TestStatementIsOfTheBlocksParent(t *testing.T) {
 		if test.before != nil {
 			test.before(&parent)
 		}
-		header := types.Header{Height: 5, ChainID: 7, Parent: parent.Hash(), WritesDigest: types.DigestAccesses(accesses)}
+		header := types.Header{Height: 5, ChainID: 7, Parent: parent.Hash()}
 		if test.after != nil {
 			test.after(&parent)
 		}
@@ -170,7 +175,7 @@ func TestBundleBytes(t *testing.T) {
 func FuzzDecodeBundle(f *testing.F) {
 	accesses := []types.Access{{Key: []byte{1}, Old: []byte{2}}, {Key: []byte{3}, New: []byte{4, 5}}}
 	parent := sign(f, types.Header{Height: 1})
-	header := types.Header{Height: 2, Parent: parent.Header.Hash(), WritesDigest: types.DigestAccesses(accesses)}
+	header := types.Header{Height: 2, Parent: parent.Header.Hash()}
 	b := Bundle{parent, sign(f, header), accesses, make([]byte, 50)}
 	f.Add(b.Encode())
 	f.Add(make([]byte, 2*types.SignedHeaderBytes+16))
@@ -195,7 +200,7 @@ func invented(tb testing.TB, gas types.Gas, n, proof int) (encoded []byte, paren
 	}
 	parent = sign(tb, types.Header{ChainID: 7, Height: 4})
 	header = sign(tb, types.Header{
-		ChainID: 7, Height: 5, Parent: parent.Header.Hash(), GasUsed: gas, WritesDigest: types.DigestAccesses(nil),
+		ChainID: 7, Height: 5, Parent: parent.Header.Hash(), GasUsed: gas,
 	})
 	b := Bundle{parent, header, accesses, make([]byte, proof)}
 	return b.Encode(), parent, header
@@ -349,7 +354,7 @@ func TestRefusingTakesBoundedMemory(t *testing.T) {
 	for i := range accesses {
 		accesses[i] = types.Access{Key: binary.BigEndian.AppendUint32(nil, uint32(i)), Old: values[i : i+value]}
 	}
-	header := sign(t, types.Header{ChainID: 7, Height: 1, WritesDigest: types.DigestWrites(accesses)})
+	header := sign(t, types.Header{ChainID: 7, Height: 1})
 	parent := types.SignedHeader{Header: types.Header{ChainID: 7}}
 	header.Header.Parent = parent.Header.Hash()
 	header = sign(t, header.Header)

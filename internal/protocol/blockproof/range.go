@@ -26,7 +26,7 @@ const rangeMagic = "cairn/R1"
 // Range is the proof of several consecutive blocks as one change of the state.
 type Range struct {
 	// Headers are the headers of the blocks, ascending, after the header of the block before them. The latter is
-	// genesis if its height is 0 and its signature is zero.
+	// genesis if its height is 0 and its seal is zero.
 	Headers []types.SignedHeader
 	// Accesses are the union of the blocks' lists: for each key the value before the first block and after the last.
 	Accesses []types.Access
@@ -103,7 +103,7 @@ func FitsRange(headers []types.SignedHeader) bool {
 // MostRangeBytes bounds the size of a range of blocks with these headers, which must fit. Each block may list some
 // accesses without paying gas for them.
 func MostRangeBytes(headers []types.SignedHeader) int64 {
-	used, unpaid := types.Gas(0), types.Gas(params.MostAccesses(0))*params.Schedule1.StorageRead
+	used, unpaid := types.Gas(0), types.Gas(params.MostAccesses(0))*params.Prices.StorageRead
 	for i := range headers {
 		used += headers[i].Header.GasUsed + unpaid
 	}
@@ -219,7 +219,7 @@ func finishRange(d *codec.Decoder, headers []types.SignedHeader) (Range, error) 
 	return r, nil
 }
 
-// Verify checks the range, with a proof of at least the given number of bits: the signatures of the headers, that they
+// Verify checks the range, with a proof of at least the given number of bits: the seals of the headers, that they
 // follow each other, and the proof. It returns the number of bits proven, and errors as [VerifyProof] does. The caller
 // must check that the last header belongs to the chain; the others then do too. Verify checks neither the state roots
 // in between nor which block wrote what: executing the blocks on the list shows the latter.
@@ -229,11 +229,11 @@ func (r *Range) Verify(bits int, parallel Parallel) (int, error) {
 		return 0, err
 	}
 	signed := r.Headers
-	if first := &signed[0]; first.Header.Height == 0 && first.Signature == (types.Signature{}) {
+	if isGenesis(&signed[0]) {
 		signed = signed[1:]
 	}
-	if slices.Contains(types.VerifyHeaders(signed), false) {
-		return 0, fmt.Errorf("%w: a header is not signed by its producer", ErrStatement)
+	if slices.Contains(types.VerifySeals(signed), false) {
+		return 0, errSeal
 	}
 	return s.verify(r.Accesses, r.Proof, bits, parallel)
 }

@@ -62,12 +62,11 @@ func rangeOf(tb testing.TB, r *rand.Rand, height types.Height, n int) (Range, []
 		statement, accesses, w := one.apply(tb, changes)
 		lists, witnesses = append(lists, accesses), append(witnesses, w)
 		made.Headers = append(made.Headers, sign(tb, types.Header{
-			ChainID:      7,
-			Height:       height + types.Height(i),
-			Parent:       made.Headers[i].Header.Hash(),
-			StateRoot:    statement.PostRoot,
-			WritesDigest: types.DigestAccesses(types.Writes(accesses)),
-			GasUsed:      1_000_000,
+			ChainID:   7,
+			Height:    height + types.Height(i),
+			Parent:    made.Headers[i].Header.Hash(),
+			StateRoot: statement.PostRoot,
+			GasUsed:   1_000_000,
 		}))
 	}
 	var err error
@@ -273,11 +272,11 @@ func TestRange(t *testing.T) {
 			},
 			"not signed": func(r *Range) {
 				r.Headers = slices.Clone(r.Headers)
-				r.Headers[3].Signature[5] ^= 1
+				r.Headers[3].Seal.Signature[5] ^= 1
 			},
 			"signed by nobody": func(r *Range) {
 				r.Headers = slices.Clone(r.Headers)
-				r.Headers[1].Signature = types.Signature{}
+				r.Headers[1].Seal = types.Seal{}
 			},
 		} {
 			forged := made

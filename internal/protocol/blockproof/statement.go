@@ -33,13 +33,10 @@ type Statement struct {
 }
 
 // NewStatement returns the statement about the block of header, which follows parent, and its accesses. It returns an
-// error that wraps ErrStatement if header does not follow parent, or if the writes among accesses do not match header.
+// error that wraps ErrStatement if header does not follow parent.
 func NewStatement(parent, header *types.Header, accesses []types.Access) (Statement, error) {
-	switch {
-	case !follows(parent, header):
+	if !follows(parent, header) {
 		return Statement{}, fmt.Errorf("%w: the header does not follow its parent", ErrStatement)
-	case types.DigestWrites(accesses) != header.WritesDigest:
-		return Statement{}, fmt.Errorf("%w: the writes among the accesses are not the header's", ErrStatement)
 	}
 	return Statement{
 		ChainID:        header.ChainID,

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -15,26 +16,30 @@ func TestTransferPaysValueFeeBurnAndTip(t *testing.T) {
 	supply := c.supply()
 	a, b := c.state.account(t, account(alice)), c.state.account(t, account(bob))
 	result := c.block(c.transfer(alice))
-	if r := result.Receipts[0]; r.Status != types.StatusSuccess || r.GasUsed != 21_000 || len(r.Output)+len(r.Logs) != 0 {
+	if r := result.Receipts[0]; r.Status != types.StatusSuccess || r.GasUsed != 10_000 || len(r.Output)+len(r.Logs) != 0 {
 		t.Errorf("receipt %+v", r)
 	}
 	const price = 10 + 3
-	if got := c.state.account(t, account(alice)); got.Balance != a.Balance-5-21_000*price || got.Nonce != 1 {
+	if got := c.state.account(t, account(alice)); got.Balance != a.Balance-5-10_000*price || got.Nonce != 1 {
 		t.Errorf("sender has %+v", got)
 	}
 	if got := c.state.account(t, account(bob)).Balance; got != b.Balance+5 {
 		t.Errorf("recipient has %d", got)
 	}
-	if got := c.state.account(t, collector).Balance; got != 21_000*3 {
+	if got := c.state.account(t, collector).Balance; got != 10_000*3 {
 		t.Errorf("fee recipient has %d", got)
 	}
 	burned, err := state.DecodeSupply(c.state[string(state.SupplyKey())])
-	if err != nil || burned.Burned != 21_000*10 || c.supply() != supply {
+	if err != nil || burned.Burned != 10_000*10 || c.supply() != supply {
 		t.Errorf("burned %d, supply %d of %d, %v", burned.Burned, c.supply(), supply, err)
 	}
 }
 
 func TestTransferCases(t *testing.T) {
+	limited := func(a action, gas types.Gas) func(*types.Transaction) {
+		return func(tx *types.Transaction) { a.in(tx); tx.GasLimit = gas }
+	}
+	memo := &[32]byte{1}
 	for _, tc := range []struct {
 		name   string
 		edit   func(*types.Transaction)
@@ -42,42 +47,24 @@ func TestTransferCases(t *testing.T) {
 		reason Reason
 		used   types.Gas
 	}{
-		{"to an account", func(*types.Transaction) {}, types.StatusSuccess, Success, 21_000},
-		{
-			"makes an account", func(tx *types.Transaction) { tx.Payload = types.Transfer{To: fresh, Amount: 1} },
-			types.StatusSuccess, Success, 46_000,
-		},
-		{
-			"nothing makes no account", func(tx *types.Transaction) { tx.Payload = types.Transfer{To: fresh} },
-			types.StatusSuccess, Success, 21_000,
-		},
-		{"no gas to make an account", func(tx *types.Transaction) {
-			tx.Payload, tx.GasLimit = types.Transfer{To: fresh, Amount: 1}, 45_999
-		}, types.StatusFailed, OutOfGas, 45_999},
-		{"just the gas to make an account", func(tx *types.Transaction) {
-			tx.Payload, tx.GasLimit = types.Transfer{To: fresh, Amount: 1}, 46_000
-		}, types.StatusSuccess, Success, 46_000},
-		{"to itself", func(tx *types.Transaction) {
-			tx.Payload = types.Transfer{To: tx.Sender, Amount: 7}
-		}, types.StatusSuccess, Success, 21_000},
-		{"to a contract", func(tx *types.Transaction) {
-			tx.Payload = types.Transfer{To: contractAccount, Amount: 7}
-		}, types.StatusSuccess, Success, 21_000},
-		{"to the zero account", func(tx *types.Transaction) {
-			tx.Payload = types.Transfer{Amount: 7}
-		}, types.StatusSuccess, Success, 46_000},
-		{"deploy of what is no module", func(tx *types.Transaction) {
-			tx.Payload, tx.GasLimit = types.Deploy{Name: "n", Amount: 3}, 96_016
-		}, types.StatusFailed, ModuleRefused, 96_016},
-		{"deploy without the gas to make the account", func(tx *types.Transaction) {
-			tx.Payload, tx.GasLimit = types.Deploy{Name: "n", Amount: 3}, 96_015
-		}, types.StatusFailed, OutOfGas, 96_015},
-		{"call of no contract", func(tx *types.Transaction) {
-			tx.Payload = types.Call{Function: "f", Amount: 3}
-		}, types.StatusFailed, NoSuchContract, 32_016},
-		{"call without the gas to look", func(tx *types.Transaction) {
-			tx.Payload, tx.GasLimit = types.Call{Function: "f"}, 32_015
-		}, types.StatusFailed, OutOfGas, 32_015},
+		{"to an account", func(*types.Transaction) {}, types.StatusSuccess, Success, 10_000},
+		{"makes an account", pay(fresh, 1).in, types.StatusSuccess, Success, 110_000},
+		{"nothing makes no account", pay(fresh, 0).in, types.StatusSuccess, Success, 10_000},
+		{"no gas to make an account", limited(pay(fresh, 1), 109_999), types.StatusFailed, OutOfGas, 109_999},
+		{"just the gas to make an account", limited(pay(fresh, 1), 110_000), types.StatusSuccess, Success, 110_000},
+		{"to itself", pay(account(alice), 7).in, types.StatusSuccess, Success, 10_000},
+		{"to a contract", pay(contractAccount, 7).in, types.StatusSuccess, Success, 10_000},
+		{"to the zero account", pay(types.Account{}, 7).in, types.StatusSuccess, Success, 110_000},
+		{"a memo has no effect", action{fresh, 1, types.Transfer{Memo: memo}}.in, types.StatusSuccess, Success, 110_000},
+		{"deploy of what is no module", limited(deploying(3, types.Deploy{Name: "n"}), 166_016),
+			types.StatusFailed, ModuleRefused, 166_016},
+		{"deploy without the gas to make the account", limited(deploying(3, types.Deploy{Name: "n"}), 166_015),
+			types.StatusFailed, OutOfGas, 166_015},
+		{"instantiate of no contract", limited(instantiating(types.ContractID{9}, 3, types.Instantiate{Name: "n"}), 1_000_000),
+			types.StatusFailed, NoSuchContract, 246_016},
+		{"call of no contract", calling(types.ContractID{}, "f", 3).in, types.StatusFailed, NoSuchContract, 27_016},
+		{"call without the gas to look", limited(calling(types.ContractID{}, "f", 0), 27_015),
+			types.StatusFailed, OutOfGas, 27_015},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newTestChain(t)
@@ -85,13 +72,12 @@ func TestTransferCases(t *testing.T) {
 			tx := c.transfer(alice, tc.edit)
 			result := c.block(tx)
 			r := result.Receipts[0]
-			if r.Status != tc.status || result.Reasons[0] != tc.reason || r.GasUsed != tc.used {
-				t.Errorf("status %d, reason %q, used %d", r.Status, result.Reasons[0], r.GasUsed)
+			if r.Status != tc.status || result.Reasons[0] != tc.reason || r.GasUsed != tc.used || len(r.Logs) > 0 {
+				t.Errorf("status %d, reason %q, used %d, %d logs", r.Status, result.Reasons[0], r.GasUsed, len(r.Logs))
 			}
 			spent := 13 * types.Amount(tc.used)
-			p, isTransfer := tx.Signed().Payload.(types.Transfer)
-			if tc.status == types.StatusSuccess && isTransfer && p.To != account(alice) {
-				spent += p.Amount
+			if signed := tx.Signed(); tc.status == types.StatusSuccess && signed.Target != account(alice) {
+				spent += signed.Value
 			}
 			if after := c.state.account(t, account(alice)); after.Balance != before-spent || after.Nonce != 1 {
 				t.Errorf("sender has %+v, want %d", after, before-spent)
@@ -108,15 +94,13 @@ func TestConfigureIsJudgedByTheParentAndTheLastOneStands(t *testing.T) {
 	next := c.params
 	next.MinBaseFee, next.FeeRecipient = 20, account(bob)
 	last := next
-	last.Producer = bob.PublicKey()
+	last.Producer, last.Admin = bob.PublicKey(), account(bob)
 	configure := func(nonce uint64, p types.Parameters) *types.VerifiedTx {
-		return c.transfer(producer, func(tx *types.Transaction) {
-			tx.Nonce, tx.Payload = nonce, types.Configure{Parameters: p}
-		})
+		return c.transfer(producer, with(types.Configure{Parameters: p}).in, func(tx *types.Transaction) { tx.Nonce = nonce })
 	}
-	// The second is signed by the producer in force in the parent, though the first has handed production over.
+	// The second is by the admin in force in the parent, though the first has named another.
 	result := c.block(configure(0, last), configure(1, next), configure(2, last))
-	if c.params != last || result.Header.Producer != producer.PublicKey() {
+	if !c.params.Equal(last) || result.Header.Producer != producer.PublicKey() {
 		t.Errorf("parameters %+v, producer %s", c.params, result.Header.Producer)
 	}
 	if got := c.state.account(t, collector).Balance; got == 0 {
@@ -126,10 +110,9 @@ func TestConfigureIsJudgedByTheParentAndTheLastOneStands(t *testing.T) {
 	if result.Header.BaseFee != 20 || result.Header.Producer != bob.PublicKey() {
 		t.Errorf("next header %+v", result.Header)
 	}
-	if _, err := c.begin().Apply(c.transfer(producer, func(tx *types.Transaction) {
-		tx.Payload = types.Configure{Parameters: next}
-	})); !errors.Is(err, ErrNotProducer) {
-		t.Errorf("the old producer may still configure: %v", err)
+	old := c.transfer(producer, with(types.Configure{Parameters: next}).in)
+	if _, err := c.begin().Apply(old); !errors.Is(err, ErrNotAdmin) {
+		t.Errorf("the old admin may still configure: %v", err)
 	}
 }
 
@@ -143,10 +126,10 @@ func TestBlockFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What counts against the block is what was used, not what was allowed.
-	if _, err := run.Apply(big(1, params.DefaultGasLimit-21_000+1)); !errors.Is(err, ErrBlockFull) {
+	if _, err := run.Apply(big(1, params.DefaultGasLimit-10_000+1)); !errors.Is(err, ErrBlockFull) {
 		t.Errorf("over the gas that is left: %v", err)
 	}
-	if _, err := run.Apply(big(1, params.DefaultGasLimit-21_000)); err != nil {
+	if _, err := run.Apply(big(1, params.DefaultGasLimit-10_000)); err != nil {
 		t.Errorf("just the gas that is left: %v", err)
 	}
 }
@@ -154,7 +137,7 @@ func TestBlockFull(t *testing.T) {
 func TestBlockBytes(t *testing.T) {
 	c := newTestChain(t)
 	run := c.begin()
-	run.bytes = types.MaxBlockBytes - len(c.transfer(alice).Encoded())
+	run.bytes = int(c.params.BlockBytes) - len(c.transfer(alice).Encoded())
 	if _, err := run.Apply(c.transfer(alice)); err != nil {
 		t.Errorf("just the bytes that are left: %v", err)
 	}
@@ -183,94 +166,96 @@ func TestAccessList(t *testing.T) {
 		t.Errorf("a block without transactions lists %v", empty.Accesses)
 	}
 	chain := [][]byte{state.SupplyKey(), state.ParametersKey()}
-	each := [][]byte{
-		state.AccountKey(account(alice)), state.ContractKey(types.ContractID(account(alice))), state.AccountKey(collector),
-	}
-	id := types.NewContractID(account(alice), 0)
+	each := [][]byte{state.AccountKey(account(alice)), state.AccountKey(collector)}
+	id, other := types.NewContractID(account(alice), 0), types.ContractID(fresh)
+	made := types.Account(id)
 	for _, tc := range []struct {
-		name    string
-		payload types.Payload
-		gas     types.Gas
-		want    [][]byte
+		name   string
+		action action
+		gas    types.Gas
+		want   [][]byte
 	}{
-		{"transfer", types.Transfer{To: fresh, Amount: 1}, 46_000, [][]byte{state.AccountKey(fresh)}},
-		{
-			"a transfer whose gas ends lists the same", types.Transfer{To: fresh, Amount: 1}, 21_000,
-			[][]byte{state.AccountKey(fresh)},
-		},
-		{"transfer of nothing", types.Transfer{To: fresh}, 46_000, nil},
-		{"deploy", types.Deploy{}, 100_000, [][]byte{state.ContractKey(id)}},
-		{
-			"deploy with value", types.Deploy{Amount: 1}, 100_000,
-			[][]byte{state.ContractKey(id), state.AccountKey(types.Account(id))},
-		},
-		{
-			"call", types.Call{Contract: types.ContractID(fresh), Amount: 1}, 100_000,
-			[][]byte{state.ContractKey(types.ContractID(fresh))},
-		},
+		{"transfer", pay(fresh, 1), 110_000, [][]byte{state.AccountKey(fresh)}},
+		{"a transfer whose gas ends lists the same", pay(fresh, 1), 10_000, [][]byte{state.AccountKey(fresh)}},
+		{"transfer of nothing", pay(fresh, 0), 110_000, nil},
+		{"deploy", deploying(0, types.Deploy{}), 100_000, [][]byte{state.ContractKey(id)}},
+		{"deploy with value", deploying(1, types.Deploy{}), 100_000, [][]byte{state.ContractKey(id), state.AccountKey(made)}},
+		{"call", calling(other, "", 1), 100_000, [][]byte{state.ContractKey(other)}},
+		{"instantiate", instantiating(other, 0, types.Instantiate{}), 16_000,
+			[][]byte{state.ContractKey(id), state.ContractKey(other)}},
+		{"instantiate with value", instantiating(other, 1, types.Instantiate{}), 300_000,
+			[][]byte{state.ContractKey(id), state.ContractKey(other), state.AccountKey(made)}},
+		{"set_policy", with(types.SetPolicy{}), 100_000, nil},
+		{"batch", batch(pay(fresh, 1), pay(made, 0), calling(id, "", 1), calling(other, "", 0), pay(account(bob), 1)), 300_000,
+			[][]byte{state.AccountKey(fresh), state.ContractKey(id)}}, // the steps after the call are not reached
+		{"a batch whose gas ends in its first step", batch(pay(fresh, 1), pay(account(bob), 1)), 26_000,
+			[][]byte{state.AccountKey(fresh)}},
+		{"a batch whose gas ends in a call", batch(calling(other, "", 1), pay(account(bob), 1)), 23_000,
+			[][]byte{state.ContractKey(other)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newTestChain(t)
-			result := c.block(c.transfer(alice, func(tx *types.Transaction) { tx.Payload, tx.GasLimit = tc.payload, tc.gas }))
-			want := map[string]bool{}
-			for _, keys := range [][][]byte{chain, each, tc.want} {
-				for _, k := range keys {
-					want[string(k)] = true
-				}
-			}
-			for i, a := range result.Accesses {
-				if !want[string(a.Key)] {
-					t.Errorf("lists %x", a.Key)
-				}
-				if i > 0 && string(result.Accesses[i-1].Key) >= string(a.Key) {
-					t.Error("keys do not ascend")
-				}
-			}
-			if len(result.Accesses) != len(want) {
-				t.Errorf("lists %d keys, want %d", len(result.Accesses), len(want))
-			}
+			expectKeys(t, c.block(c.action(alice, tc.gas, tc.action)), append(slices.Concat(chain, each), tc.want...))
 		})
+	}
+	t.Run("with a payer", func(t *testing.T) {
+		c := newTestChain(t)
+		payer := state.AccountKey(account(bob))
+		result := c.block(c.sponsored(alice, bob, pay(collector, 1)))
+		expectKeys(t, result, append(slices.Concat(chain, each), payer))
+	})
+}
+
+// expectKeys checks the keys of a block's accesses.
+func expectKeys(t *testing.T, result Result, keys [][]byte) {
+	t.Helper()
+	want := map[string]bool{}
+	for _, k := range keys {
+		want[string(k)] = true
+	}
+	for i, a := range result.Accesses {
+		if !want[string(a.Key)] {
+			t.Errorf("lists %x", a.Key)
+		}
+		if i > 0 && string(result.Accesses[i-1].Key) >= string(a.Key) {
+			t.Error("keys do not ascend")
+		}
+	}
+	if len(result.Accesses) != len(want) {
+		t.Errorf("lists %d keys, want %d", len(result.Accesses), len(want))
 	}
 }
 
 func TestCallAsksNeitherNonceNorFees(t *testing.T) {
 	c := newTestChain(t)
-	seed, err := Seed(c.head, c.params, c.head.Timestamp)
-	if err != nil {
-		t.Fatal(err)
-	}
 	poor := types.Account{0xaa}
 	for _, tc := range []struct {
-		name    string
-		sender  types.Account
-		payload types.Payload
-		gas     types.Gas
-		want    Outcome
+		name   string
+		sender types.Account
+		action action
+		gas    types.Gas
+		view   bool
+		want   Outcome
 	}{
-		{"transfer", account(alice), types.Transfer{To: account(bob), Amount: 1}, 21_000, Outcome{GasUsed: 21_000}},
-		{"makes an account", account(alice), types.Transfer{To: fresh, Amount: 1}, 50_000, Outcome{GasUsed: 46_000}},
-		{
-			"out of gas", account(alice), types.Transfer{To: fresh, Amount: 1}, 30_000,
-			Outcome{Reason: OutOfGas, GasUsed: 30_000},
-		},
-		{
-			"value not covered", poor, types.Transfer{To: account(bob), Amount: 1}, 50_000,
-			Outcome{Reason: InsufficientBalance, GasUsed: 21_000},
-		},
-		{"nothing from an untouched account", poor, types.Transfer{To: account(bob)}, 50_000, Outcome{GasUsed: 21_000}},
+		{"transfer", account(alice), pay(account(bob), 1), 10_000, false, Outcome{GasUsed: 10_000}},
+		{"makes an account", account(alice), pay(fresh, 1), 150_000, false, Outcome{GasUsed: 110_000}},
+		{"out of gas", account(alice), pay(fresh, 1), 30_000, false, Outcome{Reason: OutOfGas, GasUsed: 30_000}},
+		{"value not covered", poor, pay(account(bob), 1), 150_000, false,
+			Outcome{Reason: InsufficientBalance, GasUsed: 110_000}},
+		{"a batch that is not covered", account(alice), batch(pay(fresh, 1), pay(fresh, 1_000*types.CoinUnits)), 150_000, false,
+			Outcome{Reason: InsufficientBalance, GasUsed: 26_000}},
+		{"nothing from an untouched account", poor, pay(account(bob), 0), 150_000, false, Outcome{GasUsed: 110_000}},
+		{"a view from an untouched account", poor, pay(account(bob), 0), 150_000, true, Outcome{GasUsed: 10_000}},
+		{"a policy", account(alice), with(types.SetPolicy{}), 150_000, false, Outcome{GasUsed: 36_000 + 16*6}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := Call(c.params, c.state, seed, types.Transaction{
-				Version:  1,
-				ChainID:  testChainID,
-				Sender:   tc.sender,
-				Nonce:    99,
-				GasLimit: tc.gas,
-				Payload:  tc.payload,
-			}, Simulation{})
+			got, err := c.simulate(tc.sender, tc.gas, tc.action, tc.view)
 			if err != nil || got.Reason != tc.want.Reason || got.GasUsed != tc.want.GasUsed {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
+	}
+	if _, err := c.simulate(poor, 109_999, pay(account(bob), 0), false); !errors.Is(err, ErrIntrinsicGas) {
+		t.Errorf("without the gas of an entry: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -22,7 +23,7 @@ func execute(p types.Parameters, parent types.Header, reader state.Reader, heade
 	if err != nil {
 		return Result{}, err
 	}
-	run := Begin(p, reader, seed, machine)
+	run := Begin(types.Regtest, p, reader, seed, machine)
 	for i, tx := range txs {
 		if _, err := run.Apply(tx); err != nil {
 			return Result{}, fmt.Errorf("transaction %d: %w", i, err)
@@ -61,7 +62,6 @@ func TestExecuteDerivesTheHeader(t *testing.T) {
 		{"producer", func(h *types.Header) { h.Producer[0]++ }, "producer"},
 		{"transactions_root", func(h *types.Header) { h.TransactionsRoot[0]++ }, "transactions_root"},
 		{"receipts_root", func(h *types.Header) { h.ReceiptsRoot[0]++ }, "receipts_root"},
-		{"writes_digest", func(h *types.Header) { h.WritesDigest[0]++ }, "writes_digest"},
 		{"gas_used", func(h *types.Header) { h.GasUsed++ }, "gas_used"},
 		{"gas_limit", func(h *types.Header) { h.GasLimit++ }, "gas_limit"},
 		{"base_fee", func(h *types.Header) { h.BaseFee++ }, "base_fee"},
@@ -104,8 +104,18 @@ func TestSeedRefuses(t *testing.T) {
 	if _, err := Seed(c.head, c.params, c.head.Timestamp); err != nil {
 		t.Errorf("the parent's time: %v", err)
 	}
-	c.params.Version = 2
-	if _, err := Seed(c.head, c.params, c.head.Timestamp); !errors.Is(err, ErrUnknownVersion) {
+	if _, err := Seed(c.head, c.params, types.MaxTime); err != nil {
+		t.Errorf("the end of the year 9999: %v", err)
+	}
+	if _, err := Seed(c.head, c.params, types.MaxTime+1); !errors.Is(err, ErrTimestamp) {
+		t.Errorf("time after the year 9999: %v", err)
+	}
+	from := c.head.Timestamp + 5
+	c.params.Upgrade = &types.Upgrade{Version: 9, From: from}
+	if h, err := Seed(c.head, c.params, from-1); err != nil || h.Version != params.Version {
+		t.Errorf("before an upgrade: %d, %v", h.Version, err)
+	}
+	if _, err := Seed(c.head, c.params, from); !errors.Is(err, ErrUnknownVersion) {
 		t.Errorf("an unknown version: %v", err)
 	}
 }
@@ -118,7 +128,7 @@ func TestFaultsOfTheStateAreNotInvalidity(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("disk")
-	_, err = Begin(c.params, failingState{broken}, seed, Machine{}).Apply(tx)
+	_, err = Begin(types.Regtest, c.params, failingState{broken}, seed, Machine{}).Apply(tx)
 	if !errors.Is(err, broken) || IsInvalid(err) {
 		t.Errorf("got %v", err)
 	}
@@ -138,8 +148,10 @@ func TestGenesisValidity(t *testing.T) {
 		{"valid", func(*types.Genesis) {}, true},
 		{"no allocations", func(g *types.Genesis) { g.Allocations = nil }, true},
 		{"network", func(g *types.Genesis) { g.Network = "devnet" }, false},
-		{"version", func(g *types.Genesis) { g.Parameters.Version = 2 }, false},
-		{"parameters", func(g *types.Genesis) { g.Parameters.MinBaseFee = 7 }, false},
+		{"version", func(g *types.Genesis) { g.Parameters.Version = 3 }, false},
+		{"time", func(g *types.Genesis) { g.Time = types.MaxTime + 1 }, false},
+		{"upgrade", func(g *types.Genesis) { g.Parameters.Upgrade = &types.Upgrade{Version: 3} }, false},
+		{"parameters", func(g *types.Genesis) { g.Parameters.MinBaseFee = 0 }, false},
 		{"base fee low", func(g *types.Genesis) { g.BaseFee = 9 }, false},
 		{"base fee high", func(g *types.Genesis) { g.BaseFee = 1_000_001 }, false},
 		{"order", func(g *types.Genesis) { g.Allocations[0], g.Allocations[1] = g.Allocations[1], g.Allocations[0] }, false},

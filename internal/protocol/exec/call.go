@@ -8,8 +8,9 @@ import (
 // Simulation holds the options of [Call].
 type Simulation struct {
 	Machine
-	View   bool   // view context: a write to the state traps
-	Tracer Tracer // may be nil
+	Network types.Network
+	View    bool   // view context: a write to the state traps
+	Tracer  Tracer // may be nil
 	// Stop is called while contracts run, at least once per vm.MaxSlice of gas and per host function. If it returns an
 	// error, the simulation ends with that error. Stop may be nil.
 	Stop func() error
@@ -18,9 +19,9 @@ type Simulation struct {
 // Call executes a transaction as [Rehearsal.Play] does and discards its writes. It serves calls, views, estimates and
 // traces.
 func Call(
-	p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction, s Simulation,
+	p types.Parameters, parent state.Reader, seed types.Header, tx types.SignedTransaction, s Simulation,
 ) (Outcome, error) {
-	r := Rehearse(p, parent, seed, s.Machine)
+	r := Rehearse(s.Network, p, parent, seed, s.Machine)
 	r.Trace(s.Tracer)
 	r.derivation.stop = s.Stop
 	return r.Play(tx, s.View)

@@ -10,130 +10,344 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Env is the environment in which a block's transactions are checked. It depends only on the parent.
+// Env is the environment in which a block's transactions are checked. It depends on the parent, the chain's network and
+// the block's timestamp.
 type Env struct {
 	ChainID    uint64
+	Network    types.Network    // the genesis'
 	Parameters types.Parameters // in the parent's state
 	BaseFee    types.Amount     // the block's base fee
+	Timestamp  uint64           // the block's, in milliseconds
 }
 
-// NewEnv returns the environment of the block after parent; p are the parameters in the state after parent.
-func NewEnv(parent types.Header, p types.Parameters) Env {
-	return Env{ChainID: parent.ChainID, Parameters: p, BaseFee: fees.NextBaseFee(parent, p)}
+// NewEnv returns the environment of the block after parent with a timestamp, in milliseconds; p are the parameters in
+// the state after parent.
+func NewEnv(network types.Network, parent types.Header, p types.Parameters, timestamp uint64) Env {
+	return Env{
+		ChainID: parent.ChainID, Network: network, Parameters: p,
+		BaseFee: fees.NextBaseFee(parent, p), Timestamp: timestamp,
+	}
 }
 
-// Sender is the part of a transaction's sender that [CheckAt] needs.
-type Sender struct {
-	state.Account
-	IsContract bool
-}
-
-// ReadSender reads a sender from a committed state.
-func ReadSender(r state.Reader, a types.Account) (Sender, error) {
+// ReadAccount reads an account from a committed state.
+func ReadAccount(r state.Reader, a types.Account) (state.Account, error) {
 	record, err := r.Get(state.AccountKey(a))
 	if err != nil {
-		return Sender{}, err
+		return state.Account{}, err
 	}
-	contract, err := r.Get(state.ContractKey(types.ContractID(a)))
-	if err != nil {
-		return Sender{}, err
-	}
-	return newSender(record, contract)
+	return state.DecodeAccount(a, record)
 }
 
-// peekSender is [ReadSender] on a block in progress. It does not record the keys that it reads.
-func peekSender(o *state.Overlay, a types.Account) (Sender, error) {
+// peekAccount is [ReadAccount] on a block in progress. It does not record the key.
+func peekAccount(o *state.Overlay, a types.Account) (state.Account, error) {
 	record, err := o.Peek(state.AccountKey(a))
 	if err != nil {
-		return Sender{}, err
+		return state.Account{}, err
 	}
-	contract, err := o.Peek(state.ContractKey(types.ContractID(a)))
-	if err != nil {
-		return Sender{}, err
-	}
-	return newSender(record, contract)
+	return state.DecodeAccount(a, record)
 }
 
-func newSender(record, contract []byte) (Sender, error) {
-	account, err := state.DecodeAccount(record)
-	return Sender{Account: account, IsContract: len(contract) > 0}, err
-}
-
-// CheckStatic checks every validity rule that needs no account: version, chain, sizes, gas, fees, and the sender and
-// parameters of a Configure.
+// CheckStatic checks every validity rule that needs neither an account nor a signature: rules 2 to 13 of
+// docs/protocol.md, and of rule 15 what holds for any sender.
 func CheckStatic(env Env, tx *types.SignedTransaction) error {
-	switch {
-	case tx.Version != types.TransactionVersion:
-		return fmt.Errorf("%w: %d", ErrBadVersion, tx.Version)
-	case tx.ChainID != env.ChainID:
+	if tx.ChainID != env.ChainID {
 		return fmt.Errorf("%w: %d, this is %d", ErrWrongChain, tx.ChainID, env.ChainID)
 	}
-	if err := checkSizes(tx.Payload); err != nil {
-		return err
-	}
-	switch intrinsic := fees.IntrinsicGas(tx.Payload); {
-	case tx.Nonce == math.MaxUint64:
+	if tx.Nonce == math.MaxUint64 {
 		return ErrNonceExhausted
+	}
+	for _, check := range []func(*types.SignedTransaction) error{
+		checkSizes, checkUnused, checkAmounts, checkPayer, checkPolicies, checkRecovery,
+	} {
+		if err := check(tx); err != nil {
+			return err
+		}
+	}
+	return checkIn(env, tx)
+}
+
+// checkIn checks rules 11 to 13 and 15.
+func checkIn(env Env, tx *types.SignedTransaction) error {
+	switch {
+	case tx.MaxFeePerGas < env.BaseFee:
+		return fmt.Errorf("%w: %d, at least %d", ErrFeeTooLow, tx.MaxFeePerGas, env.BaseFee)
+	case tx.ValidUntil != nil && env.Timestamp > *tx.ValidUntil:
+		return fmt.Errorf("%w: at %d, now it is %d", ErrExpired, *tx.ValidUntil, env.Timestamp)
+	}
+	if p, ok := tx.Payload.(types.Configure); ok {
+		if tx.Sender != env.Parameters.Admin {
+			return ErrNotAdmin
+		}
+		if err := params.CheckChange(env.Parameters, p.Parameters, env.Timestamp); err != nil {
+			return fmt.Errorf("%w: %w", ErrBadParameters, err)
+		}
+	}
+	switch intrinsic := fees.IntrinsicGas(tx); {
 	case tx.GasLimit < intrinsic:
 		return fmt.Errorf("%w: %d, needed are %d", ErrIntrinsicGas, tx.GasLimit, intrinsic)
 	case tx.GasLimit > env.Parameters.GasLimit:
 		return fmt.Errorf("%w: %d, at most %d", ErrGasOverBlock, tx.GasLimit, env.Parameters.GasLimit)
-	case tx.MaxPriorityFeePerGas > tx.MaxFeePerGas:
-		return fmt.Errorf("%w: %d over %d", ErrPriorityOverMax, tx.MaxPriorityFeePerGas, tx.MaxFeePerGas)
-	case tx.MaxFeePerGas < env.BaseFee:
-		return fmt.Errorf("%w: %d, at least %d", ErrFeeTooLow, tx.MaxFeePerGas, env.BaseFee)
-	}
-	if p, ok := tx.Payload.(types.Configure); ok {
-		if tx.Sender != types.Account(env.Parameters.Producer) {
-			return ErrNotProducer
-		}
-		if err := params.CheckChange(env.Parameters, p.Parameters); err != nil {
-			return fmt.Errorf("%w: %w", ErrBadParameters, err)
-		}
 	}
 	return nil
 }
 
-func checkSizes(payload types.Payload) error {
-	tooLong := func(field string, size, limit int) error {
-		if size > limit {
-			return &SizeError{ErrFieldTooLong, field, size, limit}
-		}
+// checkSizes checks rule 4.
+func checkSizes(tx *types.SignedTransaction) error {
+	if err := checkPayloadSizes(tx.Payload); err != nil {
+		return err
+	}
+	if err := checkWitnessSize("witness", tx.Witness); err != nil {
+		return err
+	}
+	return checkWitnessSize("payer_witness", tx.PayerWitness)
+}
+
+func checkWitnessSize(field string, w types.Witness) error {
+	policy, ok := w.(types.WitnessPolicy)
+	if !ok { // the others are short, and a simulation has none
 		return nil
+	}
+	return tooLong(field, types.WitnessBytes(policy), types.MaxWitnessBytes)
+}
+
+func tooLong(field string, size, limit int) error {
+	if size > limit {
+		return &SizeError{ErrFieldTooLong, field, size, limit}
+	}
+	return nil
+}
+
+func checkPayloadSizes(payload types.Payload) error {
+	both := func(name, text string, limit int, rest string, data []byte) error {
+		if err := tooLong(name, len(text), limit); err != nil {
+			return err
+		}
+		return tooLong(rest, len(data), types.MaxArgsBytes)
 	}
 	switch p := payload.(type) {
 	case types.Deploy:
 		if len(p.Code) > types.MaxCodeBytes {
 			return &SizeError{ErrCodeTooLong, "code", len(p.Code), types.MaxCodeBytes}
 		}
-		if err := tooLong("name", len(p.Name), types.MaxNameBytes); err != nil {
-			return err
-		}
-		return tooLong("init_args", len(p.InitArgs), types.MaxArgsBytes)
+		return both("name", p.Name, types.MaxNameBytes, "init_args", p.InitArgs)
+	case types.Instantiate:
+		return both("name", p.Name, types.MaxNameBytes, "init_args", p.InitArgs)
 	case types.Call:
-		if err := tooLong("function", len(p.Function), types.MaxFunctionBytes); err != nil {
-			return err
+		return both("function", p.Function, types.MaxFunctionBytes, "args", p.Args)
+	case types.Batch:
+		for _, step := range p.Steps {
+			if err := checkPayloadSizes(step.Action); err != nil {
+				return err
+			}
 		}
-		return tooLong("args", len(p.Args), types.MaxArgsBytes)
-	default:
-		return nil
-	}
-}
-
-// CheckAt checks the validity rules that depend on the sender's account: it has no code, the nonce is the next one, and
-// the balance covers the transaction's cost.
-func CheckAt(_ Env, sender Sender, tx *types.SignedTransaction) error {
-	switch {
-	case sender.IsContract:
-		return ErrSenderIsContract
-	case tx.Nonce < sender.Nonce:
-		return fmt.Errorf("%w: %d, next is %d", ErrNonceTooLow, tx.Nonce, sender.Nonce)
-	case tx.Nonce > sender.Nonce:
-		return fmt.Errorf("%w: %d, next is %d", ErrNonceTooHigh, tx.Nonce, sender.Nonce)
-	}
-	cost, err := tx.Cost()
-	if err != nil || cost > sender.Balance {
-		return fmt.Errorf("%w: balance is %d", ErrCannotPay, sender.Balance)
 	}
 	return nil
+}
+
+// checkUnused checks rule 5.
+func checkUnused(tx *types.SignedTransaction) error {
+	target, value := true, true // whether the payload uses them
+	switch tx.Payload.(type) {
+	case types.Deploy:
+		target = false
+	case types.Configure, types.Batch, types.SetPolicy:
+		target, value = false, false
+	}
+	if !target && !tx.Target.IsZero() || !value && tx.Value != 0 {
+		return fmt.Errorf("%w in a transaction with a %s", ErrNotZero, tx.Payload.Kind())
+	}
+	return nil
+}
+
+// checkAmounts checks rules 6 and 7.
+func checkAmounts(tx *types.SignedTransaction) error {
+	if _, err := tx.FeeCap(); err != nil {
+		return fmt.Errorf("%w: gas limit × max fee", ErrOverflow)
+	}
+	if _, err := tx.Amount(); err != nil {
+		return fmt.Errorf("%w: the sum of the steps' values", ErrOverflow)
+	}
+	if tx.MaxPriorityFeePerGas > tx.MaxFeePerGas {
+		return fmt.Errorf("%w: %d over %d", ErrPriorityOverMax, tx.MaxPriorityFeePerGas, tx.MaxFeePerGas)
+	}
+	return nil
+}
+
+// checkPayer checks rule 8.
+func checkPayer(tx *types.SignedTransaction) error {
+	switch {
+	case tx.Payer != nil && *tx.Payer == tx.Sender:
+		return fmt.Errorf("%w: the sender is named as payer", ErrBadPayer)
+	case tx.Payer == nil && tx.PayerWitness != nil:
+		return fmt.Errorf("%w: there is a payer's witness and no payer", ErrBadPayer)
+	case tx.Payer != nil && tx.PayerWitness == nil && tx.Witness != nil: // a simulation has no witness
+		return fmt.Errorf("%w: the payer's witness is missing", ErrBadPayer)
+	case tx.ValidUntil != nil && *tx.ValidUntil > types.MaxTime:
+		return fmt.Errorf("%w: %d", ErrBadValidUntil, *tx.ValidUntil)
+	}
+	return nil
+}
+
+// checkPolicies checks rule 9.
+func checkPolicies(tx *types.SignedTransaction) error {
+	check := func(of string, p *types.Policy) error {
+		if err := p.Check(); err != nil {
+			return fmt.Errorf("%w: the %s's: %w", ErrBadPolicy, of, err)
+		}
+		return nil
+	}
+	if w, ok := tx.Witness.(types.WitnessPolicy); ok {
+		if err := check("sender", &w.Policy); err != nil {
+			return err
+		}
+	}
+	if w, ok := tx.PayerWitness.(types.WitnessPolicy); ok {
+		if err := check("payer", &w.Policy); err != nil {
+			return err
+		}
+	}
+	if p, ok := tx.Payload.(types.SetPolicy); ok && p.Policy != nil {
+		return check("payload", p.Policy)
+	}
+	return nil
+}
+
+// checkRecovery checks rule 10: recovery keys must not be able to spend the account's coins as fees.
+func checkRecovery(tx *types.SignedTransaction) error {
+	if p, ok := tx.Payload.(types.SetPolicy); !ok || !p.Recovery {
+		return nil
+	}
+	if tx.Payer == nil {
+		return fmt.Errorf("%w: a recovery needs one", ErrBadPayer)
+	}
+	if w, ok := tx.Witness.(types.WitnessPolicy); tx.Witness != nil && (!ok || w.Policy.Recovery == nil) {
+		return fmt.Errorf("%w: the sender's witness has no policy with a recovery", ErrBadPolicy)
+	}
+	return nil
+}
+
+// CheckAt checks the validity rules that depend on the accounts of sender and payer and need no signature: 14, 16 and
+// 17, and the rest of 15. payer is nil if the transaction has none.
+func CheckAt(env Env, sender state.Account, payer *state.Account, tx *types.VerifiedTx) error {
+	signed := tx.Signed()
+	switch {
+	case signed.Nonce < sender.Nonce:
+		return fmt.Errorf("%w: %d, next is %d", ErrNonceTooLow, signed.Nonce, sender.Nonce)
+	case signed.Nonce > sender.Nonce:
+		return fmt.Errorf("%w: %d, next is %d", ErrNonceTooHigh, signed.Nonce, sender.Nonce)
+	}
+	funds := Funds{Entry: sender.Exists(), Balance: sender.Balance}
+	if payer != nil {
+		funds.Payer = payer.Balance
+	}
+	if err := CheckFunds(funds, signed); err != nil {
+		return err
+	}
+	return CheckClaims(env, sender, payer, signed, Claims{tx.Claim(), tx.PayerClaim()})
+}
+
+// Funds are what sender and payer have for a transaction.
+type Funds struct {
+	Entry   bool // whether the sender has an entry in the state
+	Balance types.Amount
+	Payer   types.Amount // balance of the payer, if there is one
+}
+
+// CheckFunds checks rule 16 and the rest of 15: a sender without an entry has the gas for one, and sender and payer
+// have the coins.
+func CheckFunds(f Funds, tx *types.SignedTransaction) error {
+	if !f.Entry {
+		if needed := fees.IntrinsicGas(tx) + params.Prices.NewAccount; tx.GasLimit < needed {
+			return fmt.Errorf("%w: %d, needed are %d by a sender without an entry", ErrIntrinsicGas, tx.GasLimit, needed)
+		}
+	}
+	amount, err := tx.Amount()
+	if err != nil {
+		return fmt.Errorf("%w: the sum of the steps' values", ErrOverflow)
+	}
+	fee, err := tx.FeeCap()
+	if err != nil {
+		return fmt.Errorf("%w: gas limit × max fee", ErrOverflow)
+	}
+	if tx.Payer == nil {
+		if amount, err = amount.Add(fee); err != nil || f.Balance < amount {
+			return fmt.Errorf("%w: balance is %d", ErrCannotPay, f.Balance)
+		}
+		return nil
+	}
+	switch {
+	case f.Balance < amount:
+		return fmt.Errorf("%w: balance is %d", ErrCannotPay, f.Balance)
+	case f.Payer < fee:
+		return fmt.Errorf("%w of %d: balance is %d", ErrPayerCannotPay, fee, f.Payer)
+	}
+	return nil
+}
+
+// Claims are the authorities that the witnesses of a transaction claim.
+type Claims struct {
+	Sender types.Account
+	Payer  types.Account // zero without a payer
+}
+
+// ClaimsOf returns the claims of a transaction's witnesses. It checks no signature.
+func ClaimsOf(tx *types.SignedTransaction) Claims {
+	c := Claims{Sender: tx.Witness.Claim(tx.Sender)}
+	if tx.Payer != nil && tx.PayerWitness != nil {
+		c.Payer = tx.PayerWitness.Claim(*tx.Payer)
+	}
+	return c
+}
+
+// CheckClaims checks rule 17: the witnesses claim the authorities in force.
+func CheckClaims(
+	env Env, sender state.Account, payer *state.Account, tx *types.SignedTransaction, claims Claims,
+) error {
+	if in := sender.AuthorityAt(tx.Sender, env.Timestamp); claims.Sender != in {
+		return &AuthorityError{Account: tx.Sender, Authority: in}
+	}
+	if tx.Payer == nil {
+		return nil
+	}
+	var record state.Account
+	if payer != nil {
+		record = *payer
+	}
+	if in := record.AuthorityAt(*tx.Payer, env.Timestamp); claims.Payer != in {
+		return &AuthorityError{Account: *tx.Payer, Authority: in}
+	}
+	return nil
+}
+
+// CheckTexts returns [ErrTextTooLong] if a signature over a text cannot hold, because the text is too long for one. It
+// is a part of rule 18 that has a reason of its own.
+func CheckTexts(network types.Network, tx *types.SignedTransaction) error {
+	check := func(w types.Witness, text func(types.Network) (string, bool)) error {
+		if !signsText(w) {
+			return nil
+		}
+		if text, ok := text(network); !ok || len(text) > types.MaxTextBytes {
+			return fmt.Errorf("%w: %d bytes, at most %d", ErrTextTooLong, len(text), types.MaxTextBytes)
+		}
+		return nil
+	}
+	if err := check(tx.Witness, tx.Text); err != nil {
+		return err
+	}
+	return check(tx.PayerWitness, tx.PayerText)
+}
+
+// signsText reports whether a witness has a signature over a text.
+func signsText(w types.Witness) bool {
+	switch w := w.(type) {
+	case types.WitnessText:
+		return true
+	case types.WitnessPolicy:
+		for _, proof := range w.Proofs {
+			if _, ok := proof.Evidence.(types.EvidenceText); ok {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -16,12 +16,13 @@ const (
 	maxDebug     = 1 << 10 // bytes of a debug message
 )
 
-var schedule = &params.Schedule1
+var schedule = &params.Prices
 
 // execution is a payload in progress.
 type execution struct {
 	derivation *Derivation
 	sender     types.Account
+	step       *types.Step // of a Batch; nil outside of one
 	logs       []types.Log
 	logBytes   int
 	loaded     loads
@@ -61,71 +62,85 @@ func (x *execution) rollback(c checkpoint) {
 
 // deploy executes a Deploy. The record of the new contract's ID is in the access list.
 func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (Outcome, error) {
-	r := x.derivation
 	id := types.NewContractID(tx.Sender, tx.Nonce)
-	if reason, err := r.endow(gas, tx.Sender, types.Account(id), p.Amount); reason != Success || err != nil {
-		return Outcome{Reason: reason}, err
+	if paid, err := x.endow(gas, types.Account(id), tx.Value); paid.Reason != Success || err != nil { // 1
+		return paid, err
 	}
-	made := contract{id: id}
-	var module *vm.Module
-	var failed Outcome
-	var err error
-	if source, ok := p.Copies(); ok {
-		made.hash, module, failed, err = x.copied(source, p)
-	} else {
-		made.hash, module, failed, err = x.brought(gas, p)
+	module, err := vm.Check(p.Code) // 2
+	if err != nil || len(p.InitArgs) > 0 && !module.HasInit() {
+		return Outcome{Reason: ModuleRefused, Detail: refusal(err)}, nil
 	}
-	if failed.Reason != Success || err != nil {
-		return failed, err
+	r := x.derivation
+	if !r.take(gas, Code, uint64(module.DeployGas())) { // 3
+		return Outcome{Reason: OutOfGas}, nil
 	}
-	record := state.Contract{CodeHash: made.hash, Deployer: tx.Sender, Height: r.header.Height, Name: p.Name}
-	if err := r.state.Set(state.ContractKey(id), record.Encode()); err != nil {
+	made := contract{id: id, hash: types.CodeHash(sha256.Sum256(p.Code))}
+	r.keepCode(made.hash, p.Code) // 4
+	if r.machine.Engine == nil {
+		return Outcome{}, errNoMachine
+	}
+	if err := r.machine.Engine.Compile(made.hash, module); err != nil {
 		return Outcome{}, err
 	}
-	outcome := Outcome{Contract: &id}
-	if module.HasInit() {
-		price, instance := callPrice(len(p.InitArgs)), instancePrice(module)
-		if !gas.Take(price + instance) {
-			return Outcome{Reason: OutOfGas}, nil
-		}
-		r.tell(CallPrice, price)
-		r.tell(Instance, instance)
-		x.loaded.add(made.hash, params.Load(module.Load()))
-		f := &frame{execution: x, id: id, caller: tx.Sender, value: p.Amount, args: p.InitArgs}
-		outcome.Reason, outcome.Cause, outcome.Output, err = f.enter(made, module, vm.InitFunction, gas)
+	if err := r.record(made, tx.Sender, p.Name); err != nil {
+		return Outcome{}, err
 	}
+	return x.init(gas, made, module, tx.Value, p.InitArgs) // 5
+}
+
+// instantiate executes an Instantiate. The records of the template and of the new contract's ID are in the access list.
+func (x *execution) instantiate(gas *vm.Gas, tx *types.Transaction, p types.Instantiate) (Outcome, error) {
+	id := types.NewContractID(tx.Sender, tx.Nonce)
+	if paid, err := x.endow(gas, types.Account(id), tx.Value); paid.Reason != Success || err != nil { // 1
+		return paid, err
+	}
+	r := x.derivation
+	if !r.take(gas, NewContract, uint64(schedule.NewContract)) { // 2
+		return Outcome{Reason: OutOfGas}, nil
+	}
+	template, ok, err := r.lookUp(types.ContractID(tx.Target))
+	if err != nil || !ok { // 3
+		return Outcome{Reason: NoSuchContract}, err
+	}
+	module, _, err := x.load(template) // 4; never refused: it is the first code that the transaction loads
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(p.InitArgs) > 0 && !module.HasInit() { // 5
+		return Outcome{Reason: ModuleRefused, Detail: refusal(nil)}, nil
+	}
+	made := contract{id: id, hash: template.hash}
+	if err := r.record(made, tx.Sender, p.Name); err != nil { // 6
+		return Outcome{}, err
+	}
+	return x.init(gas, made, module, tx.Value, p.InitArgs) // 7
+}
+
+// record writes the record of a new contract.
+func (d *Derivation) record(made contract, deployer types.Account, name string) error {
+	record := state.Contract{CodeHash: made.hash, Deployer: deployer, Height: d.header.Height, Name: name}
+	return d.state.Set(state.ContractKey(made.id), record.Encode())
+}
+
+// init runs the init function of the contract that a transaction made, if its module has one.
+func (x *execution) init(
+	gas *vm.Gas, made contract, module *vm.Module, value types.Amount, args []byte,
+) (outcome Outcome, err error) {
+	outcome.Contract = &made.id
+	if !module.HasInit() {
+		return outcome, nil
+	}
+	r := x.derivation
+	price, instance := callPrice(len(args)), instancePrice(module)
+	if !gas.Take(price + instance) {
+		return Outcome{Reason: OutOfGas}, nil
+	}
+	r.tell(CallPrice, price)
+	r.tell(Instance, instance)
+	x.loaded.add(made.hash, params.Load(module.Load()))
+	f := &frame{execution: x, id: made.id, caller: x.sender, value: value, args: args}
+	outcome.Reason, outcome.Cause, outcome.Output, err = f.enter(made, module, vm.InitFunction, gas)
 	return outcome, err
-}
-
-// brought checks the code that a deploy brings, takes its price and compiles it.
-func (x *execution) brought(gas *vm.Gas, p types.Deploy) (types.CodeHash, *vm.Module, Outcome, error) {
-	hash, r := types.CodeHash(sha256.Sum256(p.Code)), x.derivation
-	module, err := vm.Check(p.Code)
-	if err != nil || len(p.InitArgs) > 0 && !module.HasInit() {
-		return hash, nil, Outcome{Reason: ModuleRefused, Detail: refusal(err)}, nil
-	}
-	if !r.take(gas, Code, uint64(module.DeployGas())) {
-		return hash, nil, Outcome{Reason: OutOfGas}, nil
-	}
-	r.keepCode(hash, p.Code)
-	if r.machine.Engine == nil {
-		return hash, nil, Outcome{}, errNoMachine
-	}
-	return hash, module, Outcome{}, r.machine.Engine.Compile(hash, module)
-}
-
-// copied finds the code of the contract that a deploy copies; the record of that contract is in the access list. The
-// intrinsic gas is the whole price, as nothing is compiled.
-func (x *execution) copied(source types.ContractID, p types.Deploy) (types.CodeHash, *vm.Module, Outcome, error) {
-	found, ok, err := x.derivation.lookUp(source)
-	if err != nil || !ok {
-		return found.hash, nil, Outcome{Reason: NoSuchContract}, err
-	}
-	module, _, err := x.load(found) // never refused: it is the first code that the transaction loads
-	if err == nil && len(p.InitArgs) > 0 && !module.HasInit() {
-		return found.hash, nil, Outcome{Reason: ModuleRefused, Detail: refusal(nil)}, nil
-	}
-	return found.hash, module, Outcome{}, err
 }
 
 func refusal(err error) string {
@@ -135,41 +150,43 @@ func refusal(err error) string {
 	return err.Error()
 }
 
-// call executes a Call. The contract's record is in the access list.
-func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outcome, error) {
+// call executes a Call of a transaction, or of a step. The contract's record is in the access list.
+func (x *execution) call(gas *vm.Gas, target types.Account, value types.Amount, p types.Call) (Outcome, error) {
 	r := x.derivation
-	if !r.take(gas, CallPrice, callPrice(len(p.Args))) {
+	if !r.take(gas, CallPrice, callPrice(len(p.Args))) { // 1
 		return Outcome{Reason: OutOfGas}, nil
 	}
-	callee, ok, err := r.lookUp(p.Contract)
-	if err != nil || !ok {
+	callee, ok, err := r.lookUp(types.ContractID(target))
+	if err != nil || !ok { // 2
 		return Outcome{Reason: NoSuchContract}, err
 	}
-	module, _, err := x.load(callee) // never refused: it is the first code that the transaction loads
-	if err != nil {
+	module, ok, err := x.load(callee) // 3
+	switch {
+	case err != nil:
 		return Outcome{}, err
-	}
-	if !module.Callable(p.Function) {
+	case !ok:
+		return Outcome{Reason: LoadExceeded}, nil
+	case !module.Callable(p.Function): // 4
 		return Outcome{Reason: NoSuchFunction}, nil
 	}
-	if p.Amount > 0 { // listed even if the gas for the instance is missing
-		if _, err := r.state.Get(state.AccountKey(types.Account(p.Contract))); err != nil {
+	if value > 0 { // listed from step 5 on, even if the gas for the instance is missing
+		if _, err := r.state.Get(state.AccountKey(target)); err != nil {
 			return Outcome{}, err
 		}
 	}
-	if !r.take(gas, Instance, instancePrice(module)) {
+	if !r.take(gas, Instance, instancePrice(module)) { // 5
 		return Outcome{Reason: OutOfGas}, nil
 	}
-	if reason, err := r.endow(gas, sender, types.Account(p.Contract), p.Amount); reason != Success || err != nil {
-		return Outcome{Reason: reason}, err
+	if paid, err := x.endow(gas, target, value); paid.Reason != Success || err != nil {
+		return paid, err
 	}
-	f := &frame{
+	f := &frame{ // 6
 		execution: x,
-		id:        p.Contract,
-		caller:    sender,
-		value:     p.Amount,
+		id:        callee.id,
+		caller:    x.sender,
+		value:     value,
 		args:      p.Args,
-		view:      x.derivation.view,
+		view:      r.view,
 	}
 	var outcome Outcome
 	outcome.Reason, outcome.Cause, outcome.Output, err = f.enter(callee, module, p.Function, gas)

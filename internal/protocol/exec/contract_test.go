@@ -65,7 +65,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(tc.function, func(t *testing.T) {
 			before := c.coins(id)
-			result := c.run(id, tc.function, func(p *types.Call) { p.Amount = 9 })
+			result := c.runWith(id, tc.function, 9)
 			c.outcome(result, tc.reason, tc.output)
 			r := result.Receipts[0]
 			if (r.GasUsed == 100_000_000) != tc.all || len(r.Logs) != tc.logs {
@@ -90,19 +90,20 @@ func TestDeploy(t *testing.T) {
 		g.answer("made with %d", g.call(vm.Value))
 	}})
 	id := types.NewContractID(account(alice), 0)
-	price := types.Gas(71_000+16*(1+4)+1_000*len(code)) + 25_000 + (800_000 + 45_000 + 2_000*2 + 10*4) +
+	price := types.Gas(66_000+16*(1+4)+1_000*len(code)) + 100_000 + (800_000 + 45_000 + 2_000*2 + 10*4) +
 		(11_000 + 4 + 3*3_000)
 	deploy := func(args string, edits ...func(*types.Transaction)) Result {
-		p := types.Deploy{Amount: 5, Name: "n", Code: code, InitArgs: []byte(args)}
+		p := types.Deploy{Name: "n", Code: code, InitArgs: []byte(args)}
 		return c.block(c.transfer(alice, append([]func(*types.Transaction){func(tx *types.Transaction) {
-			tx.Payload, tx.GasLimit = p, 10_000_000
+			deploying(5, p).in(tx)
+			tx.GasLimit = 10_000_000
 		}}, edits...)...))
 	}
 	result := deploy("args")
 	c.outcome(result, Success, "made with 5")
 	r := result.Receipts[0]
 	// The body is one empty function, of 2 bytes, 1 branch and 4 slots, and what init itself takes.
-	inside := types.Gas(130+1) + 130 + (12_000 + 12*4 + 64*4 + 2 + 50_000) + 130 + (130 + 12*11 + 3)
+	inside := types.Gas(130+1) + 130 + (12_000 + 12*4 + 64*4 + 2 + 100_000) + 130 + (130 + 12*11 + 3)
 	if *r.Contract != id || r.GasUsed != price+inside || c.stored(id, "args") != "args" || c.coins(id) != 5 {
 		t.Errorf(
 			"contract %s, used %d, want %d; stored %q, %d coins",
@@ -133,7 +134,7 @@ func TestDeploy(t *testing.T) {
 	})
 	t.Run("arguments without init", func(t *testing.T) {
 		plain := e.code("plain", 1, map[string]script{"f": func(*guest) {}})
-		result := c.block(c.payload(alice, 10_000_000, types.Deploy{Code: plain, InitArgs: []byte{1}}))
+		result := c.block(c.action(alice, 10_000_000, with(types.Deploy{Code: plain, InitArgs: []byte{1}})))
 		c.outcome(result, ModuleRefused, "")
 	})
 	t.Run("visible in its own block", func(t *testing.T) {
@@ -141,75 +142,100 @@ func TestDeploy(t *testing.T) {
 		nonce := c.state.account(t, account(alice)).Nonce
 		next := func(tx *types.Transaction) {
 			tx.Nonce, tx.GasLimit = nonce+1, 10_000_000
-			tx.Payload = types.Call{Contract: types.NewContractID(account(alice), nonce), Function: "f"}
+			calling(types.NewContractID(account(alice), nonce), "f", 0).in(tx)
 		}
-		result := c.block(c.payload(alice, 10_000_000, types.Deploy{Code: code}), c.transfer(alice, next))
+		result := c.block(c.action(alice, 10_000_000, with(types.Deploy{Code: code})), c.transfer(alice, next))
 		if string(result.Receipts[1].Output) != "here" {
 			t.Errorf("ended %q", result.Reasons[1])
 		}
 	})
 }
 
-// TestDeployOfACopy: a contract with the code of another one pays for its bytes and its init, and for no compiling.
-func TestDeployOfACopy(t *testing.T) {
+// TestInstantiate: a contract with the code of another one pays for its bytes and its init, and for no compiling.
+func TestInstantiate(t *testing.T) {
 	c, e := withMachine(t)
-	code := e.code("copied", 3, map[string]script{
+	code := e.code("template", 3, map[string]script{
 		"init": func(g *guest) { g.write("made", "yes") }, "f": func(g *guest) { g.answer("%s", g.read("made")) },
 	})
 	first := types.NewContractID(account(alice), 0)
-	c.outcome(c.block(c.payload(alice, 10_000_000, types.Deploy{Code: code})), Success, "")
+	c.outcome(c.block(c.action(alice, 10_000_000, with(types.Deploy{Code: code}))), Success, "")
 	compiled := len(e.compiled)
 
 	id := types.NewContractID(account(alice), 1)
-	result := c.block(c.payload(alice, 10_000_000, types.Deploy{Amount: 5, Name: "n", Code: types.CopyOf(first)}))
+	made := instantiating(first, 5, types.Instantiate{Name: "n", InitArgs: []byte("{}")})
+	result := c.block(c.action(alice, 10_000_000, made))
 	c.outcome(result, Success, "")
-	want := types.Gas(71_000+16+33_000) + 25_000 + (11_000 + 3*3_000) + (12_000 + 12*4 + 64*3 + 2 + 50_000)
+	want := types.Gas(16_000+16*3) + 100_000 + 130_000 + (11_000 + 2 + 3*3_000) + (12_000 + 12*4 + 64*3 + 2 + 100_000)
 	if got := result.Receipts[0].GasUsed; got != want || len(e.compiled) != compiled || len(result.Codes) != 0 {
 		t.Errorf("got %d gas, %d codes compiled, %d codes of the block; want %d, %d, 0",
 			got, len(e.compiled), len(result.Codes), want, compiled)
 	}
-	if !slices.ContainsFunc(result.Accesses, func(a types.Access) bool { return bytes.Equal(a.Key, state.ContractKey(first)) }) ||
-		len(result.Loaded) != 1 {
-		t.Errorf("got %d codes loaded, the first contract's record listed or not; want 1, listed", len(result.Loaded))
+	lists := listed(result)
+	for _, key := range [][]byte{state.ContractKey(first), state.ContractKey(id), state.AccountKey(types.Account(id))} {
+		if !slices.Contains(lists, string(key)) {
+			t.Errorf("does not list %x", key)
+		}
+	}
+	if len(result.Loaded) != 1 || *result.Receipts[0].Contract != id || c.coins(id) != 5 || len(result.Receipts[0].Logs) != 0 {
+		t.Errorf("loaded %d codes, made %s with %d coins", len(result.Loaded), result.Receipts[0].Contract, c.coins(id))
 	}
 	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])
 	source, _ := state.DecodeContract(c.state[string(state.ContractKey(first))])
-	if wanted := (state.Contract{CodeHash: source.CodeHash, Deployer: account(alice), Height: 2, Name: "n"}); err != nil || record != wanted {
+	if wanted := (state.Contract{
+		CodeHash: source.CodeHash, Deployer: account(alice), Height: 2, Name: "n",
+	}); err != nil || record != wanted {
 		t.Errorf("got %+v, %v; want %+v", record, err, wanted)
 	}
 	c.outcome(c.run(id, "f"), Success, "yes")
 
 	for name, tc := range map[string]struct {
-		payload types.Deploy
-		want    Reason
+		template types.ContractID
+		want     Reason
 	}{
-		"of nothing":             {types.Deploy{Code: types.CopyOf(types.ContractID{9})}, NoSuchContract},
-		"of 32 bytes":            {types.Deploy{Code: types.CopyOf(first)[:32]}, ModuleRefused},
-		"of another mark":        {types.Deploy{Code: append([]byte{2}, first[:]...)}, ModuleRefused},
-		"of a copy":              {types.Deploy{Code: types.CopyOf(id)}, Success},
-		"args that nobody reads": {types.Deploy{Code: types.CopyOf(first), InitArgs: []byte("{}")}, Success},
+		"of nothing":     {types.ContractID{9}, NoSuchContract},
+		"of an instance": {id, Success},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.block(c.payload(alice, 10_000_000, tc.payload)).Reasons[0]; got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
+			next := c.action(alice, 10_000_000, instantiating(tc.template, 0, types.Instantiate{}))
+			c.outcome(c.block(next), tc.want, "")
 		})
 	}
 	t.Run("arguments without init", func(t *testing.T) {
 		plain := c.deploy(e, "plain", 0, map[string]script{"f": func(*guest) {}})
-		payload := types.Deploy{Code: types.CopyOf(plain), InitArgs: []byte{1}}
-		c.outcome(c.block(c.payload(alice, 10_000_000, payload)), ModuleRefused, "")
+		made := instantiating(plain, 0, types.Instantiate{InitArgs: []byte{1}})
+		c.outcome(c.block(c.action(alice, 10_000_000, made)), ModuleRefused, "")
+		c.outcome(c.block(c.action(alice, 10_000_000, instantiating(plain, 0, types.Instantiate{}))), Success, "")
 	})
 	t.Run("in the block of the first", func(t *testing.T) {
 		code := e.code("together", 1, map[string]script{"f": func(g *guest) { g.answer("here") }})
 		nonce := c.state.account(t, account(alice)).Nonce
 		next := func(tx *types.Transaction) {
 			tx.Nonce, tx.GasLimit = nonce+1, 10_000_000
-			tx.Payload = types.Deploy{Code: types.CopyOf(types.NewContractID(account(alice), nonce))}
+			instantiating(types.NewContractID(account(alice), nonce), 0, types.Instantiate{}).in(tx)
 		}
-		result := c.block(c.payload(alice, 10_000_000, types.Deploy{Code: code}), c.transfer(alice, next))
+		result := c.block(c.action(alice, 10_000_000, with(types.Deploy{Code: code})), c.transfer(alice, next))
 		if result.Reasons[1] != Success || len(result.Codes) != 1 {
 			t.Errorf("got %q and %d codes, want success and 1", result.Reasons[1], len(result.Codes))
+		}
+	})
+	t.Run("each gas limit", func(t *testing.T) { // every step's failure leaves nothing
+		nonce := c.state.account(t, account(alice)).Nonce
+		id := types.NewContractID(account(alice), nonce)
+		for limit := types.Gas(16_048); limit < want; limit += 1_013 {
+			run := c.begin()
+			receipt, err := run.Apply(c.action(alice, limit, made))
+			if err != nil || receipt.Status != types.StatusFailed || receipt.GasUsed != limit || receipt.Contract != nil {
+				t.Fatalf("with %d gas: %+v, %v", limit, receipt, err)
+			}
+			result, err := run.Finish()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range types.Writes(result.Accesses) {
+				if string(a.Key) == string(state.ContractKey(id)) || string(a.Key) == string(state.AccountKey(types.Account(id))) {
+					t.Fatalf("with %d gas it leaves %x", limit, a.Key)
+				}
+			}
 		}
 	})
 }
@@ -245,15 +271,8 @@ func TestCausesOfTraps(t *testing.T) {
 	}
 	c, e := withMachine(t)
 	id := c.deploy(e, "causes", 0, scripts)
-	seed, err := Seed(c.head, c.params, c.head.Timestamp)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, tc := range causes {
-		got, err := Call(c.params, c.state, seed, types.Transaction{
-			Version: types.TransactionVersion, ChainID: testChainID, Sender: account(alice), GasLimit: 10_000_000,
-			Payload: types.Call{Contract: id, Function: name},
-		}, Simulation{Machine: c.machine})
+		got, err := c.simulate(account(alice), 10_000_000, calling(id, name, 0), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +307,7 @@ func TestTooManyLogs(t *testing.T) {
 	})
 	c.outcome(c.run(id, "most"), Success, "")
 	for _, function := range []string{"more", "pays"} {
-		result := c.run(id, function, func(p *types.Call) { p.Amount = 10_000 })
+		result := c.runWith(id, function, 10_000)
 		c.outcome(result, Reverted, "too many logs")
 		if used := result.Receipts[0].GasUsed; used > 20_000_000 || len(result.Receipts[0].Logs) != 0 {
 			t.Errorf("%s: got %d gas and %d logs, want less than the limit and none", function, used, len(result.Receipts[0].Logs))
@@ -460,7 +479,7 @@ func TestLivePages(t *testing.T) {
 			g.answer("%v %v", first, g.host.Grow(g.memory, 256))
 		},
 	})
-	result := c.block(c.payload(alice, 400_000_000, types.Deploy{Code: code}))
+	result := c.block(c.action(alice, 400_000_000, with(types.Deploy{Code: code})))
 	id = *result.Receipts[0].Contract
 	c.outcome(c.run(id, "deep"), Success, "")
 	if !slices.Equal(codes, append([]uint64{codeLimits}, make([]uint64, 15)...)) {
@@ -488,10 +507,6 @@ func TestViews(t *testing.T) {
 		"traps":    func(g *guest) { g.call(vm.Emit, 0, 0, 0, types.MaxLogTopics+1, 0, 0) },
 		"_private": func(*guest) {},
 	})
-	seed, err := Seed(c.head, c.params, c.head.Timestamp)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for function, want := range map[string]Outcome{
 		"reads":    {Output: []byte("1")},
 		"writes":   {Reason: ViewWroteState},
@@ -503,9 +518,7 @@ func TestViews(t *testing.T) {
 		"calls":    {Output: []byte("3")},
 		"_private": {Reason: NoSuchFunction},
 	} {
-		got, err := Call(c.params, c.state, seed, types.Transaction{
-			Version: 1, ChainID: testChainID, GasLimit: 1_000_000, Payload: types.Call{Contract: id, Function: function},
-		}, Simulation{Machine: c.machine, View: true})
+		got, err := c.simulate(types.Account{}, 1_000_000, calling(id, function, 0), true)
 		if err != nil || got.Reason != want.Reason || string(got.Output) != string(want.Output) {
 			t.Errorf("%s: %+v, %v", function, got, err)
 		}
@@ -519,7 +532,7 @@ func TestViews(t *testing.T) {
 func TestEngineFaultsAreNoReceipts(t *testing.T) {
 	c, e := withMachine(t)
 	id := c.deploy(e, "faulty", 0, map[string]script{"f": func(*guest) { panic(ended{err: errors.New("broken")}) }})
-	call := c.payload(alice, 1_000_000, types.Call{Contract: id, Function: "f"})
+	call := c.action(alice, 1_000_000, calling(id, "f", 0))
 	if _, err := c.begin().Apply(call); err == nil || IsInvalid(err) {
 		t.Errorf("an engine's fault gave %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
@@ -18,8 +18,9 @@ type Derivation struct {
 	state   *state.Overlay
 	machine Machine
 	applied
-	stop      func() error // may be nil; see [Derivation.StopWith]
-	spareLoad bool         // see [Derivation.SpareLoad]
+	parallel  lists.Parallel // see [Derivation.ShareOut]
+	stop      func() error   // may be nil; see [Derivation.StopWith]
+	spareLoad bool           // see [Derivation.SpareLoad]
 
 	// Only simulations set these.
 	tracer Tracer // may be nil
@@ -41,7 +42,7 @@ type applied struct {
 // Accesses.
 type Result struct {
 	Header       types.Header
-	Transactions []*types.Tx // in the block's order; their signatures are valid
+	Transactions []*types.Tx // in the block's order; their witnesses hold
 	Receipts     []types.Receipt
 	Reasons      []Reason                  // reasons of failed transactions; Success for the others
 	Accesses     []types.Access            // every key that was read or written, ascending
@@ -50,16 +51,20 @@ type Result struct {
 }
 
 // Seed returns the part of the header after parent that is known before execution. p are the parameters in the state
-// after parent. The errors are [ErrTimestamp] and [ErrUnknownVersion].
+// after parent; timestamp is in milliseconds. The errors are [ErrTimestamp] and [ErrUnknownVersion].
 func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Header, error) {
 	if timestamp < parent.Timestamp {
 		return types.Header{}, fmt.Errorf("%w: %d, parent has %d", ErrTimestamp, timestamp, parent.Timestamp)
 	}
-	if err := checkVersion(p.Version); err != nil {
+	if timestamp > types.MaxTime {
+		return types.Header{}, fmt.Errorf("%w: %d, at most %d", ErrTimestamp, timestamp, uint64(types.MaxTime))
+	}
+	version := p.VersionAt(timestamp)
+	if err := checkVersion(version); err != nil {
 		return types.Header{}, err
 	}
 	return types.Header{
-		Version:   p.Version,
+		Version:   version,
 		ChainID:   parent.ChainID,
 		Height:    parent.Height + 1,
 		Parent:    parent.Hash(),
@@ -72,9 +77,13 @@ func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Head
 
 // Begin starts a block with the header of seed (see [Seed]) on the parent's state. p are the parameters in that state;
 // machine runs the contracts.
-func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine Machine) *Derivation {
-	env := Env{ChainID: seed.ChainID, Parameters: p, BaseFee: seed.BaseFee}
-	return &Derivation{env: env, header: seed, state: state.NewOverlay(parent), machine: machine}
+func Begin(
+	network types.Network, p types.Parameters, parent state.Reader, seed types.Header, machine Machine,
+) *Derivation {
+	env := Env{
+		ChainID: seed.ChainID, Network: network, Parameters: p, BaseFee: seed.BaseFee, Timestamp: seed.Timestamp,
+	}
+	return &Derivation{env: env, header: seed, state: state.NewOverlay(parent), machine: machine, parallel: lists.InOrder}
 }
 
 // Trace sets the tracer of the transactions that are applied from now on; nil disables tracing.
@@ -82,6 +91,10 @@ func (d *Derivation) Trace(t Tracer) { d.tracer = t }
 
 // RunIn sets the engine that runs contracts from now on.
 func (d *Derivation) RunIn(engine vm.Engine) { d.machine.Engine = engine }
+
+// ShareOut sets how the lists of transactions and receipts are hashed in the end, on several cores; by default they are
+// hashed one run after the other.
+func (d *Derivation) ShareOut(parallel lists.Parallel) { d.parallel = parallel }
 
 // StopWith sets a function that is called before code is loaded and at least once per vm.MaxSlice of gas and per host
 // function; nil removes it. An error from it ends [Derivation.Apply]. Only work that no other node waits for may be
@@ -104,8 +117,11 @@ func (d *Derivation) Reserve(n int) {
 // GasLeft returns the gas that the block has left for further transactions.
 func (d *Derivation) GasLeft() types.Gas { return d.header.GasLimit - d.header.GasUsed }
 
-// Full reports whether no further transaction can fit: each costs at least a transfer's gas.
-func (d *Derivation) Full() bool { return d.GasLeft() < params.Schedule1.IntrinsicTransfer }
+// Full reports whether no further transaction can fit: each has at least the gas and the bytes of a plain transfer.
+func (d *Derivation) Full() bool {
+	return d.GasLeft() < schedule.IntrinsicTransfer+schedule.WitnessKey ||
+		d.bytes+types.MinTransactionBytes > int(d.env.Parameters.BlockBytes)
+}
 
 // Apply executes a transaction. If [IsInvalid] holds for the error, the derivation is unchanged: a builder skips the
 // transaction, an importer rejects the block. An error from the function of [Derivation.StopWith] and a [*vm.Fault]
@@ -115,26 +131,26 @@ func (d *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	if err := CheckStatic(d.env, signed); err != nil {
 		return types.Receipt{}, err
 	}
-	sender, err := peekSender(d.state, signed.Sender)
+	sender, payer, err := d.peekAccounts(&signed.Transaction)
 	if err != nil {
 		return types.Receipt{}, err
 	}
-	if err := CheckAt(d.env, sender, signed); err != nil {
+	if err := CheckAt(d.env, sender, payer, tx); err != nil {
 		return types.Receipt{}, err
 	}
 	if signed.GasLimit > d.GasLeft() {
 		return types.Receipt{}, fmt.Errorf("%w: %d gas are left", ErrBlockFull, d.GasLeft())
 	}
-	if d.bytes+len(tx.Encoded()) > types.MaxBlockBytes {
+	if d.bytes+len(tx.Encoded()) > int(d.env.Parameters.BlockBytes) {
 		return types.Receipt{}, fmt.Errorf("%w: %d bytes are taken", ErrBlockFull, d.bytes)
 	}
 	d.state.Seal()
-	outcome, err := d.execute(&signed.Transaction)
+	outcome, err := d.execute(signed, sender)
 	if err != nil {
 		d.state.Undo()
 		return types.Receipt{}, err
 	}
-	receipt := outcome.receipt(tx.ID())
+	receipt := outcome.receipt()
 	d.bytes += len(tx.Encoded())
 	d.header.GasUsed += receipt.GasUsed
 	d.txs = append(d.txs, tx.Tx())
@@ -143,77 +159,133 @@ func (d *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	return receipt, nil
 }
 
-// execute applies a valid transaction as specified in docs/protocol.md, "Applying one valid transaction".
-func (d *Derivation) execute(tx *types.Transaction) (Outcome, error) {
+// peekAccounts reads the sender and, if there is one, the payer without recording their keys.
+func (d *Derivation) peekAccounts(tx *types.Transaction) (sender state.Account, payer *state.Account, err error) {
+	if sender, err = peekAccount(d.state, tx.Sender); err != nil || tx.Payer == nil {
+		return sender, nil, err
+	}
+	account, err := peekAccount(d.state, *tx.Payer)
+	return sender, &account, err
+}
+
+// execute applies a valid transaction as specified in docs/protocol.md, "Execution".
+func (d *Derivation) execute(tx *types.SignedTransaction, sender state.Account) (Outcome, error) {
 	price := fees.Price(d.env.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
-	if err := d.listAccesses(tx); err != nil {
+	if err := d.listAccesses(&tx.Transaction); err != nil {
 		return Outcome{}, err
 	}
-	if err := d.charge(tx, price); err != nil {
+	if err := d.charge(&tx.Transaction, sender, price); err != nil { // 1
 		return Outcome{}, err
 	}
-	outcome, err := d.runPayload(tx)
+	outcome, err := d.runPayload(tx, intrinsicGas(tx, sender)) // 2
 	if err != nil {
 		return Outcome{}, err
 	}
 	if err := d.addLoad(outcome); err != nil {
 		return Outcome{}, err
 	}
-	return outcome, d.settle(tx, price, outcome.GasUsed)
+	return outcome, d.settle(&tx.Transaction, price, outcome.GasUsed) // 3
+}
+
+// intrinsicGas returns the gas that a transaction costs before its payload runs; sender is the record when it begins.
+func intrinsicGas(tx *types.SignedTransaction, sender state.Account) types.Gas {
+	gas := fees.IntrinsicGas(tx)
+	if !sender.Exists() {
+		gas += schedule.NewAccount
+	}
+	return gas
 }
 
 // listAccesses records the keys that every block with transactions, and every transaction, has in the access list
 // regardless of gas.
 func (d *Derivation) listAccesses(tx *types.Transaction) error {
-	var err error
-	list := func(key []byte) {
-		if err == nil {
-			_, err = d.state.Get(key)
-		}
-	}
+	var keys [5][]byte
+	listed := keys[:0]
 	if len(d.txs) == 0 {
-		list(state.SupplyKey())
-		list(state.ParametersKey())
-		list(state.AccountKey(d.env.Parameters.FeeRecipient))
+		// All transactions of a block have the same fee recipient.
+		recipient := state.AccountKey(d.env.Parameters.FeeRecipient)
+		listed = append(listed, state.SupplyKey(), state.ParametersKey(), recipient)
 	}
-	list(state.AccountKey(tx.Sender))
-	list(state.ContractKey(types.ContractID(tx.Sender)))
-	switch p := tx.Payload.(type) {
-	case types.Transfer:
-		if p.Amount > 0 {
-			list(state.AccountKey(p.To))
-		}
-	case types.Deploy:
-		id := types.NewContractID(tx.Sender, tx.Nonce)
-		list(state.ContractKey(id))
-		if p.Amount > 0 {
-			list(state.AccountKey(types.Account(id)))
-		}
-		if source, ok := p.Copies(); ok {
-			list(state.ContractKey(source))
-		}
-	case types.Call:
-		list(state.ContractKey(p.Contract))
+	listed = append(listed, state.AccountKey(tx.Sender))
+	if tx.Payer != nil {
+		listed = append(listed, state.AccountKey(*tx.Payer))
 	}
-	return err
-}
-
-// charge takes the price of the whole gas limit from the sender and increments the nonce. A failure of the payload does
-// not undo it.
-func (d *Derivation) charge(tx *types.Transaction, price types.Amount) error {
-	sender, err := d.state.Account(tx.Sender)
-	if err != nil {
+	if err := d.list(listed...); err != nil {
 		return err
 	}
+	switch tx.Payload.(type) {
+	case types.Deploy:
+		return d.listMade(tx)
+	case types.Instantiate:
+		if err := d.list(state.ContractKey(types.ContractID(tx.Target))); err != nil {
+			return err
+		}
+		return d.listMade(tx)
+	default:
+		return d.listAction(tx.Payload, tx.Target, tx.Value)
+	}
+}
+
+// listMade records the keys of the contract that a transaction makes.
+func (d *Derivation) listMade(tx *types.Transaction) error {
+	id := types.NewContractID(tx.Sender, tx.Nonce)
+	if err := d.list(state.ContractKey(id)); err != nil || tx.Value == 0 {
+		return err
+	}
+	return d.list(state.AccountKey(types.Account(id)))
+}
+
+// listAction records the keys of a transfer or a call, by a transaction or by a step of a Batch.
+func (d *Derivation) listAction(p types.Payload, target types.Account, value types.Amount) error {
+	switch p.(type) {
+	case types.Transfer:
+		if value == 0 {
+			return nil
+		}
+		return d.list(state.AccountKey(target))
+	case types.Call:
+		return d.list(state.ContractKey(types.ContractID(target)))
+	default:
+		return nil
+	}
+}
+
+func (d *Derivation) list(keys ...[]byte) error {
+	for _, key := range keys {
+		if _, err := d.state.Get(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// charge brings a recovery whose time has come into force, increments the nonce, and takes the price of the whole gas
+// limit from the payer or, without one, from the sender. A failure of the payload does not undo it.
+func (d *Derivation) charge(tx *types.Transaction, sender state.Account, price types.Amount) error {
 	cost, err := tx.GasLimit.Cost(price)
 	if err != nil {
 		return err
 	}
-	if sender.Balance, err = sender.Balance.Sub(cost); err != nil {
+	sender = sender.At(d.header.Timestamp)
+	sender.Nonce++
+	if tx.Payer == nil {
+		if sender.Balance, err = sender.Balance.Sub(cost); err != nil {
+			return err
+		}
+		return d.state.SetAccount(tx.Sender, sender)
+	}
+	if err := d.state.SetAccount(tx.Sender, sender); err != nil {
 		return err
 	}
-	sender.Nonce++
-	return d.state.SetAccount(tx.Sender, sender)
+	return d.debit(*tx.Payer, cost)
+}
+
+// payerOf returns the account that pays a transaction's gas.
+func payerOf(tx *types.Transaction) types.Account {
+	if tx.Payer != nil {
+		return *tx.Payer
+	}
+	return tx.Sender
 }
 
 // settle refunds the unused gas, burns the base fee's share and credits the rest to the fee recipient.
@@ -233,7 +305,7 @@ func (d *Derivation) settle(tx *types.Transaction, price types.Amount, used type
 	if d.burned, err = d.burned.Add(burned); err != nil {
 		return err
 	}
-	if err := d.credit(tx.Sender, refund); err != nil {
+	if err := d.credit(payerOf(tx), refund); err != nil {
 		return err
 	}
 	return d.credit(d.env.Parameters.FeeRecipient, tip)
@@ -267,10 +339,10 @@ func (d *Derivation) debit(from types.Account, amount types.Amount) error {
 
 // Finish completes the header except for the state root. The derivation must not be used afterwards.
 func (d *Derivation) Finish() (Result, error) {
-	return d.FinishWith(types.TransactionsRoot(types.IDs(d.txs)))
+	return d.FinishWith(lists.TransactionsRootBy(d.txs, d.parallel))
 }
 
-// FinishWith is [Derivation.Finish] for callers that know the Merkle root of the applied transactions' IDs, in order.
+// FinishWith is [Derivation.Finish] for callers that know the root of the applied transactions, in order.
 func (d *Derivation) FinishWith(root types.MerkleRoot) (Result, error) {
 	if d.burned > 0 {
 		if err := d.burn(); err != nil {
@@ -286,8 +358,7 @@ func (d *Derivation) FinishWith(root types.MerkleRoot) (Result, error) {
 		return Result{}, err
 	}
 	d.header.TransactionsRoot = root
-	d.header.ReceiptsRoot = types.ReceiptsRoot(d.receipts)
-	d.header.WritesDigest = types.DigestWrites(accesses)
+	d.header.ReceiptsRoot = lists.ReceiptsRootBy(d.receipts, d.parallel)
 	return Result{
 		Header:       d.header,
 		Transactions: d.txs,

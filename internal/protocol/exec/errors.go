@@ -3,35 +3,46 @@ package exec
 import (
 	"errors"
 	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
 )
 
 // Reasons why a transaction is not valid for inclusion. A block that contains such a transaction is invalid. Every
 // error that [CheckStatic], [CheckAt] and [Derivation.Apply] return for a transaction wraps one of these; any other
 // error is a fault of the node, not of the transaction.
 var (
-	ErrBadVersion       = errors.New("unknown transaction version")
-	ErrWrongChain       = errors.New("transaction is for another chain")
-	ErrFieldTooLong     = errors.New("a field is over its size limit")
-	ErrCodeTooLong      = errors.New("code is over its size limit")
-	ErrIntrinsicGas     = errors.New("gas limit is under the intrinsic gas")
-	ErrGasOverBlock     = errors.New("gas limit is over the block's")
-	ErrPriorityOverMax  = errors.New("max priority fee is over max fee")
-	ErrFeeTooLow        = errors.New("max fee is under the base fee")
-	ErrNotProducer      = errors.New("only the producer may change the parameters")
-	ErrBadParameters    = errors.New("the new parameters are not valid")
-	ErrNonceExhausted   = errors.New("the account's last nonce is not usable")
-	ErrNonceTooLow      = errors.New("nonce was used already")
-	ErrNonceTooHigh     = errors.New("an earlier nonce is missing")
-	ErrSenderIsContract = errors.New("the sender is a contract")
-	ErrCannotPay        = errors.New("balance is under value + gas limit × max fee")
-	ErrBlockFull        = errors.New("the block has no room left for it")
-	ErrLoadFull         = errors.New("the block has no room left for the codes that it loads")
+	ErrWrongChain      = errors.New("transaction is for another chain")                  // rule 2
+	ErrNonceExhausted  = errors.New("the account's last nonce is not usable")            // 3
+	ErrFieldTooLong    = errors.New("a field is over its size limit")                    // 4
+	ErrCodeTooLong     = errors.New("code is over its size limit")                       // 4
+	ErrNotZero         = errors.New("target or value must be zero")                      // 5
+	ErrOverflow        = errors.New("an amount is over 2^64 − 1")                        // 6
+	ErrPriorityOverMax = errors.New("max priority fee is over max fee")                  // 7
+	ErrBadPayer        = errors.New("payer and witnesses do not fit")                    // 8, 10
+	ErrBadValidUntil   = errors.New("valid_until is after the year 9999")                // 8
+	ErrBadPolicy       = errors.New("policy is not valid")                               // 9, 10
+	ErrFeeTooLow       = errors.New("max fee is under the base fee")                     // 11
+	ErrExpired         = errors.New("transaction was valid until an earlier time")       // 12
+	ErrNotAdmin        = errors.New("only the admin may change the parameters")          // 13
+	ErrBadParameters   = errors.New("the new parameters are not a valid change")         // 13
+	ErrNonceTooLow     = errors.New("nonce was used already")                            // 14
+	ErrNonceTooHigh    = errors.New("an earlier nonce is missing")                       // 14
+	ErrIntrinsicGas    = errors.New("gas limit is under the intrinsic gas")              // 15
+	ErrGasOverBlock    = errors.New("gas limit is over the block's")                     // 15
+	ErrCannotPay       = errors.New("the sender's balance is too low")                   // 16
+	ErrPayerCannotPay  = errors.New("the payer's balance is under the fee cap")          // 16
+	ErrWrongPolicy     = errors.New("witness claims an authority that is not in force")  // 17
+	ErrTextTooLong     = errors.New("the text is too long to be signed")                 // 18
+	ErrBadSignature    = errors.New("a witness does not hold")                           // 18
+	ErrBlockFull       = errors.New("the block has no room left for it")                 // 15, 19
+	ErrLoadFull        = errors.New("the block has no room left for the codes it loads") // 20
 )
 
 var invalid = []error{
-	ErrBadVersion, ErrWrongChain, ErrFieldTooLong, ErrCodeTooLong, ErrIntrinsicGas, ErrGasOverBlock, ErrPriorityOverMax,
-	ErrFeeTooLow, ErrNotProducer, ErrBadParameters, ErrNonceExhausted, ErrNonceTooLow, ErrNonceTooHigh,
-	ErrSenderIsContract, ErrCannotPay, ErrBlockFull, ErrLoadFull,
+	ErrWrongChain, ErrNonceExhausted, ErrFieldTooLong, ErrCodeTooLong, ErrNotZero, ErrOverflow, ErrPriorityOverMax,
+	ErrBadPayer, ErrBadValidUntil, ErrBadPolicy, ErrFeeTooLow, ErrExpired, ErrNotAdmin, ErrBadParameters, ErrNonceTooLow,
+	ErrNonceTooHigh, ErrIntrinsicGas, ErrGasOverBlock, ErrCannotPay, ErrPayerCannotPay, ErrWrongPolicy, ErrTextTooLong,
+	ErrBadSignature, ErrBlockFull, ErrLoadFull,
 }
 
 // IsInvalid reports whether err says that a transaction is not valid for inclusion.
@@ -47,7 +58,7 @@ func IsInvalid(err error) bool {
 // SizeError is an [ErrFieldTooLong] or [ErrCodeTooLong] that names the field.
 type SizeError struct {
 	Err         error
-	Field       string // name, code, init_args, function or args
+	Field       string // name, code, init_args, function, args, witness or payer_witness
 	Size, Limit int    // in bytes
 }
 
@@ -59,9 +70,23 @@ func (e *SizeError) Error() string {
 // Unwrap returns [ErrFieldTooLong] or [ErrCodeTooLong].
 func (e *SizeError) Unwrap() error { return e.Err }
 
+// AuthorityError is an [ErrWrongPolicy] that names the authority in force.
+type AuthorityError struct {
+	Account   types.Account // the sender or the payer
+	Authority types.Account
+}
+
+// Error implements error.
+func (e *AuthorityError) Error() string {
+	return fmt.Sprintf("%v: for account %s it is %s", ErrWrongPolicy, e.Account, e.Authority)
+}
+
+// Unwrap returns [ErrWrongPolicy].
+func (*AuthorityError) Unwrap() error { return ErrWrongPolicy }
+
 // Reasons why a block or a genesis is not valid, besides invalid transactions.
 var (
-	ErrTimestamp      = errors.New("timestamp is before the parent's")
+	ErrTimestamp      = errors.New("timestamp is before the parent's or after the year 9999")
 	ErrUnknownVersion = errors.New("this node does not know the active protocol version")
 	ErrHeader         = errors.New("header differs from what execution derives")
 	ErrGenesis        = errors.New("genesis is not valid")
@@ -83,6 +108,8 @@ const (
 	ModuleRefused  Reason = "module_refused"
 	NoSuchContract Reason = "no_such_contract"
 	NoSuchFunction Reason = "no_such_function"
+	// LoadExceeded occurs only in a batch, whose earlier steps have loaded other codes.
+	LoadExceeded Reason = "load_exceeded"
 	// InsufficientBalance occurs only in simulations: the sender of an included transaction can pay its value.
 	InsufficientBalance Reason = "insufficient_balance"
 	// ViewWroteState is a trap because a call in view context tried to change the state. It occurs in simulations, and

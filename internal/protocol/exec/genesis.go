@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
@@ -16,11 +17,17 @@ func CheckGenesis(g types.Genesis) error {
 	if g.Network.Prefix() == "" {
 		return refuse("unknown network %q", g.Network)
 	}
+	if g.Time > types.MaxTime {
+		return refuse("time %d is after the year 9999", g.Time)
+	}
 	if err := params.Check(g.Parameters); err != nil {
 		return refuse("%w", err)
 	}
-	if err := checkVersion(g.Parameters.Version); err != nil {
-		return refuse("%w", err)
+	if g.Parameters.Version != params.Version {
+		return refuse("%w: %d", ErrUnknownVersion, g.Parameters.Version)
+	}
+	if g.Parameters.Upgrade != nil {
+		return refuse("an upgrade is announced")
 	}
 	if g.BaseFee < g.Parameters.MinBaseFee || g.BaseFee > g.Parameters.MaxBaseFee {
 		return refuse("base_fee %d is outside its bounds", g.BaseFee)
@@ -41,8 +48,8 @@ func CheckGenesis(g types.Genesis) error {
 	return nil
 }
 
-// Genesis executes a genesis. The accesses of the result are the writes that create the first state; its header is the
-// header of block 0 without the state root.
+// Genesis executes a genesis. The accesses of the result are the writes that create the first state; its header is
+// header 0 without the state root.
 func Genesis(g types.Genesis) (Result, error) {
 	if err := CheckGenesis(g); err != nil {
 		return Result{}, err
@@ -68,9 +75,8 @@ func Genesis(g types.Genesis) (Result, error) {
 		Parent:           g.Digest(),
 		Timestamp:        g.Time,
 		Producer:         g.Parameters.Producer,
-		TransactionsRoot: types.TransactionsRoot(nil),
-		ReceiptsRoot:     types.ReceiptsRoot(nil),
-		WritesDigest:     types.DigestAccesses(accesses),
+		TransactionsRoot: lists.TransactionsRoot(nil),
+		ReceiptsRoot:     lists.ReceiptsRoot(nil),
 		GasLimit:         g.Parameters.GasLimit,
 		BaseFee:          g.BaseFee,
 	}}, nil

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -193,9 +192,9 @@ func (e *scripted) code(label string, pages uint32, scripts map[string]script) [
 func (c *testChain) deploy(e *scripted, label string, value types.Amount, scripts map[string]script) types.ContractID {
 	c.t.Helper()
 	code := e.code(label, 2, scripts)
-	result := c.block(c.payload(alice, 400_000_000, types.Deploy{
-		Amount: value, Name: label[:min(len(label), types.MaxNameBytes)], Code: code,
-	}))
+	result := c.block(c.action(alice, 400_000_000, deploying(value, types.Deploy{
+		Name: label[:min(len(label), types.MaxNameBytes)], Code: code,
+	})))
 	r := result.Receipts[0]
 	if r.Contract == nil {
 		c.t.Fatalf("deploy of %s: %s", label, result.Reasons[0])
@@ -209,19 +208,22 @@ func (c *testChain) deploy(e *scripted, label string, value types.Amount, script
 	return *r.Contract
 }
 
-// payload is a transaction with a payload.
-func (c *testChain) payload(key crypto.PrivateKey, gas types.Gas, p types.Payload) *types.VerifiedTx {
-	return c.transfer(key, func(tx *types.Transaction) { tx.Payload, tx.GasLimit = p, gas })
+// action is a transaction with an action.
+func (c *testChain) action(key crypto.PrivateKey, gas types.Gas, a action) *types.VerifiedTx {
+	c.t.Helper()
+	return c.transfer(key, func(tx *types.Transaction) { tx.GasLimit = gas; a.in(tx) })
 }
 
 // run calls a function in a block of its own and returns the block.
-func (c *testChain) run(to types.ContractID, function string, edits ...func(*types.Call)) Result {
+func (c *testChain) run(to types.ContractID, function string) Result {
 	c.t.Helper()
-	p := types.Call{Contract: to, Function: function}
-	for _, edit := range edits {
-		edit(&p)
-	}
-	return c.block(c.payload(alice, 100_000_000, p))
+	return c.block(c.action(alice, 100_000_000, calling(to, function, 0)))
+}
+
+// runWith is run with a value.
+func (c *testChain) runWith(to types.ContractID, function string, value types.Amount) Result {
+	c.t.Helper()
+	return c.block(c.action(alice, 100_000_000, calling(to, function, value)))
 }
 
 // listed are the keys of a result's accesses, as their bytes.
@@ -231,8 +233,6 @@ func listed(r Result) (keys []string) {
 	}
 	return keys
 }
-
-func le64(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 
 // repeat is n bytes.
 func repeat(n int) string { return strings.Repeat("x", n) }

@@ -81,7 +81,7 @@ func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
 	case vm.BlockHeight:
 		return i.answer(price, uint64(i.derivation.header.Height))
 	case vm.BlockTime:
-		return i.answer(price, i.derivation.header.Timestamp)
+		return i.answer(price, i.derivation.header.Timestamp/1_000)
 	case vm.ChainID:
 		return i.answer(price, i.derivation.header.ChainID)
 	case vm.GasLeft:
@@ -112,6 +112,10 @@ func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
 		return i.answer(price, uint64(len(i.result)))
 	case vm.ResultRead:
 		return i.give(price, i.result, i.u32(0))
+	case vm.Create:
+		return i.create()
+	case vm.ReplaceCode:
+		return i.replaceCode(price)
 	case vm.Emit:
 		return i.emit(price)
 	case vm.Debug:
@@ -187,6 +191,9 @@ var (
 	eventNameSize = vm.Cause{Name: "event_name_size", Limit: types.MaxLogNameBytes}
 	eventDataSize = vm.Cause{Name: "event_data_size", Limit: types.MaxLogDataBytes}
 	debugSize     = vm.Cause{Name: "debug_size", Limit: maxDebug}
+	contractName  = vm.Cause{Name: "name_size", Limit: types.MaxNameBytes}
+	messageSize   = vm.Cause{Name: "message_size", Limit: maxVerifiedMessage}
+	witnessSize   = vm.Cause{Name: "witness_size", Limit: maxVerifiedWitness}
 )
 
 // bounded returns a range of the guest's memory that is at most limit.Limit bytes long.
@@ -238,28 +245,35 @@ func (i *invocation) emit(price uint64) (vm.Exit, error) {
 		log.Topics = append(log.Topics, [32]byte(topics))
 		topics = topics[32:]
 	}
-	exit := i.log(log)
-	if i.derivation.tracer != nil && exit == vm.Returned {
+	if !i.log(log) {
+		return i.noRoom()
+	}
+	if i.derivation.tracer != nil {
 		i.derivation.tracer.Event(log)
 	}
-	return exit, nil
+	return vm.Returned, nil
 }
 
-// tooManyLogs is the output of a call that reverts because its log exceeds a limit of the transaction. It is a revert,
-// not a trap, so that unused gas is refunded: no contract can know how many logs the transaction's other contracts
-// emitted.
+// tooManyLogs is the output of a call, or of a step, that reverts because its log exceeds a limit of the transaction. It
+// is a revert, not a trap, so that unused gas is refunded: no contract can know how many logs the transaction's other
+// contracts emitted.
 const tooManyLogs = "too many logs"
 
-// log adds a log, or reverts if the transaction's logs would exceed their count or size limit.
-func (f *frame) log(log types.Log) vm.Exit {
+// log adds a log. It reports false if the transaction's logs would exceed their count or size limit.
+func (x *execution) log(log types.Log) bool {
 	bytes := len(log.Name) + 32*len(log.Topics) + len(log.Data)
-	if len(f.logs) == types.MaxTransactionLogs || f.logBytes+bytes > types.MaxTransactionLogData {
-		f.output = []byte(tooManyLogs)
-		return vm.Reverted
+	if len(x.logs) == types.MaxTransactionLogs || x.logBytes+bytes > types.MaxTransactionLogData {
+		return false
 	}
-	f.logs = append(f.logs, log)
-	f.logBytes += bytes
-	return vm.Returned
+	x.logs = append(x.logs, log)
+	x.logBytes += bytes
+	return true
+}
+
+// noRoom reverts the call of a contract whose log has no room.
+func (i *invocation) noRoom() (vm.Exit, error) {
+	i.output = []byte(tooManyLogs)
+	return vm.Reverted, nil
 }
 
 func (i *invocation) debug(price uint64) (vm.Exit, error) {

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -67,49 +66,63 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 	case i.execution.pages+module.Pages() > maxLivePages: // 7
 		return i.code(codeLimits)
 	}
-	if callee.value > 0 { // 8
-		own, err := i.derivation.state.Account(types.Account(i.id))
-		if err != nil {
-			return vm.Trapped, err
-		}
-		if own.Balance < callee.value {
-			return i.code(codeBalanceTooLow)
-		}
-		if _, err := i.derivation.state.Get(state.AccountKey(types.Account(callee.id))); err != nil { // listed from step 9 on
-			return vm.Trapped, err
-		}
-	}
-	instance := nestedInstancePrice(module)
-	if !i.derivation.take(i.gas, Instance, instance) { // 9
-		return vm.OutOfGas, nil
-	}
-	i.told += instance
-	start := i.checkpoint()
-	if exit, err := i.pay(i.gas, types.Account(callee.id), callee.value); err != nil || exit != vm.Returned {
-		return exit, err
-	}
-	forwarded := vm.Gas{Left: min(limit, i.gas.Left-i.gas.Left/64)} // 10
-	i.gas.Left -= forwarded.Left
-	given := forwarded.Left
-	reason, _, output, err := callee.enter(found, module, function, &forwarded)
+	affordable, err := i.affords(types.Account(callee.id), callee.value)
 	if err != nil {
 		return vm.Trapped, err
 	}
-	i.told += given - forwarded.Left
-	if reason != Success {
+	if !affordable { // 8
+		return i.code(codeBalanceTooLow)
+	}
+	if !i.takeInstance(module) { // 9
+		return vm.OutOfGas, nil
+	}
+	start := i.checkpoint()
+	if exit, err := i.pay(types.Account(callee.id), callee.value); err != nil || exit != vm.Returned {
+		return exit, err
+	}
+	code, err := i.forward(callee, found, module, function, limit) // 10
+	if err != nil {
+		return vm.Trapped, err
+	}
+	if code != 0 {
 		i.rollback(start)
 	}
-	switch reason {
-	case Success, Reverted:
-		i.gas.Left += forwarded.Left
-		i.result = output
-		if reason == Reverted {
-			return i.code(codeReverted)
-		}
-		return i.code(0)
-	default:
-		return i.code(codeFailed)
+	return i.code(code)
+}
+
+// takeInstance takes the price of the instance of a nested call.
+func (i *invocation) takeInstance(module *vm.Module) bool {
+	price := nestedInstancePrice(module)
+	if !i.derivation.take(i.gas, Instance, price) {
+		return false
 	}
+	i.told += price
+	return true
+}
+
+// forward runs a function of a contract on at most limit of the gas, of which a 64th stays with the caller. It returns
+// 0 or the code of the failure; the caller undoes the call's effects then.
+func (i *invocation) forward(
+	callee *frame, c contract, module *vm.Module, function string, limit uint64,
+) (code uint64, err error) {
+	forwarded := vm.Gas{Left: min(limit, i.gas.Left-i.gas.Left/64)}
+	i.gas.Left -= forwarded.Left
+	given := forwarded.Left
+	reason, _, output, err := callee.enter(c, module, function, &forwarded)
+	if err != nil {
+		return 0, err
+	}
+	i.told += given - forwarded.Left
+	switch reason {
+	case Success:
+	case Reverted:
+		code = codeReverted
+	default:
+		return codeFailed, nil
+	}
+	i.gas.Left += forwarded.Left
+	i.result = output
+	return code, nil
 }
 
 // active reports whether a contract is on the call stack.

@@ -5,7 +5,9 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/crypto/foreign"
+	"github.com/cairn-chain/cairn/crypto/p256"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // cryptography dispatches the host functions that compute hashes and verify signatures.
@@ -19,6 +21,10 @@ func (i *invocation) cryptography(function vm.Function, price uint64) (vm.Exit, 
 		return i.hash(price, uint64(schedule.Blake3Byte), foreign.Blake3)
 	case vm.SchnorrVerify:
 		return i.schnorrVerify(price)
+	case vm.P256Verify:
+		return i.p256Verify(price)
+	case vm.AccountVerify:
+		return i.accountVerify(price)
 	default:
 		return i.ecdsaRecover(price)
 	}
@@ -50,8 +56,13 @@ func (i *invocation) schnorrVerify(price uint64) (vm.Exit, error) {
 	if !keyOK || !ok || !signatureOK {
 		return vm.Trapped, nil
 	}
+	return i.verdict(bip340.Verify([32]byte(key), message, [64]byte(signature)))
+}
+
+// verdict returns 1 for true and 0 for false to the guest.
+func (i *invocation) verdict(holds bool) (vm.Exit, error) {
 	i.stack[0] = 0
-	if bip340.Verify([32]byte(key), message, [64]byte(signature)) {
+	if holds {
 		i.stack[0] = 1
 	}
 	return vm.Returned, nil
@@ -74,4 +85,89 @@ func (i *invocation) ecdsaRecover(price uint64) (vm.Exit, error) {
 		i.stack[0] = 1
 	}
 	return vm.Returned, nil
+}
+
+func (i *invocation) p256Verify(price uint64) (vm.Exit, error) {
+	if !i.gas.Take(price + copies(64+32+64)) {
+		return vm.OutOfGas, nil
+	}
+	point, pointOK := i.within(i.u32(0), 64)
+	digest, digestOK := i.within(i.u32(1), 32)
+	signature, ok := i.within(i.u32(2), 64)
+	if !pointOK || !digestOK || !ok {
+		return vm.Trapped, nil
+	}
+	return i.verdict(p256.VerifyAny([64]byte(point), [64]byte(signature), [32]byte(digest)))
+}
+
+// Limits of host function account_verify, in bytes.
+const (
+	maxVerifiedMessage = 1 << 10
+	maxVerifiedWitness = 8 << 10
+)
+
+// accountVerify implements host function account_verify. The steps are numbered as in docs/protocol.md, "Host
+// functions".
+func (i *invocation) accountVerify(price uint64) (vm.Exit, error) {
+	accountPointer, pointer, n := i.u32(0), i.u32(1), i.u32(2)
+	witnessPointer, witnessLen := i.u32(3), i.u32(4)
+	price += uint64(schedule.AccountVerifyWitnessByte)*uint64(witnessLen) +
+		uint64(schedule.AccountVerifyMessageByte)*uint64(n) + copies(32+uint64(n)+uint64(witnessLen))
+	if !i.gas.Take(price) { // 1
+		return vm.OutOfGas, nil
+	}
+	account, accountOK := i.account(accountPointer)
+	message, ok := i.bounded(pointer, n, messageSize)
+	encoded, witnessOK := i.bounded(witnessPointer, witnessLen, witnessSize)
+	if !accountOK || !ok || !witnessOK {
+		return vm.Trapped, nil
+	}
+	witness, err := types.DecodeWitness(encoded)
+	if err != nil { // 2
+		return i.verdict(false)
+	}
+	if policy, ok := witness.(types.WitnessPolicy); ok && policy.Policy.Check() != nil {
+		return i.verdict(false)
+	}
+	if !i.gas.Take(proofsPrice(witness)) { // 3
+		return vm.OutOfGas, nil
+	}
+	record, err := i.derivation.state.Account(account) // 4
+	if err != nil {
+		return vm.Trapped, err
+	}
+	env, header := &i.derivation.env, &i.derivation.header
+	if witness.Claim(account) != record.AuthorityAt(account, header.Timestamp) { // 5
+		return i.verdict(false)
+	}
+	return i.verdict(types.VerifyMessage(env.Network, header.ChainID, i.id, account, message, witness))
+}
+
+// proofsPrice returns the price of verifying the proofs of a witness in account_verify.
+func proofsPrice(w types.Witness) uint64 {
+	switch w := w.(type) {
+	case types.WitnessKey:
+		return uint64(schedule.AccountVerifyKey)
+	case types.WitnessText:
+		return uint64(schedule.AccountVerifyText)
+	case types.WitnessPolicy:
+		var price uint64
+		for _, proof := range w.Proofs {
+			price += proofPrice(proof.Evidence)
+		}
+		return price
+	default:
+		return 0
+	}
+}
+
+func proofPrice(e types.Evidence) uint64 {
+	switch e.(type) {
+	case types.EvidenceKey:
+		return uint64(schedule.AccountVerifyKey)
+	case types.EvidenceText:
+		return uint64(schedule.AccountVerifyText)
+	default:
+		return uint64(schedule.AccountVerifyP256)
+	}
 }

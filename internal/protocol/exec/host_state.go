@@ -10,15 +10,16 @@ import (
 // none is −1 as an i32. storage_read returns it if the key has no value.
 const none = 1<<32 - 1
 
-// Result codes of transfer and call; 0 is success.
+// Result codes of transfer, call, create and replace_code; 0 is success.
 const (
 	codeReverted       = 1
 	codeFailed         = 2 // trap, out of gas, stack overflow
 	codeNoContract     = 3
-	codeNoFunction     = 4
+	codeNoFunction     = 4 // of create: arguments without init
 	codeBalanceTooLow  = 5
 	codeReentryRefused = 6
 	codeLimits         = 7 // depth, load, memory
+	codeExists         = 8 // the contract that create would make exists
 )
 
 // storageKey returns the state key of a storage key in the guest's memory.
@@ -168,20 +169,23 @@ func (i *invocation) transfer(price uint64) (vm.Exit, error) {
 		i.stack[0] = codeBalanceTooLow
 		return vm.Returned, nil
 	}
-	return i.pay(i.gas, to, amount)
+	return i.pay(to, amount)
 }
 
 // pay transfers an amount that the contract has, logs the payment and takes the price of a new account if it creates
 // one.
-func (i *invocation) pay(gas *vm.Gas, to types.Account, amount types.Amount) (vm.Exit, error) {
+func (i *invocation) pay(to types.Account, amount types.Amount) (vm.Exit, error) {
 	if amount == 0 {
 		return vm.Returned, nil
 	}
-	before := gas.Left + gas.Forfeited
-	reason, err := i.derivation.endow(gas, types.Account(i.id), to, amount)
-	i.told += before - gas.Left - gas.Forfeited
+	before := i.gas.Left + i.gas.Forfeited
+	reason, err := i.derivation.move(i.gas, types.Account(i.id), to, amount)
+	i.told += before - i.gas.Left - i.gas.Forfeited
 	if err != nil || reason != Success {
 		return vm.OutOfGas, err
 	}
-	return i.logTransfer(types.Account(i.id), to, amount), nil
+	if !i.log(payment(types.Account(i.id), to, amount)) {
+		return i.noRoom()
+	}
+	return vm.Returned, nil
 }

@@ -15,7 +15,7 @@ import (
 
 // entryPrice is what a call of the test contracts takes before their code runs.
 func entryPrice(args int) types.Gas {
-	return types.Gas(21_000 + 16*2 + 16*args + 11_000 + args + 2*3_000)
+	return types.Gas(16_000 + 16*2 + 16*args + 11_000 + args + 2*3_000)
 }
 
 // hostCase is a host function with arguments: what it costs in all, what it answers, which keys it lists.
@@ -81,7 +81,7 @@ func hostCases(self types.ContractID) []hostCase {
 			prepare:  put("new"),
 			function: vm.StorageWrite,
 			args:     []uint64{0x100, 3, 0, 10},
-			price:    12_000 + 12*3 + 64*10 + 4 + 50_000,
+			price:    12_000 + 12*3 + 64*10 + 4 + 100_000,
 			before:   12_000 + 12*3 + 64*10 + 4,
 			lists:    []string{key("new")},
 		},
@@ -143,7 +143,7 @@ func hostCases(self types.ContractID) []hostCase {
 			prepare:  put(keptText),
 			function: vm.Transfer,
 			args:     []uint64{0x100, 5},
-			price:    9_008 + 25_000,
+			price:    9_008 + 100_000,
 			lists:    []string{string(state.AccountKey(kept))},
 		},
 		{name: "transfer of nothing", prepare: put(keptText), function: vm.Transfer, args: []uint64{0x100, 0}, price: 9_008},
@@ -231,6 +231,52 @@ func hostCases(self types.ContractID) []hostCase {
 			price:    270_000 + 6*10 + 27,
 		},
 		{name: "ecdsa_recover of nonsense", function: vm.ECDSARecover, args: []uint64{0, 0, 0}, price: 350_000 + 41},
+		{
+			name: "p256_verify of nonsense", function: vm.P256Verify, args: []uint64{0, 0, 0}, price: 300_000 + 40,
+		},
+		{
+			name:     "account_verify of nonsense",
+			function: vm.AccountVerify,
+			args:     []uint64{0x100, 0, 10, 0, 68},
+			prepare:  func(g *guest) { g.put(0, []byte{3}) },
+			price:    5_000 + 16*68 + 6*10 + (32+10+68+3)/4,
+		},
+		{
+			name:     "account_verify of a signature that does not hold",
+			prepare:  put(keptText),
+			function: vm.AccountVerify,
+			args:     []uint64{0x100, 0, 10, 0x200, 68},
+			price:    5_000 + 16*68 + 6*10 + (32+10+68+3)/4 + 270_000,
+			lists:    []string{string(state.AccountKey(kept))},
+		},
+		{
+			name:     "create of no contract",
+			prepare:  put(keptText),
+			function: vm.Create,
+			args:     []uint64{0x100, 0, 0, 3, 0, 8, 0, 1 << 60, 0x5000},
+			price:    22_000 + 130_000 + 16*11 + (96+11+3)/4,
+			answer:   codeNoContract,
+			memory:   "00",
+			lists:    []string{string(state.ContractKey(types.ContractID(kept)))},
+		},
+		{
+			name:     "create with value of no contract",
+			prepare:  put(keptText),
+			function: vm.Create,
+			args:     []uint64{0x100, 0, 0, 0, 0, 0, 1, 1 << 60, 0x5000},
+			price:    22_000 + 130_000 + 9_000 + 96/4,
+			answer:   codeNoContract,
+			lists:    []string{string(state.ContractKey(types.ContractID(kept)))},
+		},
+		{
+			name:     "replace_code by no contract",
+			prepare:  put(keptText),
+			function: vm.ReplaceCode,
+			args:     []uint64{0x100},
+			price:    20_000 + 8,
+			answer:   codeNoContract,
+			lists:    []string{string(state.ContractKey(types.ContractID(kept)))},
+		},
 		{name: "debug", function: vm.Debug, args: []uint64{0, 1_024}, price: 130 + 256},
 	}
 }
@@ -250,8 +296,8 @@ func onHostChain(
 		"store": func(g *guest) { g.write(storedKey, "value") },
 	})
 	c.run(self, "store")
-	p := types.Call{Contract: self, Function: "go", Args: []byte("args"), Amount: 7}
-	return c.block(c.payload(alice, gas(entryPrice(4)), p)), self
+	call := action{types.Account(self), 7, types.Call{Function: "go", Args: []byte("args")}}
+	return c.block(c.action(alice, gas(entryPrice(4)), call)), self
 }
 
 // TestHostFunctionsCostTheirPrice runs each host function with just the gas that it needs, and with one less. That is
@@ -389,6 +435,23 @@ func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
 		{"ecdsa_recover: hash", vm.ECDSARecover, []uint64{end - 31, 0, 0}},
 		{"ecdsa_recover: signature", vm.ECDSARecover, []uint64{0, end - 64, 0}},
 		{"ecdsa_recover: out", vm.ECDSARecover, []uint64{0, 0, end - 63}},
+		{"p256_verify: point", vm.P256Verify, []uint64{end - 63, 0, 0}},
+		{"p256_verify: digest", vm.P256Verify, []uint64{0, end - 31, 0}},
+		{"p256_verify: signature", vm.P256Verify, []uint64{0, 0, end - 63}},
+		{"account_verify: account", vm.AccountVerify, []uint64{end - 31, 0, 0, 0, 0}},
+		{"account_verify: message", vm.AccountVerify, []uint64{0, end, 1, 0, 0}},
+		{"account_verify: message too long", vm.AccountVerify, []uint64{0, 0, 1_025, 0, 0}},
+		{"account_verify: witness", vm.AccountVerify, []uint64{0, 0, 0, end, 1}},
+		{"account_verify: witness too long", vm.AccountVerify, []uint64{0, 0, 0, 0, 8<<10 + 1}},
+		{"create: template", vm.Create, []uint64{end - 31, 0, 0, 0, 0, 0, 0, 0, 0}},
+		{"create: salt", vm.Create, []uint64{0, end - 31, 0, 0, 0, 0, 0, 0, 0}},
+		{"create: name", vm.Create, []uint64{0, 0, end, 1, 0, 0, 0, 0, 0}},
+		{"create: name too long", vm.Create, []uint64{0, 0, 0, 65, 0, 0, 0, 0, 0}},
+		{"create: name is not UTF-8", vm.Create, []uint64{0, 0, 0xff00, 1, 0, 0, 0, 0, 0}},
+		{"create: arguments", vm.Create, []uint64{0, 0, 0, 0, end, 1, 0, 0, 0}},
+		{"create: arguments too long", vm.Create, []uint64{0, 0, 0, 0, 0, 64<<10 + 1, 0, 0, 0}},
+		{"create: out", vm.Create, []uint64{0, 0, 0, 0, 0, 0, 0, 0, end - 31}},
+		{"replace_code", vm.ReplaceCode, []uint64{end - 31}},
 		{"debug", vm.Debug, []uint64{end, 1}},
 		{"debug too long", vm.Debug, []uint64{0, 1_025}},
 	} {
@@ -449,7 +512,8 @@ func TestListsArePaid(t *testing.T) {
 			}
 			for i, function := range []string{"ga", "gb", "gc", "gd", "ge", "gf", "absent"} {
 				txs = append(txs, c.transfer(alice, func(tx *types.Transaction) {
-					tx.Payload, tx.GasLimit, tx.Nonce = types.Call{Contract: id, Function: function}, gas, tx.Nonce+uint64(i)
+					calling(id, function, 0).in(tx)
+					tx.GasLimit, tx.Nonce = gas, tx.Nonce+uint64(i)
 				}))
 			}
 			result := c.block(txs...)

@@ -66,7 +66,8 @@ func TestLoadOfBlock(t *testing.T) {
 	call := func(nonce uint64, id types.ContractID, function string) *types.VerifiedTx {
 		return c.transfer(alice, func(tx *types.Transaction) {
 			tx.Nonce += nonce
-			tx.Payload, tx.GasLimit = types.Call{Contract: id, Function: function}, 1_000_000
+			calling(id, function, 0).in(tx)
+			tx.GasLimit = 1_000_000
 		})
 	}
 	t.Run("a block is full of load", func(t *testing.T) {

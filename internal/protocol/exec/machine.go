@@ -84,11 +84,15 @@ func (d *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
 	})
 }
 
-// newCodes returns the codes of the contracts that the block created, except copies of older codes.
+// newCodes returns the codes that the block's deploys brought and that a contract has after the block. Not every one is
+// the code of a contract that was deployed: it may have replaced its code since, and another may have taken it before.
 func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
+	if len(d.codes) == 0 {
+		return nil, nil
+	}
 	var codes map[types.CodeHash][]byte
 	for _, a := range accesses {
-		if state.Domain(a.Key[0]) != state.DomainContract || len(a.Old) > 0 || len(a.New) == 0 {
+		if state.Domain(a.Key[0]) != state.DomainContract || len(a.New) == 0 {
 			continue
 		}
 		made, err := state.DecodeContract(a.New)
@@ -96,7 +100,7 @@ func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byt
 			return nil, err
 		}
 		code, brought := d.codes[made.CodeHash]
-		if !brought { // a copy of a contract that is older than the block
+		if !brought {
 			continue
 		}
 		if codes == nil {

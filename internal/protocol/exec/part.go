@@ -8,14 +8,15 @@ import (
 // Part is a category of gas use other than host functions.
 type Part uint8
 
-// Parts. A transaction has Intrinsic, Code, CallPrice and Instance, which are charged before its call is entered. A
-// call has Instructions, Memory and, for the instances of its nested calls, Instance.
+// Parts. A transaction has Intrinsic, Code, NewContract, CallPrice and Instance, which are charged before its call, or
+// the call of a step, is entered. A call has Instructions, Memory and, for the instances of its nested calls, Instance.
 const (
 	Intrinsic    Part = iota // charged before execution
 	Code                     // code of a deploy
-	CallPrice                // a transaction's call; a nested call is charged to the host function
+	CallPrice                // a call by a transaction or a step; a nested one is charged to the host function
 	Instance                 // an instance's memory and items
 	NewAccount               // account created by a payment
+	NewContract              // contract created by an instantiate; one that code creates is charged to the host function
 	Instructions             // includes the metered block for which the gas did not suffice
 	Memory                   // memory.grow
 	Forfeited                // gas lost when a price could not be paid or the code trapped
@@ -28,6 +29,7 @@ var partNames = [Parts]string{
 	CallPrice:    "call",
 	Instance:     "instance",
 	NewAccount:   "new_account",
+	NewContract:  "new_contract",
 	Instructions: "instructions",
 	Memory:       "memory",
 	Forfeited:    "forfeited",

@@ -74,7 +74,7 @@ func TestForfeited(t *testing.T) {
 		run := c.begin()
 		b := &bill{t: t}
 		run.Trace(b)
-		tx := c.payload(alice, limit, types.Call{Contract: id, Function: "f", Amount: 1})
+		tx := c.action(alice, limit, calling(id, "f", 1))
 		receipt, err := run.Apply(tx)
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -23,44 +24,60 @@ func TestPayments(t *testing.T) {
 		change(&log)
 		return log
 	}
-	call, transfer := types.Call{Contract: contract, Amount: 5}, types.Transfer{To: to, Amount: 5}
+	memo := &[32]byte{7}
+	step := types.Log{Name: types.NativeTransfer, Topics: [][32]byte{from, to}, Data: append(le64(3), memo[:]...)}
+	call, transfer := calling(contract, "", 5), pay(to, 5)
 	for name, tc := range map[string]struct {
-		payload types.Payload
-		failed  bool
-		logs    []types.Log
-		want    []Payment
+		action action
+		failed bool
+		logs   []types.Log
+		want   []Payment
 	}{
-		"transfer": {transfer, false, nil, []Payment{{PaidByTransfer, from, to, 5, 0}}},
-		"to itself": {
-			types.Transfer{To: from, Amount: 5}, false, nil, []Payment{{PaidByTransfer, from, from, 5, 0}},
-		},
-		"transfer of 0":      {types.Transfer{To: to}, false, nil, nil},
+		"transfer":  {transfer, false, nil, []Payment{{PaidByTransfer, from, to, 5, nil, 0}}},
+		"to itself": {pay(from, 5), false, nil, []Payment{{PaidByTransfer, from, from, 5, nil, 0}}},
+		"with a memo": {action{to, 5, types.Transfer{Memo: memo}}, false, nil,
+			[]Payment{{PaidByTransfer, from, to, 5, memo, 0}}},
+		"transfer of 0":      {pay(to, 0), false, nil, nil},
 		"transfer that fail": {transfer, true, nil, nil},
-		"deploy":             {types.Deploy{Amount: 5}, false, nil, []Payment{{PaidByDeploy, from, created, 5, 0}}},
-		"configure":          {types.Configure{}, false, nil, nil},
-		"call":               {call, false, nil, []Payment{{PaidByCall, from, types.Account(contract), 5, 0}}},
-		"call that fails":    {call, true, []types.Log{paid}, nil},
-		"call that pays": {types.Call{Contract: contract}, false, []types.Log{{Contract: contract, Name: "E"}, paid},
-			[]Payment{{PaidByContract, types.Account(contract), to, 9, 2}}},
-		"deploy that pays": {types.Deploy{Amount: 5}, false, []types.Log{paid, paid}, []Payment{
-			{PaidByDeploy, from, created, 5, 0},
-			{PaidByContract, types.Account(contract), to, 9, 1}, {PaidByContract, types.Account(contract), to, 9, 2},
+		"deploy":             {deploying(5, types.Deploy{}), false, nil, []Payment{{PaidByDeploy, from, created, 5, nil, 0}}},
+		"instantiate": {instantiating(contract, 5, types.Instantiate{}), false, nil,
+			[]Payment{{PaidByInstantiate, from, created, 5, nil, 0}}},
+		"configure":       {with(types.Configure{}), false, nil, nil},
+		"set_policy":      {with(types.SetPolicy{}), false, []types.Log{{Name: types.PolicySet}}, nil},
+		"call":            {call, false, nil, []Payment{{PaidByCall, from, types.Account(contract), 5, nil, 0}}},
+		"call that fails": {call, true, []types.Log{paid}, nil},
+		"call that pays": {calling(contract, "", 0), false, []types.Log{{Contract: contract, Name: "E"}, paid},
+			[]Payment{{PaidByContract, types.Account(contract), to, 9, nil, 2}}},
+		"deploy that pays": {deploying(5, types.Deploy{}), false, []types.Log{paid, paid}, []Payment{
+			{PaidByDeploy, from, created, 5, nil, 0},
+			{PaidByContract, types.Account(contract), to, 9, nil, 1},
+			{PaidByContract, types.Account(contract), to, 9, nil, 2},
 		}},
+		"batch": {batch(action{to, 3, types.Transfer{Memo: memo}}), false, []types.Log{step, paid}, []Payment{
+			{PaidByBatch, from, to, 3, memo, 1}, {PaidByContract, types.Account(contract), to, 9, nil, 2},
+		}},
+		"batch that fails": {batch(transfer), true, nil, nil},
 		"a contract's own event": {call, false, []types.Log{changed(func(l *types.Log) { l.Contract = contract })},
-			[]Payment{{PaidByCall, from, types.Account(contract), 5, 0}}},
-		"another name": {types.Call{}, false, []types.Log{changed(func(l *types.Log) { l.Name = "Transfer" })}, nil},
-		"a topic more": {types.Call{}, false, []types.Log{changed(func(l *types.Log) {
+			[]Payment{{PaidByCall, from, types.Account(contract), 5, nil, 0}}},
+		"another name": {calling(contract, "", 0), false,
+			[]types.Log{changed(func(l *types.Log) { l.Name = "Transfer" })}, nil},
+		"a topic more": {calling(contract, "", 0), false, []types.Log{changed(func(l *types.Log) {
 			l.Topics = append(l.Topics, to)
 		})}, nil},
-		"a topic less":     {types.Call{}, false, []types.Log{changed(func(l *types.Log) { l.Topics = l.Topics[:1] })}, nil},
-		"a shorter amount": {types.Call{}, false, []types.Log{changed(func(l *types.Log) { l.Data = l.Data[:7] })}, nil},
+		"a topic less": {calling(contract, "", 0), false,
+			[]types.Log{changed(func(l *types.Log) { l.Topics = l.Topics[:1] })}, nil},
+		"a shorter amount": {calling(contract, "", 0), false,
+			[]types.Log{changed(func(l *types.Log) { l.Data = l.Data[:7] })}, nil},
+		"a shorter memo": {calling(contract, "", 0), false,
+			[]types.Log{changed(func(l *types.Log) { l.Data = make([]byte, 39) })}, nil},
 	} {
 		receipt := types.Receipt{Status: types.StatusSuccess, Logs: tc.logs}
 		if tc.failed {
 			receipt.Status = types.StatusFailed
 		}
-		tx := types.Transaction{Sender: from, Nonce: 7, Payload: tc.payload}
-		if got := Payments(&tx, &receipt); !slices.Equal(got, tc.want) {
+		tx := types.Transaction{Sender: from, Nonce: 7}
+		tc.action.in(&tx)
+		if got := Payments(&tx, &receipt); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}
@@ -111,17 +128,32 @@ func (s *spender) act(g *guest) {
 	}
 }
 
-// payload is that of a random transaction, with the gas for it.
-func (s *spender) payload() (types.Payload, types.Gas) {
+// action is that of a random transaction, with the gas for it.
+func (s *spender) action() (action, types.Gas) {
 	value := types.Amount(s.r.IntN(200))
-	switch s.r.IntN(8) {
+	contract := s.contracts[s.r.IntN(len(s.contracts))]
+	switch s.r.IntN(10) {
 	case 0:
 		code := s.engine.code("deployed", 2, map[string]script{"init": s.act, "act": s.act})
-		return types.Deploy{Amount: value, Name: "d", Code: code}, 20_000_000
-	case 1, 2, 3:
-		return types.Transfer{To: s.party(), Amount: value}, []types.Gas{21_000, 50_000}[s.r.IntN(2)]
+		return deploying(value, types.Deploy{Name: "d", Code: code}), 20_000_000
+	case 1:
+		if s.r.IntN(4) == 0 {
+			contract = types.ContractID(s.party()) // perhaps of no contract
+		}
+		return instantiating(contract, value, types.Instantiate{Name: "i"}), 20_000_000
+	case 2, 3, 4:
+		return pay(s.party(), value), []types.Gas{30_000, 150_000}[s.r.IntN(2)]
+	case 5, 6:
+		var steps []action
+		for range 1 + s.r.IntN(4) {
+			steps = append(steps, pay(s.party(), types.Amount(s.r.IntN(50))))
+			if s.r.IntN(2) == 0 {
+				steps = append(steps, calling(s.contracts[s.r.IntN(len(s.contracts))], "act", types.Amount(s.r.IntN(50))))
+			}
+		}
+		return batch(steps...), 20_000_000
 	default:
-		return types.Call{Amount: value, Contract: s.contracts[s.r.IntN(len(s.contracts))], Function: "act"}, 20_000_000
+		return calling(contract, "act", value), 20_000_000
 	}
 }
 
@@ -141,7 +173,8 @@ func TestPaymentsAreAllThatMovesCoins(t *testing.T) {
 	}
 	for _, needed := range []string{
 		"transfer 0", "transfer 5", "nested 0", "nested 1", "nested 2", "transfer to itself", "contract to itself",
-		"failed transfer", "failed deploy", "failed call", "deploy", "call", "contract",
+		"failed transfer", "failed deploy", "failed call", "failed batch", "failed instantiate", "deploy", "instantiate", "call",
+		"batch", "batch to itself", "contract", "sponsored",
 	} {
 		if ran[needed] < 5 {
 			t.Errorf("%q came %d times only: %v", needed, ran[needed], ran)
@@ -156,11 +189,13 @@ func (s *spender) block(ran map[string]int) {
 	var txs []*types.VerifiedTx
 	for range 1 + s.r.IntN(5) {
 		key := []crypto.PrivateKey{alice, bob}[s.r.IntN(2)]
-		payload, gas := s.payload()
-		txs = append(txs, s.transfer(key, func(tx *types.Transaction) {
-			tx.Payload, tx.GasLimit = payload, gas
-			tx.Nonce += nonces[account(key)]
-		}))
+		what, gas := s.action()
+		edit := func(tx *types.Transaction) { tx.GasLimit = gas; tx.Nonce += nonces[account(key)] }
+		if payer := []crypto.PrivateKey{alice, bob, producer}[s.r.IntN(3)]; s.r.IntN(3) == 0 && account(payer) != account(key) {
+			txs = append(txs, s.sponsored(key, payer, what, edit))
+		} else {
+			txs = append(txs, s.transfer(key, what.in, edit))
+		}
 		nonces[account(key)]++
 	}
 	result := s.testChain.block(txs...)
@@ -171,8 +206,11 @@ func (s *spender) block(ran map[string]int) {
 		if receipt.Status == types.StatusFailed {
 			ran["failed "+kind]++
 		}
+		if tx.Payer != nil {
+			ran["sponsored"]++
+		}
 		price := fees.Price(result.Header.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
-		want[tx.Sender] -= types.Amount(receipt.GasUsed) * price
+		want[payerOf(tx)] -= types.Amount(receipt.GasUsed) * price
 		want[collector] += types.Amount(receipt.GasUsed) * (price - result.Header.BaseFee)
 		for _, p := range Payments(tx, receipt) {
 			ran[string(p.Kind)]++

@@ -13,41 +13,56 @@ import (
 type Rehearsal struct{ derivation *Derivation }
 
 // Rehearse begins a rehearsal in the block of seed (see [Seed]) on the state parent, which has the parameters p.
-func Rehearse(p types.Parameters, parent state.Reader, seed types.Header, machine Machine) *Rehearsal {
-	r := &Rehearsal{Begin(p, parent, seed, machine)}
+func Rehearse(
+	network types.Network, p types.Parameters, parent state.Reader, seed types.Header, machine Machine,
+) *Rehearsal {
+	r := &Rehearsal{Begin(network, p, parent, seed, machine)}
 	r.derivation.env.BaseFee = 0
 	return r
 }
 
-// Play executes a transaction after those already played. It checks version, chain and sizes as for inclusion, but not
-// nonce, fees or the balance for gas: gas costs nothing. In view context, a write to the state traps. If the sender
-// cannot pay the value, the outcome is [InsufficientBalance].
-func (r *Rehearsal) Play(tx types.Transaction, view bool) (Outcome, error) {
+// Play executes a transaction after those already played. It checks all that inclusion checks and that needs no account,
+// but not nonce, authorities, signatures, or the balance for gas: gas costs nothing. A witness that is nil is priced as
+// [types.WitnessKey]. In view context, a write to the state traps, and a sender without an entry costs nothing. If the
+// sender cannot pay the amount, the outcome is [InsufficientBalance].
+func (r *Rehearsal) Play(tx types.SignedTransaction, view bool) (Outcome, error) {
 	d := r.derivation
 	d.view = view
 	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 0, 0
-	if err := CheckStatic(d.env, &types.SignedTransaction{Transaction: tx}); err != nil {
+	if tx.Payer != nil && tx.PayerWitness == nil {
+		tx.PayerWitness = types.WitnessKey{}
+	}
+	if err := CheckStatic(d.env, &tx); err != nil {
 		return Outcome{}, err
 	}
-	sender, err := peekSender(d.state, tx.Sender)
+	sender, err := peekAccount(d.state, tx.Sender)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if sender.IsContract && !view {
-		return Outcome{}, ErrSenderIsContract
+	amount, err := tx.Amount()
+	if err != nil {
+		return Outcome{}, err
 	}
-	if sender.Balance < tx.Payload.Value() {
-		intrinsic := fees.IntrinsicGas(tx.Payload)
+	intrinsic := fees.IntrinsicGas(&tx)
+	if !view {
+		intrinsic = intrinsicGas(&tx, sender)
+	}
+	if tx.GasLimit < intrinsic {
+		return Outcome{}, fmt.Errorf("%w: %d, needed are %d", ErrIntrinsicGas, tx.GasLimit, intrinsic)
+	}
+	if sender.Balance < amount {
 		d.tell(Intrinsic, uint64(intrinsic))
 		return Outcome{Reason: InsufficientBalance, GasUsed: intrinsic}, nil
 	}
-	if sender.Account == (state.Account{}) {
+	sender = sender.At(d.header.Timestamp)
+	if sender.Nonce == 0 {
 		// In a block the sender would have an entry by now, because its nonce was used.
-		if err := d.state.SetAccount(tx.Sender, state.Account{Nonce: 1}); err != nil {
+		sender.Nonce = 1
+		if err := d.state.SetAccount(tx.Sender, sender); err != nil {
 			return Outcome{}, err
 		}
 	}
-	outcome, err := d.runPayload(&tx)
+	outcome, err := d.runPayload(&tx, intrinsic)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("call: %w", err)
 	}
@@ -60,9 +75,10 @@ func (r *Rehearsal) Trace(t Tracer) { r.derivation.tracer = t }
 // Header returns the header of the block in which transactions are played, with the fields that contracts can read.
 func (r *Rehearsal) Header() types.Header { return r.derivation.header }
 
-// Move continues in another block with the given height and time in Unix seconds.
-func (r *Rehearsal) Move(height types.Height, time uint64) {
-	r.derivation.header.Height, r.derivation.header.Timestamp = height, time
+// Move continues in another block with the given height and timestamp, in milliseconds.
+func (r *Rehearsal) Move(height types.Height, timestamp uint64) {
+	r.derivation.header.Height, r.derivation.header.Timestamp = height, timestamp
+	r.derivation.env.Timestamp = timestamp
 }
 
 // State returns the state after the transactions played so far. Writes to it become part of the rehearsal.

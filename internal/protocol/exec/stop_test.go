@@ -31,14 +31,14 @@ func TestStoppedTransactionLeavesNoTrace(t *testing.T) {
 	newcomer := e.code("newcomer", 2, map[string]script{"init": func(g *guest) { works(g); goesOn(g) }})
 	errLate := errors.New("late")
 	for name, test := range map[string]struct {
-		payload types.Payload
-		asked   int // before it is stopped
+		action action
+		asked  int // before it is stopped
 	}{
-		"before the code is loaded": {types.Call{Contract: outer, Function: "works", Amount: 5}, 0},
-		"in a call":                 {types.Call{Contract: outer, Function: "works", Amount: 5}, 1},
-		"before a nested call":      {types.Call{Contract: outer, Function: "nests", Amount: 5}, 1},
-		"in a nested call":          {types.Call{Contract: outer, Function: "deep", Amount: 5}, 2},
-		"in a deploy":               {types.Deploy{Name: "newcomer", Code: newcomer, Amount: 5}, 0},
+		"before the code is loaded": {calling(outer, "works", 5), 0},
+		"in a call":                 {calling(outer, "works", 5), 1},
+		"before a nested call":      {calling(outer, "nests", 5), 1},
+		"in a nested call":          {calling(outer, "deep", 5), 2},
+		"in a deploy":               {deploying(5, types.Deploy{Name: "newcomer", Code: newcomer}), 0},
 	} {
 		for _, first := range []bool{true, false} {
 			build := func(withStopped bool) Result {
@@ -61,7 +61,7 @@ func TestStoppedTransactionLeavesNoTrace(t *testing.T) {
 						}
 						return nil
 					})
-					if _, err := run.Apply(c.payload(alice, 400_000_000, test.payload)); !errors.Is(err, errLate) || IsInvalid(err) {
+					if _, err := run.Apply(c.action(alice, 400_000_000, test.action)); !errors.Is(err, errLate) || IsInvalid(err) {
 						t.Fatalf("%s: %v", name, err)
 					}
 					if asked != test.asked+1 {
@@ -97,7 +97,7 @@ func TestBeingAskedChangesNothing(t *testing.T) {
 		t.Helper()
 		run := c.begin()
 		run.StopWith(stop)
-		receipt, err := run.Apply(c.payload(alice, 1_000_000, types.Call{Contract: id, Function: "run"}))
+		receipt, err := run.Apply(c.action(alice, 1_000_000, calling(id, "run", 0)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func (s *sum128) addRecord(key, value []byte) error {
 	case len(value) == 0:
 		return nil
 	case state.Domain(key[0]) == state.DomainAccount:
-		account, err := state.DecodeAccount(value)
+		account, err := state.DecodeAccount(types.Account(key[1:]), value)
 		s.add(account.Balance)
 		return err
 	case string(key) == string(state.SupplyKey()):

@@ -1,7 +1,9 @@
 package fees_test
 
 import (
+	"encoding/json"
 	"math/big"
+	"os"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
@@ -10,33 +12,104 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestIntrinsicGas(t *testing.T) {
+func TestPayloadGas(t *testing.T) {
+	long := func(n int) string { return string(make([]byte, n)) }
+	policy := types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{}}}}
 	tests := []struct {
 		name    string
 		payload types.Payload
 		want    types.Gas
 	}{
-		{"transfer", types.Transfer{Amount: 5}, 21_000},
-		{"configure", types.Configure{}, 71_000},
-		{"empty call", types.Call{Amount: 5}, 21_000},
-		{"call", types.Call{Function: "né", Args: make([]byte, 10)}, 21_000 + 16*13},
-		{"largest call", types.Call{Function: string(make([]byte, 64)), Args: make([]byte, 64<<10)}, 1_070_600},
-		{"empty deploy", types.Deploy{Amount: 5}, 71_000},
-		{"name", types.Deploy{Name: "né"}, 71_000 + 16*3},
-		{"init args", types.Deploy{InitArgs: make([]byte, 10)}, 71_000 + 16*10},
-		{"code", types.Deploy{Code: make([]byte, 10)}, 71_000 + 1_000*10},
+		{"transfer", types.Transfer{}, 5_000},
+		{"transfer with a memo", types.Transfer{Memo: new([32]byte)}, 5_000},
+		{"configure", types.Configure{}, 61_000},
+		{"empty call", types.Call{}, 11_000},
+		{"call", types.Call{Function: "né", Args: make([]byte, 10)}, 11_000 + 16*13},
+		{"largest call", types.Call{Function: long(64), Args: make([]byte, 64<<10)}, 11_000 + 16*65_600},
+		{"empty deploy", types.Deploy{}, 61_000},
+		{"name", types.Deploy{Name: "né"}, 61_000 + 16*3},
+		{"init args", types.Deploy{InitArgs: make([]byte, 10)}, 61_000 + 16*10},
+		{"code", types.Deploy{Code: make([]byte, 10)}, 61_000 + 1_000*10},
 		{
-			"largest deploy",
-			types.Deploy{Name: string(make([]byte, 64)), Code: make([]byte, 256<<10), InitArgs: make([]byte, 64<<10)},
-			71_000 + 16*(64+65_536) + 262_144_000,
+			"largest deploy", types.Deploy{Name: long(64), Code: make([]byte, 256<<10), InitArgs: make([]byte, 64<<10)},
+			61_000 + 16*(64+65_536) + 262_144_000,
 		},
+		{"instantiate", types.Instantiate{Name: "né", InitArgs: make([]byte, 10)}, 11_000 + 16*13},
+		{
+			"batch", types.Batch{Steps: []types.Step{
+				{Action: types.Transfer{}, Value: 5}, {Action: types.Transfer{Memo: new([32]byte)}},
+				{Action: types.Call{Function: "né", Args: make([]byte, 10)}},
+			}}, 11_000 + 2*5_000 + 2_000 + 16*13,
+		},
+		{"back to the own key", types.SetPolicy{}, 31_000 + 16*(4+1+1)},
+		{"set_policy", types.SetPolicy{Policy: &policy}, 31_000 + 16*(4+1+1+8+1+8+4+32+1)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := fees.IntrinsicGas(test.payload); got != test.want {
+			if got := fees.PayloadGas(test.payload); got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+func TestIntrinsicGas(t *testing.T) {
+	rule := types.Rule{Threshold: 3, Signers: []types.Signer{types.SignerKey{}, types.SignerP256{}, types.SignerPasskey{}}}
+	policy := types.WitnessPolicy{Policy: types.Policy{Owner: rule}, Proofs: []types.Proof{
+		{Evidence: types.EvidenceKey{}}, {Evidence: types.EvidenceText{}}, {Evidence: types.EvidenceP256{}},
+		{Evidence: types.EvidencePasskey{Client: make([]byte, 50)}},
+	}}
+	ofPolicy := 2_000 + 16*types.Gas(len(types.EncodeWitness(policy))) + 5_000 + 11_000 + 2*60_000
+	payer := &types.Account{1}
+	for _, test := range []struct {
+		name            string
+		payer           *types.Account
+		witness, second types.Witness
+		want            types.Gas
+	}{
+		{"a key", nil, types.WitnessKey{}, nil, 10_000},
+		{"a text", nil, types.WitnessText{}, nil, 16_000},
+		{"a policy", nil, policy, nil, 5_000 + ofPolicy},
+		{"a simulation", nil, nil, nil, 10_000},
+		{"a payer", payer, types.WitnessKey{}, types.WitnessKey{}, 10_000 + 15_000 + 5_000},
+		{"a payer by text", payer, types.WitnessKey{}, types.WitnessText{}, 10_000 + 15_000 + 11_000},
+		{"a payer by policy", payer, types.WitnessText{}, policy, 16_000 + 15_000 + ofPolicy},
+		{"a simulation with a payer", payer, nil, nil, 10_000 + 15_000 + 5_000},
+	} {
+		tx := types.SignedTransaction{
+			Transaction: types.Transaction{Payer: test.payer, Payload: types.Transfer{}}, Witness: test.witness,
+			PayerWitness: test.second,
+		}
+		if got := fees.IntrinsicGas(&tx); got != test.want {
+			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+// TestBaseFeeVectors has the base fees of docs/vectors.json.
+func TestBaseFeeVectors(t *testing.T) {
+	file, err := os.ReadFile("../../../docs/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		BaseFees []struct {
+			BaseFee   types.Amount `json:"base_fee"`
+			GasUsed   types.Gas    `json:"gas_used"`
+			GasLimit  types.Gas    `json:"gas_limit"`
+			TargetBPS uint16       `json:"target_bps"`
+			Min, Max  types.Amount
+			Next      types.Amount
+		} `json:"base_fees"`
+	}
+	if err := json.Unmarshal(file, &v); err != nil || len(v.BaseFees) == 0 {
+		t.Fatal(err, len(v.BaseFees))
+	}
+	for _, c := range v.BaseFees {
+		p := types.Parameters{TargetBPS: c.TargetBPS, MinBaseFee: c.Min, MaxBaseFee: c.Max}
+		if got := fees.NextBaseFee(parent(c.GasUsed, c.GasLimit, c.BaseFee), p); got != c.Next {
+			t.Errorf("%+v: got %d", c, got)
+		}
 	}
 }
 
@@ -146,12 +219,12 @@ func spread(t *rapid.T, name string, from, to uint64) uint64 {
 func TestNextBaseFeeAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := spread(t, "gas limit", uint64(params.MinGasLimit), uint64(params.MaxGasLimit))
-		base := spread(t, "base fee", uint64(params.BaseFeeFloor), uint64(params.BaseFeeCeiling))
-		smallest := spread(t, "min base fee", uint64(params.BaseFeeFloor), uint64(params.BaseFeeCeiling))
+		base := spread(t, "base fee", uint64(params.MinBaseFee), uint64(params.MaxBaseFee))
+		smallest := spread(t, "min base fee", uint64(params.MinBaseFee), uint64(params.MaxBaseFee))
 		p := types.Parameters{
 			TargetBPS:  rapid.Uint16Range(1, 9_999).Draw(t, "target"),
 			MinBaseFee: types.Amount(smallest),
-			MaxBaseFee: types.Amount(spread(t, "max base fee", smallest, uint64(params.BaseFeeCeiling))),
+			MaxBaseFee: types.Amount(spread(t, "max base fee", smallest, uint64(params.MaxBaseFee))),
 		}
 		h := parent(types.Gas(spread(t, "gas used", 0, limit)), types.Gas(limit), types.Amount(base))
 		if rapid.Bool().Draw(t, "full") {
@@ -166,25 +239,25 @@ func TestNextBaseFeeAgainstModel(t *testing.T) {
 
 // The quotient is largest where the target's share is smallest and rounding takes the most of it.
 func TestNextBaseFeeAtItsLargestQuotient(t *testing.T) {
-	p := types.Parameters{TargetBPS: 1, MinBaseFee: 8, MaxBaseFee: params.BaseFeeCeiling}
-	h := parent(1_009_999, 1_009_999, params.BaseFeeCeiling)
-	if got := fees.NextBaseFee(h, p); got != params.BaseFeeCeiling {
+	p := types.Parameters{TargetBPS: 1, MinBaseFee: 1, MaxBaseFee: params.MaxBaseFee}
+	h := parent(3_009_999, 3_009_999, params.MaxBaseFee)
+	if got := fees.NextBaseFee(h, p); got != params.MaxBaseFee {
 		t.Errorf("got %d", got)
 	}
 }
 
-// A base fee that rose comes down to the lowest bound again: from 8 on, an eighth is at least 1.
+// A base fee that rose comes down to the lowest bound again: a step is at least 1.
 func TestBaseFeeComesDown(t *testing.T) {
-	p := types.Parameters{TargetBPS: 5_000, MinBaseFee: params.BaseFeeFloor, MaxBaseFee: params.BaseFeeCeiling}
-	base := params.BaseFeeCeiling
+	p := types.Parameters{TargetBPS: 5_000, MinBaseFee: params.MinBaseFee, MaxBaseFee: params.MaxBaseFee}
+	base := params.MaxBaseFee
 	for range 400 {
 		lower := fees.NextBaseFee(parent(0, 1_000_000_000, base), p)
-		if lower >= base && base > params.BaseFeeFloor {
+		if lower >= base && base > params.MinBaseFee {
 			t.Fatalf("%d is followed by %d", base, lower)
 		}
 		base = lower
 	}
-	if base != params.BaseFeeFloor {
+	if base != params.MinBaseFee {
 		t.Errorf("after 400 empty blocks it is %d", base)
 	}
 }

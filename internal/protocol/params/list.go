@@ -17,7 +17,7 @@ const (
 
 // MostAccesses returns the maximum number of entries in the access list of a block that used gasUsed.
 func MostAccesses(gasUsed types.Gas) int {
-	return unpaidAccesses + int(min(gasUsed/Schedule1.StorageRead, math.MaxInt32))
+	return unpaidAccesses + int(min(gasUsed/Prices.StorageRead, math.MaxInt32))
 }
 
 // MostListBytes returns the maximum encoded size in bytes of that list.

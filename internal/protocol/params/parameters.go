@@ -9,47 +9,57 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Version is the newest protocol version that this code knows. It knows all versions from 1 on.
-const Version uint32 = 1
-
-// Bounds of the parameters (docs/protocol.md, "Parameters").
+// Bounds of the parameters (docs/protocol.md, "Parameters and versions").
 const (
-	BaseFeeFloor   types.Amount = 8         // below it, the base fee could not come down again
-	BaseFeeCeiling types.Amount = 1<<53 - 1 // largest integer that JSON numbers hold exactly
-	MinGasLimit    types.Gas    = 1_000_000 // a lower limit could never be raised again
+	MinBaseFee     types.Amount = 1
+	MaxMinBaseFee  types.Amount = 1 << 40   // above it, the fee cap of a Configure would not fit in 64 bits
+	MaxBaseFee     types.Amount = 1<<53 - 1 // largest integer that JSON numbers hold exactly
+	MinGasLimit    types.Gas    = 3_000_000 // a lower limit could never be raised again
 	MaxGasLimit    types.Gas    = 1 << 40
-	MinTarget      types.Gas    = 21_000
+	MinTarget      types.Gas    = 10_000 // a plain transfer
+	MinBlockBytes  uint32       = 1 << 20
+	MaxBlockBytes  uint32       = types.MaxBlockBytes
+	MaxNotice      uint64       = 1 << 40 // milliseconds, 35 years: a notice can never be lowered
 	bpsDenominator              = 10_000
 )
 
-// Defaults for a new chain. Producer and fee recipient have no default.
+// Defaults for a new chain. Producer, fee recipient and admin have no default.
 const (
 	DefaultGasLimit   types.Gas    = 1_000_000_000
+	DefaultBlockBytes uint32       = 20 << 20
 	DefaultTargetBPS  uint16       = 5_000
 	DefaultMinBaseFee types.Amount = 10
 	DefaultMaxBaseFee types.Amount = 1_000_000
+	DefaultNotice     uint64       = 7 * 24 * 3600 * 1000 // milliseconds; 0 on development chains
 )
 
-// Default returns the parameters of a new chain whose producer also receives the priority fees.
+// Default returns the parameters of a new chain whose producer also receives the priority fees and is the admin. Tools
+// that make a chain to last give the admin a key of its own.
 func Default(producer types.PublicKey) types.Parameters {
 	return types.Parameters{
 		Version:      Version,
 		GasLimit:     DefaultGasLimit,
+		BlockBytes:   DefaultBlockBytes,
 		TargetBPS:    DefaultTargetBPS,
 		MinBaseFee:   DefaultMinBaseFee,
 		MaxBaseFee:   DefaultMaxBaseFee,
 		Producer:     producer,
 		FeeRecipient: types.Account(producer),
+		Admin:        types.Account(producer),
+		Notice:       DefaultNotice,
 	}
 }
 
 // Reasons why parameters are not valid.
 var (
-	ErrProducer = errors.New("producer is not an x coordinate of the curve")
-	ErrBaseFees = errors.New("base fee bounds must satisfy 8 ≤ min ≤ max ≤ 2^53 − 1")
-	ErrTarget   = errors.New("target_bps must be 1 to 9999 and give a target of at least 21000 gas")
-	ErrGasLimit = errors.New("gas_limit must be 1000000 to 2^40")
-	ErrVersion  = errors.New("version must be the present one or the next")
+	ErrProducer   = errors.New("producer is not an x coordinate of the curve")
+	ErrBaseFees   = errors.New("base fee bounds must satisfy 1 ≤ min ≤ max ≤ 2^53 − 1 and min ≤ 2^40")
+	ErrTarget     = errors.New("target_bps must be 1 to 9999 and give a target of at least 10000 gas")
+	ErrGasLimit   = errors.New("gas_limit must be 3000000 to 2^40")
+	ErrBlockBytes = errors.New("block_bytes must be 2^20 to 2^25")
+	ErrNotice     = errors.New("notice must be at most 2^40 ms, and can never be lowered")
+	ErrUpgrade    = errors.New("an upgrade must be to the next version, and be announced at least the notice ahead")
+	ErrVersion    = errors.New("parameters of another version")
 )
 
 // Target returns the gas use at which the base fee stays unchanged: ⌊gas_limit × target_bps / 10000⌋. targetBPS must be
@@ -76,29 +86,48 @@ const MostLoad Load = 930_000
 // BlockLoad returns the maximum total load of the codes that a block's transactions load, each counted once.
 func BlockLoad(gasLimit types.Gas) Load { return max(Load(gasLimit/32), 1<<22) }
 
-// Check returns an error if p are not valid parameters. It does not check the version: see [CheckChange] and [Known].
+// Check returns an error if p are not in their bounds. It does not check the version: see [CheckChange] and [Known].
 func Check(p types.Parameters) error {
 	switch {
 	case p.GasLimit < MinGasLimit || p.GasLimit > MaxGasLimit:
 		return ErrGasLimit
+	case p.BlockBytes < MinBlockBytes || p.BlockBytes > MaxBlockBytes:
+		return ErrBlockBytes
 	case p.TargetBPS < 1 || p.TargetBPS >= bpsDenominator || Target(p.GasLimit, p.TargetBPS) < MinTarget:
 		return ErrTarget
-	case p.MinBaseFee < BaseFeeFloor || p.MinBaseFee > p.MaxBaseFee || p.MaxBaseFee > BaseFeeCeiling:
+	case p.MinBaseFee < MinBaseFee || p.MinBaseFee > min(p.MaxBaseFee, MaxMinBaseFee) || p.MaxBaseFee > MaxBaseFee:
 		return ErrBaseFees
 	case !bip340.IsXOnly(p.Producer):
 		return ErrProducer
+	case p.Notice > MaxNotice:
+		return ErrNotice
+	case p.Upgrade != nil && p.Upgrade.From > types.MaxTime:
+		return fmt.Errorf("%w: its time is after the year 9999", ErrUpgrade)
 	}
 	return nil
 }
 
-// CheckChange returns an error if next may not replace present. A version that this code does not know is allowed: the
-// node halts before the first block that needs it.
-func CheckChange(present, next types.Parameters) error {
-	if next.Version != present.Version && (next.Version == 0 || next.Version-1 != present.Version) {
-		return fmt.Errorf("%w: %d after %d", ErrVersion, next.Version, present.Version)
+// CheckChange returns an error if a Configure in a block with timestamp t, in milliseconds, may not replace the present
+// parameters by next. An announced upgrade can be cancelled or kept; any other is a new one, which needs its notice. A
+// version that this code does not know can be announced: the node halts before the first block that needs it.
+func CheckChange(present, next types.Parameters, t uint64) error {
+	// What a Configure of a later version may contain is a rule of that version.
+	if active := present.VersionAt(t); next.Version != Version || active != Version {
+		return fmt.Errorf("%w: %d in a block of version %d", ErrVersion, next.Version, active)
 	}
-	return Check(next)
+	if err := Check(next); err != nil {
+		return err
+	}
+	if next.Notice < present.Notice {
+		return fmt.Errorf("%w: %d, it is %d", ErrNotice, next.Notice, present.Notice)
+	}
+	switch u := next.Upgrade; {
+	case u == nil, present.Upgrade != nil && *u == *present.Upgrade:
+		return nil
+	case u.Version != Version+1:
+		return fmt.Errorf("%w: version %d after %d", ErrUpgrade, u.Version, Version)
+	case u.From < t || u.From-t < next.Notice:
+		return fmt.Errorf("%w: from %d, at %d with a notice of %d ms", ErrUpgrade, u.From, t, next.Notice)
+	}
+	return nil
 }
-
-// Known reports whether this code knows the rules of a protocol version.
-func Known(version uint32) bool { return version >= 1 && version <= Version }

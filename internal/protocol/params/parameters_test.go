@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/crypto/bip340"
@@ -36,15 +37,18 @@ func TestDefault(t *testing.T) {
 	key := producer(t)
 	p := params.Default(key)
 	want := types.Parameters{
-		Version:      1,
+		Version:      2,
 		GasLimit:     1_000_000_000,
+		BlockBytes:   20_971_520,
 		TargetBPS:    5_000,
 		MinBaseFee:   10,
 		MaxBaseFee:   1_000_000,
 		Producer:     key,
 		FeeRecipient: types.Account(key),
+		Admin:        types.Account(key),
+		Notice:       604_800_000,
 	}
-	if p != want {
+	if !p.Equal(want) {
 		t.Errorf("got %+v, want %+v", p, want)
 	}
 	if err := params.Check(p); err != nil {
@@ -52,16 +56,12 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// Each bound, at its edge and one beyond.
-func TestCheck(t *testing.T) {
-	tests := []struct {
-		name      string
-		good, bad func(*types.Parameters)
-		want      error
-	}{
+// bounds has each bound, at its edge and one beyond.
+func bounds(t *testing.T) []bound {
+	return []bound{
 		{
-			"smallest gas limit", func(p *types.Parameters) { p.GasLimit = 1_000_000 },
-			func(p *types.Parameters) { p.GasLimit = 999_999 }, params.ErrGasLimit,
+			"smallest gas limit", func(p *types.Parameters) { p.GasLimit = 3_000_000 },
+			func(p *types.Parameters) { p.GasLimit = 2_999_999 }, params.ErrGasLimit,
 		},
 		{
 			"largest gas limit", func(p *types.Parameters) { p.GasLimit = 1 << 40 },
@@ -72,6 +72,14 @@ func TestCheck(t *testing.T) {
 			func(p *types.Parameters) { p.GasLimit, p.TargetBPS = math.MaxUint64, math.MaxUint16 }, params.ErrGasLimit,
 		},
 		{
+			"fewest block bytes", func(p *types.Parameters) { p.BlockBytes = 1 << 20 },
+			func(p *types.Parameters) { p.BlockBytes = 1<<20 - 1 }, params.ErrBlockBytes,
+		},
+		{
+			"most block bytes", func(p *types.Parameters) { p.BlockBytes = 1 << 25 },
+			func(p *types.Parameters) { p.BlockBytes = 1<<25 + 1 }, params.ErrBlockBytes,
+		},
+		{
 			"smallest share", func(p *types.Parameters) { p.TargetBPS = 1 },
 			func(p *types.Parameters) { p.TargetBPS = 0 }, params.ErrTarget,
 		},
@@ -80,20 +88,24 @@ func TestCheck(t *testing.T) {
 			func(p *types.Parameters) { p.TargetBPS = 10_000 }, params.ErrTarget,
 		},
 		{
-			"smallest target by its share", func(p *types.Parameters) { p.GasLimit, p.TargetBPS = 1_000_000, 210 },
-			func(p *types.Parameters) { p.GasLimit, p.TargetBPS = 1_000_000, 209 }, params.ErrTarget,
+			"smallest target by its share", func(p *types.Parameters) { p.GasLimit, p.TargetBPS = 3_000_000, 34 },
+			func(p *types.Parameters) { p.GasLimit, p.TargetBPS = 3_000_000, 33 }, params.ErrTarget,
 		},
 		{
-			"smallest target by its limit", func(p *types.Parameters) { p.GasLimit, p.TargetBPS = 210_000_000, 1 },
-			func(p *types.Parameters) { p.GasLimit, p.TargetBPS = 209_999_999, 1 }, params.ErrTarget,
+			"smallest target by its limit", func(p *types.Parameters) { p.GasLimit, p.TargetBPS = 100_000_000, 1 },
+			func(p *types.Parameters) { p.GasLimit, p.TargetBPS = 99_999_999, 1 }, params.ErrTarget,
 		},
 		{
-			"smallest base fee", func(p *types.Parameters) { p.MinBaseFee = 8 },
-			func(p *types.Parameters) { p.MinBaseFee = 7 }, params.ErrBaseFees,
+			"smallest base fee", func(p *types.Parameters) { p.MinBaseFee = 1 },
+			func(p *types.Parameters) { p.MinBaseFee = 0 }, params.ErrBaseFees,
 		},
 		{
 			"order of base fees", func(p *types.Parameters) { p.MinBaseFee, p.MaxBaseFee = 50, 50 },
 			func(p *types.Parameters) { p.MinBaseFee, p.MaxBaseFee = 51, 50 }, params.ErrBaseFees,
+		},
+		{
+			"largest minimum", func(p *types.Parameters) { p.MinBaseFee, p.MaxBaseFee = 1<<40, 1<<53-1 },
+			func(p *types.Parameters) { p.MinBaseFee, p.MaxBaseFee = 1<<40+1, 1<<53-1 }, params.ErrBaseFees,
 		},
 		{
 			"largest base fee", func(p *types.Parameters) { p.MaxBaseFee = 1<<53 - 1 },
@@ -107,8 +119,25 @@ func TestCheck(t *testing.T) {
 			"producer below the field's modulus", func(p *types.Parameters) { p.Producer = types.PublicKey{31: 1} },
 			func(p *types.Parameters) { p.Producer = modulusPlusOne(t) }, params.ErrProducer,
 		},
+		{
+			"longest notice", func(p *types.Parameters) { p.Notice = 1 << 40 },
+			func(p *types.Parameters) { p.Notice = 1<<40 + 1 }, params.ErrNotice,
+		},
+		{
+			"last time of an upgrade", func(p *types.Parameters) { p.Upgrade = &types.Upgrade{Version: 3, From: types.MaxTime} },
+			func(p *types.Parameters) { p.Upgrade = &types.Upgrade{Version: 3, From: types.MaxTime + 1} }, params.ErrUpgrade,
+		},
 	}
-	for _, test := range tests {
+}
+
+type bound struct {
+	name      string
+	good, bad func(*types.Parameters)
+	want      error
+}
+
+func TestCheck(t *testing.T) {
+	for _, test := range bounds(t) {
 		t.Run(test.name, func(t *testing.T) {
 			good, bad := params.Default(producer(t)), params.Default(producer(t))
 			test.good(&good)
@@ -119,52 +148,105 @@ func TestCheck(t *testing.T) {
 			if err := params.Check(bad); !errors.Is(err, test.want) {
 				t.Errorf("%+v: got %v, want %v", bad, err, test.want)
 			}
+			if err := params.CheckChange(params.Default(producer(t)), bad, 0); !errors.Is(err, test.want) {
+				t.Errorf("a change to %+v: got %v, want %v", bad, err, test.want)
+			}
 		})
 	}
 }
 
-// The recipient of fees may be anything, also what is no key.
-func TestCheckFeeRecipient(t *testing.T) {
+// Fee recipient and admin may be anything, also what is no key.
+func TestCheckAccounts(t *testing.T) {
 	p := params.Default(producer(t))
-	p.FeeRecipient = types.Account{}
+	p.FeeRecipient, p.Admin = types.Account{}, types.Account{}
 	if err := params.Check(p); err != nil || bip340.IsXOnly(p.FeeRecipient) {
-		t.Errorf("the zero account as recipient: %v", err)
+		t.Errorf("the zero account: %v", err)
 	}
 }
 
 func TestCheckChange(t *testing.T) {
-	tests := []struct {
-		present, next uint32
+	const now, notice = 1_000_000, 500
+	upgrade := func(version uint32, from uint64) *types.Upgrade { return &types.Upgrade{Version: version, From: from} }
+	for _, test := range []struct {
+		name          string
+		present, next *types.Upgrade
+		notice        uint64 // of next
 		want          error
 	}{
-		{1, 1, nil},
-		{1, 2, nil},
-		{2, 3, nil},
-		{1, 0, params.ErrVersion},
-		{1, 3, params.ErrVersion},
-		{2, 1, params.ErrVersion},
-		{math.MaxUint32 - 1, math.MaxUint32, nil},
-		{math.MaxUint32, 0, params.ErrVersion},
+		{"nothing", nil, nil, notice, nil},
+		{"a longer notice", nil, nil, notice + 1, nil},
+		{"a shorter notice", nil, nil, notice - 1, params.ErrNotice},
+		{"announced in time", nil, upgrade(3, now+notice), notice, nil},
+		{"announced late", nil, upgrade(3, now+notice-1), notice, params.ErrUpgrade},
+		{"announced for the past", nil, upgrade(3, now-1), notice, params.ErrUpgrade},
+		{"announced by the old notice", nil, upgrade(3, now+notice), notice + 1, params.ErrUpgrade},
+		{"announced by the new notice", nil, upgrade(3, now+notice+1), notice + 1, nil},
+		{"the version in force", nil, upgrade(2, now+notice), notice, params.ErrUpgrade},
+		{"two versions on", nil, upgrade(4, now+notice), notice, params.ErrUpgrade},
+		{"version 0", nil, upgrade(0, now+notice), notice, params.ErrUpgrade},
+		{"cancelled", upgrade(3, now+1), nil, notice, nil},
+		{"kept", upgrade(3, now+1), upgrade(3, now+1), notice, nil},
+		{"kept, with a longer notice", upgrade(3, now+1), upgrade(3, now+1), notice + 1, nil},
+		{"brought forward", upgrade(3, now+notice+5), upgrade(3, now+notice-1), notice, params.ErrUpgrade},
+		{"brought forward in time", upgrade(3, now+notice+5), upgrade(3, now+notice), notice, nil},
+		{"put off", upgrade(3, now+1), upgrade(3, now+notice), notice, nil},
+		{"put off for a moment", upgrade(3, now+1), upgrade(3, now+2), notice, params.ErrUpgrade},
+		{"announced by an override, kept", upgrade(9, now+1), upgrade(9, now+1), notice, nil},
+		{"after its time", upgrade(3, now), upgrade(3, now), notice, params.ErrVersion},
+		{"cancelled after its time", upgrade(3, now), nil, notice, params.ErrVersion},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			present, next := params.Default(producer(t)), params.Default(producer(t))
+			present.Notice, present.Upgrade = notice, test.present
+			next.Notice, next.Upgrade = test.notice, test.next
+			if err := params.CheckChange(present, next, now); !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
 	}
-	for _, test := range tests {
+	for _, version := range []uint32{0, 1, 3} {
 		present, next := params.Default(producer(t)), params.Default(producer(t))
-		present.Version, next.Version = test.present, test.next
-		if err := params.CheckChange(present, next); !errors.Is(err, test.want) {
-			t.Errorf("%d after %d: got %v, want %v", test.next, test.present, err, test.want)
+		next.Version = version
+		if err := params.CheckChange(present, next, now); !errors.Is(err, params.ErrVersion) {
+			t.Errorf("version %d: got %v", version, err)
 		}
-		next.GasLimit = 0
-		if err := params.CheckChange(present, next); err == nil {
-			t.Error("a change to parameters that are not valid is allowed")
+	}
+}
+
+// An upgrade at the last of all times, with the longest notice, overflows nothing.
+func TestCheckChangeAtTheEnds(t *testing.T) {
+	present, next := params.Default(producer(t)), params.Default(producer(t))
+	next.Notice, next.Upgrade = params.MaxNotice, &types.Upgrade{Version: 3, From: types.MaxTime}
+	for at, want := range map[uint64]error{
+		0: nil, types.MaxTime - params.MaxNotice: nil, types.MaxTime - params.MaxNotice + 1: params.ErrUpgrade,
+		types.MaxTime: params.ErrVersion,
+	} {
+		if at == types.MaxTime { // announced before, it is in force
+			present.Upgrade = next.Upgrade
+		}
+		if err := params.CheckChange(present, next, at); !errors.Is(err, want) {
+			t.Errorf("at %d: got %v, want %v", at, err, want)
 		}
 	}
 }
 
 func TestKnown(t *testing.T) {
-	for version, want := range map[uint32]bool{0: false, 1: true, 2: false, math.MaxUint32: false} {
-		if params.Known(version) != want {
-			t.Errorf("version %d: known is %v", version, !want)
+	known := func(want map[uint32]bool) {
+		t.Helper()
+		for version, want := range want {
+			if params.Known(version) != want {
+				t.Errorf("version %d: known is %v", version, !want)
+			}
 		}
 	}
+	known(map[uint32]bool{0: false, 1: false, 2: true, 3: false, math.MaxUint32: false})
+	learnt, forget := params.Learn()
+	if learnt != 3 || !slices.Equal(params.Versions(), []uint32{2, 3}) {
+		t.Errorf("learnt %d, known are %d", learnt, params.Versions())
+	}
+	known(map[uint32]bool{1: false, 2: true, 3: true, 4: false})
+	forget()
+	known(map[uint32]bool{1: false, 2: true, 3: false})
 }
 
 func TestTarget(t *testing.T) {

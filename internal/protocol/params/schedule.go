@@ -20,9 +20,24 @@ type Schedule struct {
 	IntrinsicDeployByte     types.Gas // per byte of name and init_args
 	IntrinsicDeployCodeByte types.Gas
 	IntrinsicConfigure      types.Gas
+	IntrinsicInstantiate    types.Gas
+	InstantiateByte         types.Gas // per byte of name and init_args; also by host function create
+	IntrinsicBatch          types.Gas
+	BatchTransfer           types.Gas // per step
+	BatchCall               types.Gas // per step
+	BatchCallByte           types.Gas // per byte of a step's function and args
+	IntrinsicSetPolicy      types.Gas
+	IntrinsicSetPolicyByte  types.Gas // per byte of the encoded payload
+	WitnessKey              types.Gas // also for a proof with a key
+	WitnessText             types.Gas // also for a proof with a text
+	WitnessP256             types.Gas // for a proof with a P-256 key or a passkey
+	WitnessPolicy           types.Gas // in addition to its proofs
+	WitnessPolicyByte       types.Gas // per byte of the encoded witness
+	Payer                   types.Gas // in addition to its witness
 
-	// A credit of more than 0 to an account without an entry.
-	NewAccount types.Gas
+	// New entries.
+	NewAccount  types.Gas // a credit of more than 0 to an account without an entry; a sender without an entry
+	NewContract types.Gas // instantiate, create
 
 	// Deploy and call.
 	Deploy              types.Gas
@@ -89,18 +104,44 @@ type Schedule struct {
 	SchnorrVerify         types.Gas
 	SchnorrVerifyByte     types.Gas // per byte of the message
 	ECDSARecover          types.Gas
+	P256Verify            types.Gas
+
+	// account_verify.
+	AccountVerify            types.Gas
+	AccountVerifyWitnessByte types.Gas
+	AccountVerifyMessageByte types.Gas
+	AccountVerifyKey         types.Gas // per proof with a key
+	AccountVerifyText        types.Gas // per proof with a text
+	AccountVerifyP256        types.Gas // per proof with a P-256 key or a passkey
+
+	ReplaceCode types.Gas
 }
 
-// Schedule1 is the schedule of protocol version 1.
-var Schedule1 = Schedule{
-	IntrinsicTransfer:       21_000,
-	IntrinsicCall:           21_000,
+// Prices is the schedule of version 2 of the protocol.
+var Prices = Schedule{
+	IntrinsicTransfer:       5_000,
+	IntrinsicCall:           11_000,
 	IntrinsicCallByte:       16,
-	IntrinsicDeploy:         71_000,
+	IntrinsicDeploy:         61_000,
 	IntrinsicDeployByte:     16,
 	IntrinsicDeployCodeByte: 1_000,
-	IntrinsicConfigure:      71_000,
-	NewAccount:              25_000,
+	IntrinsicConfigure:      61_000,
+	IntrinsicInstantiate:    11_000,
+	InstantiateByte:         16,
+	IntrinsicBatch:          11_000,
+	BatchTransfer:           5_000,
+	BatchCall:               2_000,
+	BatchCallByte:           16,
+	IntrinsicSetPolicy:      31_000,
+	IntrinsicSetPolicyByte:  16,
+	WitnessKey:              5_000,
+	WitnessText:             11_000,
+	WitnessP256:             60_000,
+	WitnessPolicy:           2_000,
+	WitnessPolicyByte:       16,
+	Payer:                   15_000,
+	NewAccount:              100_000,
+	NewContract:             130_000,
 	Deploy:                  800_000,
 	DeployFunction:          45_000,
 	DeployBodyByte:          2_000,
@@ -139,7 +180,7 @@ var Schedule1 = Schedule{
 	StorageWrite:            12_000,
 	StorageWriteKeyByte:     12,
 	StorageWriteValueByte:   64,
-	StorageNewKey:           50_000,
+	StorageNewKey:           100_000,
 	StorageOldByte:          16,
 	StorageLongValue:        25_000,
 	StorageReserve:          291_240,
@@ -158,6 +199,16 @@ var Schedule1 = Schedule{
 	SchnorrVerify:           270_000,
 	SchnorrVerifyByte:       6,
 	ECDSARecover:            350_000,
+	P256Verify:              300_000,
+
+	AccountVerify:            5_000,
+	AccountVerifyWitnessByte: 16,
+	AccountVerifyMessageByte: 6,
+	AccountVerifyKey:         270_000,
+	AccountVerifyText:        280_000,
+	AccountVerifyP256:        300_000,
+
+	ReplaceCode: 20_000,
 }
 
 // Text returns the schedule's canonical text: a line "Name price" for each field, in order.

@@ -12,19 +12,34 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// prices is the gas schedule of protocol version 1 in the order of its canonical text.
+// prices is the gas schedule of version 2 of the protocol in the order of its canonical text.
 var prices = []struct {
 	name string
 	gas  uint64
 }{
-	{"IntrinsicTransfer", 21_000},
-	{"IntrinsicCall", 21_000},
+	{"IntrinsicTransfer", 5_000},
+	{"IntrinsicCall", 11_000},
 	{"IntrinsicCallByte", 16},
-	{"IntrinsicDeploy", 71_000},
+	{"IntrinsicDeploy", 61_000},
 	{"IntrinsicDeployByte", 16},
 	{"IntrinsicDeployCodeByte", 1_000},
-	{"IntrinsicConfigure", 71_000},
-	{"NewAccount", 25_000},
+	{"IntrinsicConfigure", 61_000},
+	{"IntrinsicInstantiate", 11_000},
+	{"InstantiateByte", 16},
+	{"IntrinsicBatch", 11_000},
+	{"BatchTransfer", 5_000},
+	{"BatchCall", 2_000},
+	{"BatchCallByte", 16},
+	{"IntrinsicSetPolicy", 31_000},
+	{"IntrinsicSetPolicyByte", 16},
+	{"WitnessKey", 5_000},
+	{"WitnessText", 11_000},
+	{"WitnessP256", 60_000},
+	{"WitnessPolicy", 2_000},
+	{"WitnessPolicyByte", 16},
+	{"Payer", 15_000},
+	{"NewAccount", 100_000},
+	{"NewContract", 130_000},
 	{"Deploy", 800_000},
 	{"DeployFunction", 45_000},
 	{"DeployBodyByte", 2_000},
@@ -63,7 +78,7 @@ var prices = []struct {
 	{"StorageWrite", 12_000},
 	{"StorageWriteKeyByte", 12},
 	{"StorageWriteValueByte", 64},
-	{"StorageNewKey", 50_000},
+	{"StorageNewKey", 100_000},
 	{"StorageOldByte", 16},
 	{"StorageLongValue", 25_000},
 	{"StorageReserve", 291_240},
@@ -82,12 +97,20 @@ var prices = []struct {
 	{"SchnorrVerify", 270_000},
 	{"SchnorrVerifyByte", 6},
 	{"ECDSARecover", 350_000},
+	{"P256Verify", 300_000},
+	{"AccountVerify", 5_000},
+	{"AccountVerifyWitnessByte", 16},
+	{"AccountVerifyMessageByte", 6},
+	{"AccountVerifyKey", 270_000},
+	{"AccountVerifyText", 280_000},
+	{"AccountVerifyP256", 300_000},
+	{"ReplaceCode", 20_000},
 }
 
 // Every field has the price that the document gives it, and the text lists them all.
-func TestSchedule1(t *testing.T) {
+func TestPrices(t *testing.T) {
 	var text strings.Builder
-	schedule := reflect.ValueOf(params.Schedule1)
+	schedule := reflect.ValueOf(params.Prices)
 	if schedule.NumField() != len(prices) {
 		t.Errorf("%d fields, want %d", schedule.NumField(), len(prices))
 	}
@@ -98,17 +121,17 @@ func TestSchedule1(t *testing.T) {
 			t.Errorf("%s is %v, want %d", price.name, field, price.gas)
 		}
 	}
-	if got := params.Schedule1.Text(); got != text.String() {
+	if got := params.Prices.Text(); got != text.String() {
 		t.Errorf("text is\n%swant\n%s", got, &text)
 	}
-	if got := params.Schedule1.Digest(); got != sha256.Sum256([]byte(text.String())) {
+	if got := params.Prices.Digest(); got != sha256.Sum256([]byte(text.String())) {
 		t.Errorf("digest is %v, not that of the text", got)
 	}
 }
 
 // What is left before a look-up in storage pays for the longest value, whichever function looks it up.
 func TestReservePaysForTheLongestValue(t *testing.T) {
-	s, longest := params.Schedule1, types.Gas(types.MaxStorageValueBytes)
+	s, longest := params.Prices, types.Gas(types.MaxStorageValueBytes)
 	read := s.StorageLongValue + s.StorageReadValueByte*longest + (longest+s.CopyBytesPerGas-1)/s.CopyBytesPerGas
 	replaced := s.StorageLongValue + s.StorageOldByte*longest
 	if most := max(read, replaced, s.StorageNewKey); s.StorageReserve != most {
@@ -116,16 +139,16 @@ func TestReservePaysForTheLongestValue(t *testing.T) {
 	}
 }
 
-// schedule1Digest is what data directories hold. A change of a price or a name changes it, and no node with the one
+// pricesDigest is what data directories hold. A change of a price or a name changes it, and no node with the one
 // continues a chain of the other.
-const schedule1Digest = "7c1ce7428d9f1fda61f6f5ab4a25f8b1b6b1cd7fa8a1827423df36f7fcfd1c77"
+const pricesDigest = "fa5fbd4f27c89aa5ae4f3584d181ea1ea54eda0cdf89b9323546f68ac17701a5"
 
-func TestSchedule1Digest(t *testing.T) {
-	digest := params.Schedule1.Digest()
-	if got := hex.EncodeToString(digest[:]); got != schedule1Digest {
-		t.Errorf("got %s, want %s", got, schedule1Digest)
+func TestPricesDigest(t *testing.T) {
+	digest := params.Prices.Digest()
+	if got := hex.EncodeToString(digest[:]); got != pricesDigest {
+		t.Errorf("got %s, want %s", got, pricesDigest)
 	}
-	changed := params.Schedule1
+	changed := params.Prices
 	changed.ECDSARecover++
 	if changed.Digest() == digest {
 		t.Error("another price has the same digest")

@@ -184,10 +184,10 @@ func (o *Overlay) Account(a types.Account) (Account, error) {
 	if err != nil {
 		return Account{}, err
 	}
-	return DecodeAccount(b)
+	return DecodeAccount(a, b)
 }
 
 // SetAccount writes an account's record; the zero Account deletes it.
 func (o *Overlay) SetAccount(a types.Account, record Account) error {
-	return o.Set(AccountKey(a), record.Encode())
+	return o.Set(AccountKey(a), record.Encode(a))
 }

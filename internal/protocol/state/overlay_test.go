@@ -215,7 +215,7 @@ func TestOverlayAccounts(t *testing.T) {
 	rich := types.Account{1}
 	key := string(state.AccountKey(rich))
 	record := state.Account{Balance: 5, Nonce: 2}
-	o := state.NewOverlay(&committed{values: map[string][]byte{key: record.Encode()}})
+	o := state.NewOverlay(&committed{values: map[string][]byte{key: record.Encode(rich)}})
 	if got, err := o.Account(rich); err != nil || got != record {
 		t.Errorf("got %+v, %v", got, err)
 	}

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/cairn-chain/cairn/codec"
@@ -22,38 +24,131 @@ func DecodeSupply(b []byte) (Supply, error) {
 }
 
 // Account is the record under 01 ‖ account. The zero Account stands for absence.
+//
+// Records are values: whoever changes an authority or a recovery sets another pointer, since copies share them.
 type Account struct {
 	Balance types.Amount
 	Nonce   uint64 // nonce of the next transaction
+	// Authority is who may sign for the account; nil is the account itself.
+	Authority *types.Account
+	// Pending is a recovery that has begun; nil if there is none.
+	Pending *Recovery
 }
 
-// Encode returns balance u64 ‖ nonce u64, little-endian, or nothing if both are 0. A balance of 0 with a nonce is kept:
-// without it, old transactions could be replayed.
-func (a Account) Encode() []byte {
-	if a == (Account{}) {
+// Recovery is a change of authority that takes effect at a time.
+type Recovery struct {
+	Next types.Account // the authority from then on
+	From uint64        // milliseconds since 1970
+}
+
+// Sizes of an account's record in bytes.
+const (
+	plainBytes     = 8 + 8
+	authorityBytes = plainBytes + 32
+	pendingBytes   = authorityBytes + 32 + 8
+)
+
+// MaxAccountBytes is the size of the longest account record.
+const MaxAccountBytes = pendingBytes
+
+// ErrAccountForm is returned for an account record that is not in the shortest form of a possible account.
+var ErrAccountForm = errors.New("account record of a form that none has")
+
+// At returns the record with the authority in force at time t, in milliseconds: a recovery whose time has come is done.
+func (a Account) At(t uint64) Account {
+	if a.Pending != nil && t >= a.Pending.From {
+		a.Authority, a.Pending = &a.Pending.Next, nil
+	}
+	return a
+}
+
+// AuthorityAt returns the authority in force at time t of the account self, whose record this is.
+func (a Account) AuthorityAt(self types.Account, t uint64) types.Account {
+	if a = a.At(t); a.Authority != nil {
+		return *a.Authority
+	}
+	return self
+}
+
+// Exists reports whether the account has an entry in the state.
+func (a Account) Exists() bool { return a.Balance != 0 || a.Nonce != 0 }
+
+// Equal reports whether two records of the account self have the same contents.
+func (a Account) Equal(self types.Account, b Account) bool {
+	return bytes.Equal(a.Encode(self), b.Encode(self))
+}
+
+// Encode returns the record of the account self in its shortest form: nothing if balance and nonce are 0; balance u64 ‖
+// nonce u64, little-endian; behind them the authority, unless it is the account and nothing is pending; and behind that
+// a pending recovery, next[32] ‖ from u64. A balance of 0 with a nonce is kept: without it, old transactions could be
+// replayed.
+func (a Account) Encode(self types.Account) []byte {
+	if !a.Exists() {
 		return nil
 	}
-	return pair(uint64(a.Balance), a.Nonce)
+	own := a.Authority == nil || *a.Authority == self
+	if own && a.Pending == nil {
+		return pair(uint64(a.Balance), a.Nonce)
+	}
+	e := codec.NewEncoder(pendingBytes)
+	e.U64(uint64(a.Balance))
+	e.U64(a.Nonce)
+	if own {
+		e.Fixed(self[:])
+	} else {
+		e.Fixed(a.Authority[:])
+	}
+	if a.Pending != nil {
+		e.Fixed(a.Pending.Next[:])
+		e.U64(a.Pending.From)
+	}
+	return e.Data()
 }
 
-// DecodeAccount decodes the output of [Account.Encode]. An empty input is the zero Account.
-func DecodeAccount(b []byte) (Account, error) {
-	if len(b) == 0 {
+// DecodeAccount decodes the output of [Account.Encode] for the account self. An empty input is the zero Account. The
+// errors wrap [ErrAccountForm]: the state of a valid chain has no such record.
+func DecodeAccount(self types.Account, b []byte) (Account, error) {
+	switch len(b) {
+	case 0:
 		return Account{}, nil
+	case plainBytes, authorityBytes, pendingBytes:
+	default:
+		return Account{}, fmt.Errorf("%w: %d bytes", ErrAccountForm, len(b))
 	}
-	balance, nonce, err := decodePair(b)
-	if err == nil && balance == 0 && nonce == 0 {
-		err = fmt.Errorf("account record of zeros: absence is no record")
+	d := codec.NewDecoder(b)
+	a := Account{Balance: types.Amount(d.U64()), Nonce: d.U64()}
+	if len(b) == plainBytes {
+		if !a.Exists() {
+			return Account{}, fmt.Errorf("%w: zeros are absence", ErrAccountForm)
+		}
+		return a, d.Finish()
 	}
-	return Account{types.Amount(balance), nonce}, err
+	a.Authority = new(types.Account)
+	d.Fixed(a.Authority[:])
+	own := *a.Authority == self
+	if own {
+		a.Authority = nil
+	}
+	if len(b) == pendingBytes {
+		a.Pending = new(Recovery)
+		d.Fixed(a.Pending.Next[:])
+		a.Pending.From = d.U64()
+	}
+	switch {
+	case a.Nonce == 0: // only the account itself changes its authority
+		return Account{}, fmt.Errorf("%w: an authority without a nonce", ErrAccountForm)
+	case own && a.Pending == nil:
+		return Account{}, fmt.Errorf("%w: its own authority written out", ErrAccountForm)
+	}
+	return a, d.Finish()
 }
 
 // Contract is the record under 02 ‖ contract.
 type Contract struct {
 	CodeHash types.CodeHash
-	Deployer types.Account
-	Height   types.Height // height of the block that deployed it
-	Name     string       // at most types.MaxNameBytes
+	Deployer types.Account // sender of the transaction, or the contract that created it
+	Height   types.Height  // height of the block that made it
+	Name     string        // at most types.MaxNameBytes
 }
 
 // Encode returns bincode(Contract).

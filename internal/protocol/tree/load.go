@@ -57,7 +57,7 @@ type loader struct {
 
 // add adds a leaf to the right of all others.
 func (l *loader) add(leaf *Leaf) error {
-	if !isCanonical(&leaf.Path) || !isCanonical(&leaf.Digest) {
+	if !leaf.Path.IsCanonical() || !leaf.Digest.IsCanonical() {
 		return fmt.Errorf("tree: leaf at %x: %w", leaf.Path.Bytes(), poseidon.ErrNotCanonical)
 	}
 	if l.last.node != none {

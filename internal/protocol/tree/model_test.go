@@ -180,7 +180,7 @@ func neighbour(r *rand.Rand, p poseidon.Digest, n int) poseidon.Digest {
 	}
 	mask := uint32(1) << (30 - n%31)
 	q[n/31] = q[n/31]&^mask | ^p[n/31]&mask
-	if !isCanonical(&q) {
+	if !q.IsCanonical() {
 		return neighbour(r, p, r.IntN(pathBits))
 	}
 	return q

@@ -51,16 +51,6 @@ func comparePaths(a, b *poseidon.Digest) int {
 	return 0
 }
 
-// isCanonical reports whether every element of d is below the field's modulus, as the hash functions require.
-func isCanonical(d *poseidon.Digest) bool {
-	for _, e := range d {
-		if e >= poseidon.P {
-			return false
-		}
-	}
-	return true
-}
-
 // nodeDigest returns node(left, right).
 func nodeDigest(left, right poseidon.Digest) poseidon.Digest {
 	var d [1]poseidon.Digest

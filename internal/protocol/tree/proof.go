@@ -113,7 +113,7 @@ func (p MerkleProof) Verify(root types.StateRoot, key, value []byte) error {
 		return err
 	}
 	for i := range p.Siblings {
-		if !isCanonical(&p.Siblings[i]) {
+		if !p.Siblings[i].IsCanonical() {
 			return fmt.Errorf("%w: sibling %d: %w", ErrMerkleProof, i, poseidon.ErrNotCanonical)
 		}
 	}
@@ -152,7 +152,7 @@ func (p MerkleProof) endDigest(path *poseidon.Digest, value []byte) (d poseidon.
 	case EndLeaf:
 		return leafDigest(*path, poseidon.Hash(poseidon.TagValue, value)), nil
 	case EndOther:
-		if !isCanonical(&end.Path) || !isCanonical(&end.ValueHash) {
+		if !end.Path.IsCanonical() || !end.ValueHash.IsCanonical() {
 			return d, fmt.Errorf("%w: end: %w", ErrMerkleProof, poseidon.ErrNotCanonical)
 		}
 		if end.Path == *path || commonBits(&end.Path, path) < len(p.Siblings) {

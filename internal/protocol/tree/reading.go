@@ -100,7 +100,7 @@ func (w Witness) VerifyReads(root types.StateRoot, values []KeyValue) error {
 		return fmt.Errorf("%w: of no key", ErrWitness)
 	}
 	for i := range w.Digests {
-		if !isCanonical(&w.Digests[i]) {
+		if !w.Digests[i].IsCanonical() {
 			return fmt.Errorf("%w: digest %d: %w", ErrWitness, i, poseidon.ErrNotCanonical)
 		}
 	}

@@ -71,7 +71,7 @@ func newProven(accesses []types.Access) ([]proven, error) {
 // verifyWitness computes the roots before and after.
 func verifyWitness(entries []proven, w Witness) (before, after poseidon.Digest, err error) {
 	for i := range w.Digests {
-		if !isCanonical(&w.Digests[i]) {
+		if !w.Digests[i].IsCanonical() {
 			return before, after, fmt.Errorf("%w: digest %d: %w", ErrWitness, i, poseidon.ErrNotCanonical)
 		}
 	}

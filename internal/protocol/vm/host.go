@@ -5,8 +5,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// schedule is the gas schedule of protocol version 1.
-var schedule = &params.Schedule1
+var schedule = &params.Prices
 
 // ValueType is the type of a WebAssembly value in its binary encoding.
 type ValueType = byte
@@ -53,6 +52,10 @@ const (
 	Blake3
 	SchnorrVerify
 	ECDSARecover
+	P256Verify
+	AccountVerify
+	Create
+	ReplaceCode
 	Debug
 )
 
@@ -99,5 +102,12 @@ var Functions = [...]HostFunction{
 	Blake3:        {"blake3", []ValueType{I32, I32, I32}, 0, schedule.Blake3},
 	SchnorrVerify: {"schnorr_verify", []ValueType{I32, I32, I32, I32}, I32, schedule.SchnorrVerify},
 	ECDSARecover:  {"ecdsa_recover", []ValueType{I32, I32, I32}, I32, schedule.ECDSARecover},
-	Debug:         {"debug", []ValueType{I32, I32}, 0, schedule.HostFunction},
+	P256Verify:    {"p256_verify", []ValueType{I32, I32, I32}, I32, schedule.P256Verify},
+	AccountVerify: {"account_verify", []ValueType{I32, I32, I32, I32, I32}, I32, schedule.AccountVerify},
+	Create: {
+		"create", []ValueType{I32, I32, I32, I32, I32, I32, I64, I64, I32}, I32,
+		schedule.NestedTimes*schedule.ContractCall + schedule.NewContract,
+	},
+	ReplaceCode: {"replace_code", []ValueType{I32}, I32, schedule.ReplaceCode},
+	Debug:       {"debug", []ValueType{I32, I32}, 0, schedule.HostFunction},
 }

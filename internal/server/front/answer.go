@@ -70,8 +70,14 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 		out = make([]byte, preambleSpace)
 	}
 	r.Begin(now, s.config.Budget)
-	out = s.config.RPC.Append(&r.Request, body, out[:preambleSpace])
+	parts := &partedAnswer{conn: c, request: r, origin: who.origin, last: last}
+	out, broken := s.config.RPC.AppendTo(&r.Request, body, out[:preambleSpace], parts.send)
 	c.start += size + length
+	if parts.begun {
+		ok := broken == nil && parts.end(out[preambleSpace:]) == nil
+		putBuffer(out)
+		return ok && !last && !s.draining.Load()
+	}
 	coding := ""
 	if compress {
 		if zipped, ok := s.config.RPC.Compress(&r.Request, out[preambleSpace:], make([]byte, preambleSpace)); ok {
@@ -140,6 +146,7 @@ type responsePreamble struct {
 	coding      string
 	origin      string
 	varies      bool   // the answer depends on the request's Origin
+	chunked     bool   // the body comes in chunks
 	name, value string // an additional field, or empty
 	last        bool   // the connection closes after the answer
 }
@@ -198,7 +205,7 @@ func steadily(
 
 // append appends the preamble of an answer with a body of length bytes.
 func (h *responsePreamble) append(b []byte, length int, now time.Time) []byte {
-	if length == 0 {
+	if length == 0 && !h.chunked {
 		h.status, h.contentType = http.StatusNoContent, ""
 	}
 	b = append(b, "HTTP/1.1 "...)
@@ -207,9 +214,12 @@ func (h *responsePreamble) append(b []byte, length int, now time.Time) []byte {
 	b = append(b, http.StatusText(h.status)...)
 	b = append(b, "\r\nDate: "...)
 	b = append(b, httpDate(now)...)
-	if length > 0 {
-		b = append(b, "\r\nContent-Type: "...)
-		b = append(b, h.contentType...)
+	if h.contentType != "" {
+		b = appendField(b, "Content-Type", h.contentType)
+	}
+	if h.chunked {
+		b = appendField(b, "Transfer-Encoding", "chunked")
+	} else if length > 0 {
 		b = append(b, "\r\nContent-Length: "...)
 		b = strconv.AppendInt(b, int64(length), 10)
 	}

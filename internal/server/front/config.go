@@ -18,8 +18,9 @@ import (
 
 // RPC answers JSON-RPC bodies.
 type RPC interface {
-	// Append appends the answer to body to dst. It appends nothing for notifications.
-	Append(ctx context.Context, body, dst []byte) []byte
+	// AppendTo appends the answer to body to dst. It appends nothing for notifications. It may give the beginning of a
+	// long answer to sink, part by part, without a turn. If it then returns an error, the answer has no end.
+	AppendTo(ctx context.Context, body, dst []byte, sink func(part []byte) error) ([]byte, error)
 	// Compress appends the gzipped answer to dst, if compression pays and there is time for it.
 	Compress(ctx context.Context, answer, dst []byte) (out []byte, compressed bool)
 }

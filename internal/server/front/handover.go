@@ -264,7 +264,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 	r.Body = body
 	if !h.upgrade { // WebSockets have a rule of their own for slow readers
-		w = &steadyWriter{ResponseWriter: w, control: body.control, server: s, ticket: ticket}
+		w = &steadyWriter{ResponseWriter: w, control: body.control, server: s, ticket: ticket, request: ctx}
 	}
 	s.config.Fallback.ServeHTTP(w, r)
 	body.skip()

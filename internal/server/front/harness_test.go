@@ -23,6 +23,12 @@ const odd = "Connection: keep-alive, odd"
 // echo answers each body with itself and its source; notifications with nothing.
 type echo struct{ hook func(context.Context) }
 
+func (e echo) AppendTo(
+	ctx context.Context, body, dst []byte, _ func([]byte) error,
+) ([]byte, error) {
+	return e.Append(ctx, body, dst), nil
+}
+
 func (e echo) Append(ctx context.Context, body, dst []byte) []byte {
 	if e.hook != nil {
 		e.hook(ctx)

@@ -329,6 +329,12 @@ func (c *counting) add(n int) func() {
 	return func() { c.now.Add(-int64(n)) }
 }
 
+func (c *counting) AppendTo(
+	ctx context.Context, body, dst []byte, _ func([]byte) error,
+) ([]byte, error) {
+	return c.Append(ctx, body, dst), nil
+}
+
 func (c *counting) Append(ctx context.Context, body, dst []byte) []byte {
 	defer c.add(len(body))()
 	size := int(binary.LittleEndian.Uint32(body))

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
 // steadyWriter writes an answer as conn.writeSteadily does and charges its bytes. The node's own time between two
@@ -15,9 +17,13 @@ type steadyWriter struct {
 	control *http.ResponseController
 	server  *Server
 	ticket  *Ticket
+	request *request.Request
 	spent   time.Duration // time spent writing
 	written int
 }
+
+// Goes gives the request its whole time again: its client has taken a part of a long answer, and another follows.
+func (w *steadyWriter) Goes() { w.request.Extend(w.server.now(), w.server.config.Budget) }
 
 // Unwrap supports http.ResponseController.
 func (w *steadyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

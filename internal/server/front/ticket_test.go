@@ -19,6 +19,12 @@ type dear struct {
 	bytes int
 }
 
+func (d dear) AppendTo(
+	ctx context.Context, body, dst []byte, _ func([]byte) error,
+) ([]byte, error) {
+	return d.Append(ctx, body, dst), nil
+}
+
 func (d dear) Append(ctx context.Context, _, dst []byte) []byte {
 	request.Quota(ctx).(*Ticket).Used(d.used)
 	return append(dst, make([]byte, d.bytes)...)

@@ -61,7 +61,7 @@ func (h handler) serveNext(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxProofBytes bounds a submitted proof. At the default gas limit a block touches at most 244,000 keys. With paths
+// maxProofBytes bounds a submitted proof. At the default gas limit a block touches at most 250,000 keys. With paths
 // ground by 2^40 hashes they take 83 segments of 0.4 MB and as many other leaves: 50 MB.
 const maxProofBytes = 64 << 20
 

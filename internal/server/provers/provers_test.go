@@ -39,7 +39,7 @@ func newNode(t *testing.T) *node {
 	n := &node{producer: key("producer"), sender: key("sender")}
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	must(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: 1 << 20})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), WitnessBytes: 1 << 20})
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
 	n.Ledger, err = ledger.Open(store, &types.Genesis{
@@ -80,19 +80,20 @@ func (n *node) build(t *testing.T, transfers int) {
 	for i := range signed {
 		var err error
 		signed[i], err = types.Sign(types.Transaction{
-			Version:              1,
 			ChainID:              7,
 			Sender:               n.sender.PublicKey(),
 			Nonce:                n.nonce,
-			GasLimit:             50_000,
+			GasLimit:             150_000,
 			MaxFeePerGas:         100,
 			MaxPriorityFeePerGas: 1,
-			Payload:              types.Transfer{To: types.Account{1, byte(n.nonce)}, Amount: 7},
+			Target:               types.Account{1, byte(n.nonce)},
+			Value:                7,
+			Payload:              types.Transfer{},
 		}, n.sender, [32]byte{})
 		must(t, err)
 		n.nonce++
 	}
-	txs := batch(types.VerifySignatures(types.NewTxs(signed...)))
+	txs := batch(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed...)))
 	_, err := n.Build(ledger.Batch{Time: n.Tip().Header.Header.Timestamp +
 		1, Transactions: &txs}, func(h types.BlockHash) (types.Signature, error) {
 		return n.producer.Sign(h[:], [32]byte{})

@@ -17,6 +17,9 @@ const (
 	// bounds the memory for reading and rendering them: one more event may come, with the rest of its receipt.
 	eventPieceBytes  = 128 << 10
 	eventPieceMemory = 4 * eventPieceBytes
+	// sharedEvents is how many events of a block are rendered once for all subscribers. A block full of batches has ten
+	// times as many; its subscribers read an index, as if they were behind.
+	sharedEvents = 20_000
 	// freeMatches is how many events of a block a subscription compares without a turn.
 	freeMatches = 512
 )
@@ -37,11 +40,13 @@ type renderedEvent struct {
 const eventOverhead = 640
 
 func (s *Server) renderEvents(height types.Height) (any, int, error) {
-	events, err := s.config.Source.Events(height)
-	if err != nil {
+	events, all, err := s.config.Source.Events(height, sharedEvents)
+	switch {
+	case err != nil:
 		return nil, 0, err
-	}
-	if events == nil {
+	case !all:
+		return nil, 0, nil
+	case events == nil:
 		return nil, 0, errGone
 	}
 	b := &blockEvents{

@@ -201,14 +201,17 @@ func (m *memory) BlockHeader(h types.Height) (*api.Block, error) {
 	return block, err
 }
 
-func (m *memory) Events(h types.Height) ([]api.Event, error) {
+func (m *memory) Events(h types.Height, most int) ([]api.Event, bool, error) {
 	if _, err := m.Header(h); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reads++
-	return append([]api.Event{}, m.events[h]...), nil
+	if len(m.events[h]) > most {
+		return nil, false, nil
+	}
+	return append([]api.Event{}, m.events[h]...), true, nil
 }
 
 // EventPiece looks at 64 blocks at a time, as an index would that has all of them.

@@ -55,8 +55,8 @@ type Source interface {
 	BlockHeader(types.Height) (*api.Block, error)
 	// TransactionCount returns the number of transactions in a block, without reading them.
 	TransactionCount(types.Height) (int, error)
-	// Events returns all events of a block in order; nil if there is no such block.
-	Events(types.Height) ([]api.Event, error)
+	// Events returns all events of a block in order, or false if there are more than most; nil if there is no such block.
+	Events(height types.Height, most int) (events []api.Event, all bool, err error)
 	// EventPiece reads the events that match a filter, after a position, from an index. It returns at most the given
 	// bytes of JSON, but at least one event if there is one.
 	EventPiece(

@@ -183,6 +183,30 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// TestEventsOfACrowdedBlock are read from an index, piece by piece: what is rendered for all subscribers is bounded.
+func TestEventsOfACrowdedBlock(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		c.subscribe("events", map[string]any{"contract_id": types.ContractID{2}})
+		crowd := make([]api.Event, sharedEvents+1)
+		for i := range crowd {
+			crowd[i] = event(1, "Transfer")
+		}
+		crowd[7], crowd[sharedEvents] = event(2, "First"), event(2, "Last")
+		s.chain.append(crowd...)
+		s.chain.append(event(2, "Next"))
+		for _, want := range []string{"First", "Last", "Next"} {
+			if got := next[api.Event](c); got.EventName != want {
+				t.Fatalf("got %s, want %s", got.EventName, want)
+			}
+		}
+		if size := s.cache.bytes; size > sharedEvents*eventOverhead/10 {
+			t.Errorf("%d bytes are shared", size)
+		}
+	})
+}
+
 func TestPendingTransactions(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		s.config.Pending.Add(types.TxID{1}) // before anyone asks

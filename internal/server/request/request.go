@@ -57,6 +57,18 @@ func (r *Request) Begin(now time.Time, total time.Duration) {
 	}
 }
 
+// Extend gives a request a new total from now on, for the next part of an answer whose client has taken the parts before.
+// Nobody may be waiting for its context meanwhile.
+func (r *Request) Extend(now time.Time, total time.Duration) {
+	r.End()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waitable, r.cancel = nil, nil
+	if r.deadline = now.Add(total); total == 0 {
+		r.deadline = time.Time{}
+	}
+}
+
 // New returns a request that has just arrived, with the parent context.
 func New(parent context.Context) *Request {
 	r := &Request{Context: parent}

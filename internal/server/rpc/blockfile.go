@@ -64,14 +64,13 @@ func (h *blockHandlers) blockFile(ctx context.Context, from, to types.Height) (*
 		if err != nil {
 			return nil, err
 		}
-		preamble, bytes := types.SignedHeaderBytes+8, int(block.TransactionBytes)
-		if size += preamble + bytes; size > api.MaxBlocksBytes && count > 0 {
+		bytes := int(block.TransactionBytes)
+		if size += blockPreambleBytes + bytes; size > api.MaxBlocksBytes && count > 0 {
 			break
 		}
-		e := codec.NewEncoder(8 + preamble)
-		e.U64(uint64(preamble + bytes))
-		e.Fixed(block.Header.Encode())
-		e.U64(uint64(block.Transactions))
+		e := codec.NewEncoder(8 + blockPreambleBytes)
+		e.U64(uint64(blockPreambleBytes + bytes))
+		e.Fixed(blockPreamble(block))
 		opened.parts = append(opened.parts, wholeBytes(e.Data()))
 		if bytes > 0 {
 			opened.parts = append(opened.parts, part{int64(bytes), func(item uint32) ([]byte, uint32, error) {
@@ -84,6 +83,17 @@ func (h *blockHandlers) blockFile(ctx context.Context, from, to types.Height) (*
 	e.U64(count)
 	opened.parts[0] = wholeBytes(e.Data())
 	return opened, nil
+}
+
+// blockPreambleBytes is the length of an encoded block without its transactions.
+const blockPreambleBytes = types.SignedHeaderBytes + 8
+
+// blockPreamble returns the encoding of a block up to its transactions.
+func blockPreamble(block chain.MeasuredBlock) []byte {
+	e := codec.NewEncoder(blockPreambleBytes)
+	e.Fixed(block.Header.Encode())
+	e.U64(uint64(block.Transactions))
+	return e.Data()
 }
 
 // blockTag returns the ETag of a block's content: the block's hash.

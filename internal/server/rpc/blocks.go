@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -74,13 +75,13 @@ func (r *blockReader) block(ctx context.Context, height types.Height, shown cont
 		case shown == hashes:
 			err = heavy(ctx, count/hashesPerItem)
 		default:
-			err = grown(ctx, count*transactionBytes)
+			err = heavy(ctx, count)
 		}
 		if err != nil {
 			return nil, absentBlock(err)
 		}
 	}
-	outline, err := r.chain.Outline(height, shown != none)
+	outline, err := r.chain.Outline(height, shown == hashes)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
 	}
@@ -91,29 +92,54 @@ func (r *blockReader) block(ctx context.Context, height types.Height, shown cont
 	if shown != whole {
 		return &block, nil
 	}
-	executed, err := r.executed(height)
-	if err != nil {
-		return nil, err
-	}
-	reasons, err := r.chain.Reasons(height)
-	if err == nil && len(reasons) != len(executed.receipts) {
-		err = fmt.Errorf("block %d has %d receipts and %d reasons", height, len(executed.receipts), len(reasons))
-	}
-	if err != nil {
-		return nil, err
-	}
-	block.Transactions = api.BlockTransactions{Full: make([]api.Transaction, len(executed.receipts))}
-	at := place{header: executed.block.Header, hash: block.Hash}
-	for i, receipt := range executed.receipts {
-		if i%heavyItems == 0 {
-			if err := admission.Yield(ctx); err != nil {
-				return nil, err
+	at := place{header: outline.Header.Header, hash: block.Hash}
+	block.Transactions = api.BlockTransactions{Each: r.each(ctx, at, outline.Count)}
+	return &block, nil
+}
+
+// each reads the transactions of a block of count, a run at a time: no more is held while the client reads the answer.
+func (r *blockReader) each(ctx context.Context, block place, count int) iter.Seq2[*api.Transaction, error] {
+	return func(yield func(*api.Transaction, error) bool) {
+		run := make([]foundTransaction, 0, heavyItems)
+		for next := uint32(0); int(next) < count; next += uint32(len(run)) {
+			var err error
+			if run, err = r.run(ctx, run[:0], block, next); err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range run {
+				if !yield(new(included(&run[i])), nil) {
+					return
+				}
 			}
 		}
-		at.index = uint32(i)
-		block.Transactions.Full[i] = included(&executed.block.Transactions[i], receipt, reasons[i], at)
 	}
-	return &block, nil
+}
+
+// run appends to run some of the transactions of a block from an index on, at least one.
+func (r *blockReader) run(
+	ctx context.Context, run []foundTransaction, block place, from uint32,
+) ([]foundTransaction, error) {
+	if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
+		return nil, err
+	}
+	size := 0
+	err := r.chain.TransactionsFrom(chain.Position{Height: block.header.Height, Index: from}, func(i chain.Included) bool {
+		at := block
+		at.index = from + uint32(len(run))
+		run = append(run, foundTransaction{i.ID, i.Transaction, i.Receipt, i.Reason, at})
+		size += sizeOf(&i.Transaction)
+		return len(run) < heavyItems && size < largeBytes
+	})
+	if err != nil {
+		return nil, err
+	}
+	// On a development chain that was reverted meanwhile another block may be there, or none.
+	header, err := r.chain.Header(block.header.Height)
+	if err == nil && (len(run) == 0 || header.Header.Hash() != block.hash) {
+		err = chain.ErrNotFound
+	}
+	return run, err
 }
 
 // hashesPerItem is how many transaction hashes cost as much as one transaction.
@@ -160,7 +186,7 @@ func newBlock(outline chain.Outline) api.Block {
 	return api.Block{
 		Height:           header.Height,
 		Hash:             header.Hash(),
-		Timestamp:        header.Timestamp,
+		Timestamp:        seconds(header.Timestamp),
 		TxCount:          uint64(outline.Count),
 		StateRoot:        header.StateRoot,
 		Transactions:     api.BlockTransactions{Hashes: hashes},
@@ -171,10 +197,15 @@ func newBlock(outline chain.Outline) api.Block {
 		GasLimit:         api.Quantity(header.GasLimit),
 		BaseFee:          api.Quantity(header.BaseFee),
 		Producer:         header.Producer,
-		Signature:        outline.Header.Signature[:],
+		Seal:             api.Seal{Type: api.SealSignature, Signature: outline.Header.Seal.Signature[:]},
+		Version:          header.Version,
+		TimestampMs:      header.Timestamp,
 		Size:             uint64(outline.Size),
 	}
 }
+
+// seconds converts a time in milliseconds.
+func seconds(ms uint64) uint64 { return ms / 1000 }
 
 // Bounds on the JSON of a block item, in bytes: for its fixed fields, and for each transaction hash.
 const (
@@ -199,14 +230,14 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 		if err := grown(ctx, size); err != nil {
 			return nil, err
 		}
-		item, err := h.blockItem(ctx, height, p.Range)
+		item, raw, err := h.blockItem(ctx, height, p.Range)
 		if errors.Is(err, chain.ErrNotFound) { // a development chain was reverted meanwhile
 			return items, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		size += blockItemBytes + 2*len(item.Raw)
+		size += blockItemBytes + 2*raw
 		if item.Block != nil {
 			size += hashItemBytes * len(item.Block.Transactions.Hashes)
 		}
@@ -218,13 +249,13 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 	return items, nil
 }
 
-// blockItem returns the parts of a block that a range asks for.
+// blockItem returns the parts of a block that a range asks for, and the length of its raw bytes.
 func (h *blockHandlers) blockItem(
 	ctx context.Context, height types.Height, wanted api.BlockRange,
-) (api.BlockItem, error) {
+) (item api.BlockItem, raw int, err error) {
 	if wanted.RawOnly && !wanted.IncludeTransactions {
 		header, err := h.chain.Header(height)
-		return api.BlockItem{Raw: header.Encode()}, err
+		return api.BlockItem{Raw: header.Encode()}, types.SignedHeaderBytes, err
 	}
 	if wanted.IncludeTransactions || !wanted.HeadersOnly {
 		count, err := h.chain.TransactionCount(height)
@@ -232,23 +263,52 @@ func (h *blockHandlers) blockItem(
 			err = heavy(ctx, count/hashesPerItem)
 		}
 		if err != nil {
-			return api.BlockItem{}, err
+			return item, 0, err
 		}
 	}
-	var item api.BlockItem
 	if wanted.IncludeTransactions {
-		encoded, err := h.chain.EncodedBlock(height)
-		if item.Raw = encoded.Bytes; err != nil || wanted.RawOnly {
-			return item, err
+		block, err := h.chain.MeasuredBlock(height)
+		if err != nil {
+			return item, 0, err
+		}
+		item.Raw, item.Rest, err = h.raw(ctx, block)
+		raw = blockPreambleBytes + int(block.TransactionBytes)
+		if err != nil || wanted.RawOnly {
+			return item, raw, err
 		}
 	}
 	outline, err := h.chain.Outline(height, !wanted.HeadersOnly)
 	if err != nil {
-		return api.BlockItem{}, err
+		return item, 0, err
 	}
 	if !wanted.IncludeTransactions {
-		item.Raw = outline.Header.Encode()
+		item.Raw, raw = outline.Header.Encode(), types.SignedHeaderBytes
 	}
 	item.Block = new(newBlock(outline))
-	return item, nil
+	return item, raw, nil
+}
+
+// raw returns the bytes of a block, or of a large one the beginning and the rest, which is read as it is sent.
+func (h *blockHandlers) raw(
+	ctx context.Context, block chain.MeasuredBlock,
+) (raw api.Data, rest iter.Seq2[[]byte, error], err error) {
+	if block.TransactionBytes <= largeBytes {
+		encoded, err := h.chain.EncodedBlock(block.Header.Header.Height)
+		return encoded.Bytes, nil, err
+	}
+	return blockPreamble(block), func(yield func([]byte, error) bool) {
+		for next, left := uint32(0), int(block.TransactionBytes); left > 0; {
+			var piece []byte
+			err := errors.Join(ctx.Err(), admission.Yield(ctx))
+			if err == nil {
+				piece, next, err = h.chain.TransactionPiece(block.Header, next, pieceBytes)
+			}
+			if left -= len(piece); err == nil && (len(piece) == 0 || left < 0) {
+				err = fmt.Errorf("%w: block %d is not as long as it is said to be", chain.ErrCorrupt, block.Header.Header.Height)
+			}
+			if !yield(piece, err) || err != nil {
+				return
+			}
+		}
+	}, nil
 }

@@ -131,8 +131,12 @@ func (h *chainHandlers) getParameters(
 	parameters, err := types.DecodeParameters(proof.Value)
 	info.Height, info.Version, info.GasLimit, info.TargetBPS = proof.Height, parameters.Version, parameters.GasLimit,
 		parameters.TargetBPS
-	info.MinBaseFee, info.MaxBaseFee = parameters.MinBaseFee, parameters.MaxBaseFee
-	info.Producer, info.FeeRecipient = parameters.Producer, parameters.FeeRecipient
+	info.BlockBytes, info.MinBaseFee, info.MaxBaseFee = parameters.BlockBytes, parameters.MinBaseFee, parameters.MaxBaseFee
+	info.Producer, info.FeeRecipient, info.Admin = parameters.Producer, parameters.FeeRecipient, parameters.Admin
+	info.Notice = parameters.Notice
+	if u := parameters.Upgrade; u != nil {
+		info.Upgrade = &api.Upgrade{Version: u.Version, From: u.From}
+	}
 	return info, err
 }
 
@@ -202,8 +206,10 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 		PeerCount:         h.node.PeerCount() + h.followers.count(time.Now()),
 		ChainID:           h.genesis.ChainID,
 		GenesisHash:       hash,
-		ProtocolVersion:   tip.Parameters.Version,
-		ScheduleDigest:    params.Schedule1.Digest(),
+		ProtocolVersion:   tip.Parameters.VersionAt(tip.Header.Header.Timestamp),
+		KnownVersions:     params.Versions(),
+		Upgrade:           announced(tip.Parameters.Upgrade),
+		ScheduleDigest:    params.Prices.Digest(),
 		Verification:      h.about.Verification,
 		OldestHeight:      h.chain.OldestHeight(),
 		Override:          h.about.Override,
@@ -222,6 +228,14 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 		info.ProducerKey = &key
 	}
 	return info, nil
+}
+
+// announced renders an upgrade that the parameters announce; nil for none.
+func announced(u *types.Upgrade) *api.AnnouncedUpgrade {
+	if u == nil {
+		return nil
+	}
+	return &api.AnnouncedUpgrade{Version: u.Version, From: u.From, Known: params.Known(u.Version)}
 }
 
 func (h *chainHandlers) getSyncStatus(context.Context, api.NoParams) (api.SyncStatus, error) {

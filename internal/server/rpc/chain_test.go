@@ -78,7 +78,7 @@ func TestResolveAddress(t *testing.T) {
 func TestStateOfEarlierBlocks(t *testing.T) {
 	c := newTestChain(t)
 	for nonce := range uint64(3) {
-		c.include(c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1}))
+		c.include(c.sign(alice, nonce, transfer(account(bob), 1)))
 	}
 	start := uint64(1000 * types.CoinUnits)
 	for height, ref := range []any{"earliest", "0x1", 2, "latest"} {
@@ -106,7 +106,7 @@ func TestPendingNonce(t *testing.T) {
 	c := newTestChain(t)
 	for _, nonce := range []uint64{0, 1, 3} { // 3 is held, not executable
 		call[types.TxID](
-			c, "svc_sendRawTransaction", api.Data(c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1}).Encode()),
+			c, "svc_sendRawTransaction", api.Data(c.sign(alice, nonce, transfer(account(bob), 1)).Encode()),
 		)
 	}
 	if got := call[string](c, "svc_getTransactionCount", account(alice), "pending"); got != "0x2" {

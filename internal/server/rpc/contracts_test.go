@@ -58,10 +58,8 @@ func (c *testChain) costly(
 }
 
 // send is a transfer of the token.
-func (s *tokenScenario) send(to crypto.PrivateKey, amount uint64) types.Call {
-	return types.Call{
-		Contract: s.token, Function: "transfer", Args: fmt.Appendf(nil, `{"to":%q,"amount":%d}`, account(to), amount),
-	}
+func (s *tokenScenario) send(to crypto.PrivateKey, amount uint64) action {
+	return calling(s.token, 0, types.Call{Function: "transfer", Args: fmt.Appendf(nil, `{"to":%q,"amount":%d}`, account(to), amount)})
 }
 
 func (s *tokenScenario) balanceOf(key crypto.PrivateKey) string {
@@ -76,7 +74,7 @@ func (s *tokenScenario) examples() []example {
 		{"viewCall_old", "svc_viewCall", []any{s.token, "balanceOf", s.balanceOf(alice)[2:], 1}, s.testChain},
 		{"batchViewCall", "svc_batchViewCall", []any{[]any{
 			map[string]any{"contract_id": s.token, "function": "symbol", "args": ""},
-			map[string]any{"contract_id": s.token, "function": "transfer", "args": api.Data(s.send(bob, 1).Args)},
+			map[string]any{"contract_id": s.token, "function": "transfer", "args": api.Data(s.send(bob, 1).Payload.(types.Call).Args)},
 			map[string]any{"contract_id": types.ContractID{9}, "function": "symbol"},
 			map[string]any{"contract_id": s.token, "function": "decimals"},
 		}}, s.testChain},
@@ -248,9 +246,7 @@ func TestTokensOfOneEach(t *testing.T) {
 		Name: "cats", Code: code, InitArgs: []byte(`{"symbol":"CAT"}`),
 	}))
 	ask := func(nonce uint64, function, args string, to crypto.PrivateKey) types.SignedTransaction {
-		return c.costly(alice, nonce, 2_000_000, types.Call{
-			Contract: nft, Function: function, Args: fmt.Appendf(nil, `{"to":%q,`+args, account(to)),
-		})
+		return c.costly(alice, nonce, 2_000_000, calling(nft, 0, types.Call{Function: function, Args: fmt.Appendf(nil, `{"to":%q,`+args, account(to))}))
 	}
 	c.include(ask(1, "mint", `"tokenId":"0x01","properties":"{}"}`, alice))
 	c.include(ask(2, "mint", `"tokenId":"0x02","properties":"{}"}`, alice))
@@ -298,7 +294,7 @@ func TestViewCallFailures(t *testing.T) {
 // than a call may use with that one.
 func TestCallsOfOneRequestShareItsGas(t *testing.T) {
 	s := newTokenScenario(t)
-	tx := s.draft(alice, 0, types.Call{Contract: s.token, Function: "symbol"})
+	tx := s.draft(alice, 0, calling(s.token, 0, types.Call{Function: "symbol"}))
 	tx.GasLimit = 0 // as much as a call may use
 	asked := api.ViewCallParams{Contract: s.token, Function: "symbol"}
 	for left, want := range map[types.Gas]map[string]error{
@@ -313,12 +309,12 @@ func TestCallsOfOneRequestShareItsGas(t *testing.T) {
 				return err
 			},
 			"call": func(ctx context.Context) error {
-				_, err := groupOf[*submitHandlers](s.testChain).call(ctx, api.RawTransactionParams{Transaction: tx.Encode()})
+				_, err := groupOf[*submitHandlers](s.testChain).call(ctx, api.RawTransactionParams{Transaction: tx.EncodeUnsigned()})
 				return err
 			},
 			"estimate": func(ctx context.Context) error {
 				_, err := groupOf[*submitHandlers](s.testChain).estimateGas(
-					ctx, api.RawTransactionParams{Transaction: tx.Encode()})
+					ctx, api.RawTransactionParams{Transaction: tx.EncodeUnsigned()})
 				return err
 			},
 		} {
@@ -342,7 +338,7 @@ func TestEstimateOfADeploy(t *testing.T) {
 	args := []byte(`{"name":"Second","symbol":"TWO","decimals":6,"initialSupply":"1000000000"}`)
 	draft := s.draft(alice, 2, types.Deploy{Code: code, InitArgs: args})
 	before := s.engine.Stats().Compiled
-	estimate := call[api.Quantity](s.testChain, "svc_estimateGas", api.Data(draft.Encode()))
+	estimate := call[api.Quantity](s.testChain, "svc_estimateGas", api.Data(draft.EncodeUnsigned()))
 	if now, tried := s.engine.Stats().Compiled, s.trials.Stats().Compiled; now != before || tried != 1 {
 		t.Errorf("%d modules compiled before, %d now and %d beside", before, now, tried)
 	}
@@ -364,8 +360,8 @@ func TestEstimateOfADeploy(t *testing.T) {
 func TestEstimateOfACall(t *testing.T) {
 	s := newTokenScenario(t)
 	draft := s.draft(alice, 2, s.send(poor, 5))
-	estimate := call[api.Quantity](s.testChain, "svc_estimateGas", api.Data(draft.Encode()))
-	tx := s.costly(alice, 2, types.Gas(estimate), draft.Payload)
+	estimate := call[api.Quantity](s.testChain, "svc_estimateGas", api.Data(draft.EncodeUnsigned()))
+	tx := s.costly(alice, 2, types.Gas(estimate), s.send(poor, 5))
 	s.include(tx)
 	receipt := call[api.Receipt](s.testChain, "svc_getTransactionReceipt", tx.ID())
 	if receipt.Status != 1 || 5*estimate > 6*needed(receipt) {

@@ -59,10 +59,13 @@ func (h *devHandlers) devSetNextBlockTime(_ context.Context, p api.DevSetNextBlo
 	err := h.developer.SetNextBlockTime(p.Time)
 	if errors.Is(err, sequencer.ErrTimeInPast) {
 		return false, jsonrpc.InvalidParam("time", "the time is before the latest block's", "reason", "out_of_range",
-			"min", h.chain.Head().Header.Timestamp)
+			"min", h.earliest())
 	}
-	return err == nil, tooFar("time", h.chain.Head().Header.Timestamp, err)
+	return err == nil, tooFar("time", h.earliest(), err)
 }
+
+// earliest returns the second of the latest block.
+func (h *devHandlers) earliest() uint64 { return seconds(h.chain.Head().Header.Timestamp) }
 
 // tooFar adds the allowed range to the error for a time beyond it. It returns other errors unchanged.
 func tooFar(param string, minimum uint64, err error) error {

@@ -96,12 +96,11 @@ func TestDevelopmentRefusals(t *testing.T) {
 func TestSimulationsAreInTheNextBlock(t *testing.T) {
 	simulatedAt := func(c *testChain) uint64 {
 		draft := types.Transaction{
-			Version: types.TransactionVersion,
 			ChainID: c.store.Head().Header.ChainID,
 			Sender:  account(alice),
 			Payload: types.Transfer{},
 		}
-		m, err := groupOf[*submitHandlers](c).simulate(t.Context(), draft.Encode())
+		m, err := groupOf[*submitHandlers](c).simulate(t.Context(), draft.EncodeUnsigned())
 		check(t, err)
 		check(t, m.state.Close())
 		return m.seed.Timestamp

@@ -24,12 +24,14 @@ var translations = []struct {
 	to   *jsonrpc.Error
 }{
 	{mempool.ErrMalformed, api.ErrUndecodable},
-	{mempool.ErrBadSignature, api.ErrBadSignature},
+	{exec.ErrBadSignature, api.ErrBadSignature},
+	{exec.ErrWrongPolicy, api.ErrWrongPolicy},
 	{exec.ErrWrongChain, api.ErrWrongChain},
 	{exec.ErrNonceTooLow, api.ErrNonceTooLow},
 	{exec.ErrNonceTooHigh, api.ErrNonceTooHigh},
 	{exec.ErrNonceExhausted, api.ErrNonceTooHigh},
 	{exec.ErrCannotPay, api.ErrCannotPay},
+	{exec.ErrPayerCannotPay, api.ErrPayerCannotPay},
 	{exec.ErrFeeTooLow, api.ErrFeeTooLow},
 	{mempool.ErrReplacementUnderpriced, api.ErrReplacementUnderpriced},
 	{mempool.ErrKnown, api.ErrAlreadyKnown},
@@ -38,9 +40,14 @@ var translations = []struct {
 	{exec.ErrIntrinsicGas, api.ErrIntrinsicGas},
 	{exec.ErrGasOverBlock, api.ErrGasOverBlock},
 	{exec.ErrPriorityOverMax, api.ErrPriorityOverMax},
-	{exec.ErrSenderIsContract, api.ErrSenderIsContract},
-	{exec.ErrBadVersion, api.ErrBadVersion},
-	{exec.ErrNotProducer, api.ErrNotProducer},
+	{exec.ErrExpired, api.ErrExpired},
+	{exec.ErrBadPolicy, api.ErrBadPolicy},
+	{exec.ErrBadPayer, api.ErrBadPayer},
+	{exec.ErrBadValidUntil, api.ErrBadValidUntil},
+	{exec.ErrNotZero, api.ErrNotZero},
+	{exec.ErrOverflow, api.ErrOverflow},
+	{exec.ErrNotAdmin, api.ErrNotAdmin},
+	{exec.ErrTextTooLong, api.ErrTextTooLong},
 	{exec.ErrBadParameters, api.ErrBadParameters},
 	{exec.ErrFieldTooLong, api.ErrFieldTooLong},
 	{exec.ErrCodeTooLong, api.ErrCodeTooLong},
@@ -82,6 +89,10 @@ func (c *clientErrors) public(err error) error {
 		}
 		return withData(refused, "limit", ahead.Limit)
 	}
+	var authority *exec.AuthorityError
+	if errors.As(err, &authority) {
+		return withData(api.ErrWrongPolicy, "account", authority.Account, "authority", authority.Authority)
+	}
 	var size *exec.SizeError
 	if errors.As(err, &size) {
 		return tooLong(size)
@@ -113,13 +124,17 @@ func (c *clientErrors) public(err error) error {
 	return err
 }
 
-// cannotPay returns an [api.ErrCannotPay] with the amounts behind the decision.
+// cannotPay returns an [api.ErrCannotPay] or [api.ErrPayerCannotPay] with the amounts behind the decision.
 func cannotPay(e *mempool.PayError) error {
-	refused := withData(api.ErrCannotPay, "balance", api.Quantity(e.Balance), "reserved", api.Quantity(e.Reserved),
+	who, refusal := "sender", api.ErrCannotPay
+	if e.Payer {
+		who, refusal = "payer", api.ErrPayerCannotPay
+	}
+	refused := withData(refusal, "balance", api.Quantity(e.Balance), "reserved", api.Quantity(e.Reserved),
 		"pending", e.Pending, "needed", api.Quantity(e.Needed))
 	if e.Pending > 0 {
-		refused.Message = fmt.Sprintf("the transaction may cost %d units, and of the sender's %d units %d are reserved by %s",
-			e.Needed, e.Balance, e.Reserved, api.PendingText(e.Pending))
+		refused.Message = fmt.Sprintf("the transaction may cost %d units, and of the %s's %d units %d are reserved by %s",
+			e.Needed, who, e.Balance, e.Reserved, api.PendingText(e.Pending))
 	}
 	return refused
 }

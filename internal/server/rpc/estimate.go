@@ -8,7 +8,6 @@ import (
 	"hash"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -31,24 +30,36 @@ var room = func(s *params.Schedule) types.Gas {
 	entry := s.StorageRead + s.StorageWrite + s.StorageNewKey +
 		roomKeyBytes*(s.StorageReadKeyByte+s.StorageWriteKeyByte) + roomValueBytes*s.StorageWriteValueByte
 	return s.NewAccount + entry
-}(&params.Schedule1)
+}(&params.Prices)
 
-// withRecipient returns the gas of a transfer if its recipient has no entry in the state by then. An account that has
-// sent transactions keeps its entry; any other, such as a contract's, loses it with its last coin.
+// withRecipient returns the gas of a transfer, or of a batch of transfers, if its recipients have no entry in the state
+// by then. An account that has sent transactions keeps its entry; any other, such as a contract's, loses it with its last
+// coin.
 func (m *simulation) withRecipient(used types.Gas) (types.Gas, error) {
-	transfer, ok := m.tx.Payload.(types.Transfer)
-	if !ok || transfer.Amount == 0 {
-		return used, nil
+	least := intrinsicGas(&m.tx, m.exists)
+	paid := []types.Step{{Target: m.tx.Target, Value: m.tx.Value, Action: m.tx.Payload}}
+	if batch, ok := m.tx.Payload.(types.Batch); ok {
+		paid = batch.Steps
 	}
-	encoded, err := m.state.Get(state.AccountKey(transfer.To))
-	if err != nil {
-		return used, err
+	made := map[types.Account]bool{}
+	for _, step := range paid {
+		if _, ok := step.Action.(types.Transfer); !ok || step.Value == 0 || made[step.Target] {
+			continue
+		}
+		encoded, err := m.state.Get(state.AccountKey(step.Target))
+		if err != nil {
+			return used, err
+		}
+		recipient, err := state.DecodeAccount(step.Target, encoded)
+		if err != nil {
+			return used, err
+		}
+		if recipient.Nonce == 0 && step.Target != m.tx.Sender {
+			made[step.Target] = true
+			least += params.Prices.NewAccount
+		}
 	}
-	recipient, err := state.DecodeAccount(encoded)
-	if err != nil || recipient.Nonce > 0 {
-		return used, err
-	}
-	return fees.IntrinsicGas(transfer) + params.Schedule1.NewAccount, nil
+	return max(used, least), nil
 }
 
 // atDepth returns the gas that the outermost call needs for a call levels deep to have gas: each level keeps a 64th.
@@ -90,7 +101,7 @@ func (m *simulation) leastGas(ctx context.Context, ample *effects, used, most ty
 		}
 		return varies || did.sameDetails(ample)
 	}
-	reserve := atDepth(params.Schedule1.StorageReserve, ample.deepest)
+	reserve := atDepth(params.Prices.StorageReserve, ample.deepest)
 	first := min(used+reserve, most)
 	if first == most || enough(first) {
 		return first, fault

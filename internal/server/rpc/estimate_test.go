@@ -16,7 +16,7 @@ import (
 // needed is what a call needs at most besides what nested calls keep back: what it used, what must be left before a
 // look-up, and the room that an estimate leaves.
 func needed(r api.Receipt) api.Quantity {
-	return r.GasUsed + api.Quantity(params.Schedule1.StorageReserve+room)
+	return r.GasUsed + api.Quantity(params.Prices.StorageReserve+room)
 }
 
 // chained is a contract for estimates. Its function next calls that of the first contract in its arguments, with the
@@ -76,10 +76,10 @@ func deployChained(t *testing.T, count uint64) (*testChain, []types.ContractID) 
 }
 
 // sendEstimated sends a call with the gas limit that is estimated for it.
-func (c *testChain) sendEstimated(nonce uint64, payload types.Call) (estimate api.Quantity, receipt api.Receipt) {
+func (c *testChain) sendEstimated(nonce uint64, payload types.Payload) (estimate api.Quantity, receipt api.Receipt) {
 	c.t.Helper()
 	draft := c.draft(alice, nonce, payload)
-	estimate = call[api.Quantity](c, "svc_estimateGas", api.Data(draft.Encode()))
+	estimate = call[api.Quantity](c, "svc_estimateGas", api.Data(draft.EncodeUnsigned()))
 	tx := c.costly(alice, nonce, types.Gas(estimate), payload)
 	c.include(tx)
 	return estimate, call[api.Receipt](c, "svc_getTransactionReceipt", tx.ID())
@@ -90,11 +90,11 @@ func (c *testChain) sendEstimated(nonce uint64, payload types.Call) (estimate ap
 func TestEstimateOfNestedCalls(t *testing.T) {
 	c, ids := deployChained(t, 5)
 	for depth := 1; depth <= len(ids); depth++ {
-		payload := types.Call{Contract: ids[0], Function: "next"}
+		payload := types.Call{Function: "next"}
 		for _, id := range ids[1:depth] {
 			payload.Args = append(payload.Args, id[:]...)
 		}
-		estimate, receipt := c.sendEstimated(uint64(len(ids)+depth-1), payload)
+		estimate, receipt := c.sendEstimated(uint64(len(ids)+depth-1), calling(ids[0], 0, payload))
 		if receipt.Status != 1 || 5*estimate > 6*needed(receipt) {
 			t.Errorf("%d deep: estimated %d, used %d, status %d", depth, estimate, receipt.GasUsed, receipt.Status)
 		}
@@ -107,17 +107,17 @@ func TestEstimateKeepsWhatACallDoes(t *testing.T) {
 	c, ids := deployChained(t, 4)
 	nonce := uint64(len(ids))
 	for depth := 2; depth <= len(ids); depth++ {
-		payload := types.Call{Contract: ids[0], Function: "try"}
+		payload := types.Call{Function: "try"}
 		for _, id := range ids[1:depth] {
 			payload.Args = append(payload.Args, id[:]...)
 		}
-		estimate, receipt := c.sendEstimated(nonce, payload)
+		estimate, receipt := c.sendEstimated(nonce, calling(ids[0], 0, payload))
 		nonce++
 		if got, want := receipt.ReturnData.String(), "0x00000000"; got != want || 5*estimate > 6*needed(receipt) {
 			t.Errorf("%d deep: got %s, want %s; estimated %d, used %d", depth, got, want, estimate, receipt.GasUsed)
 		}
 	}
-	estimate, receipt := c.sendEstimated(nonce, types.Call{Contract: ids[1], Function: "cautious"})
+	estimate, receipt := c.sendEstimated(nonce, calling(ids[1], 0, types.Call{Function: "cautious"}))
 	if got := receipt.GasUsed; got < 50_000 || estimate > 5_000_000 {
 		t.Errorf("cautious used %d of %d gas, want more than its look at what is left, of less than 5,000,000", got, estimate)
 	}
@@ -126,9 +126,9 @@ func TestEstimateKeepsWhatACallDoes(t *testing.T) {
 // TestEstimateOfATransfer: an account that has sent keeps its entry, so that nothing has to be made again.
 func TestEstimateOfATransfer(t *testing.T) {
 	c := newTestChain(t)
-	c.include(c.sign(bob, 0, types.Transfer{To: account(alice), Amount: 1}))
-	draft := c.draft(alice, 0, types.Transfer{To: account(bob), Amount: 1})
-	if got, want := call[api.Quantity](c, "svc_estimateGas", api.Data(draft.Encode())), api.Quantity(22_050); got != want {
+	c.include(c.sign(bob, 0, transfer(account(alice), 1)))
+	draft := c.draft(alice, 0, transfer(account(bob), 1))
+	if got, want := call[api.Quantity](c, "svc_estimateGas", api.Data(draft.EncodeUnsigned())), api.Quantity(10_500); got != want {
 		t.Errorf("got %d, want %d", got, want)
 	}
 }
@@ -136,7 +136,7 @@ func TestEstimateOfATransfer(t *testing.T) {
 // TestEstimateOfWhatTheGasItselfChanges: a contract that returns the gas it has left needs no more of it for that.
 func TestEstimateOfWhatTheGasItselfChanges(t *testing.T) {
 	c, ids := deployChained(t, 1)
-	estimate, receipt := c.sendEstimated(1, types.Call{Contract: ids[0], Function: "left"})
+	estimate, receipt := c.sendEstimated(1, calling(ids[0], 0, types.Call{Function: "left"}))
 	if receipt.Status != 1 || 5*estimate > 6*needed(receipt) {
 		t.Errorf("got %d, used %d, status %d", estimate, receipt.GasUsed, receipt.Status)
 	}
@@ -148,7 +148,7 @@ func TestEstimateTakesFewRuns(t *testing.T) {
 	ended := &groupOf[*submitHandlers](s.testChain).executions.ended
 	before := ended.Load()
 	draft := s.draft(alice, 2, s.send(poor, 5))
-	call[api.Quantity](s.testChain, "svc_estimateGas", api.Data(draft.Encode()))
+	call[api.Quantity](s.testChain, "svc_estimateGas", api.Data(draft.EncodeUnsigned()))
 	if got := ended.Load() - before; got != 2 {
 		t.Errorf("got %d runs, want 2", got)
 	}
@@ -161,12 +161,12 @@ func TestEstimateLeavesRoom(t *testing.T) {
 	code := must(os.ReadFile("../../../contracts/wasm/escrow.wasm"))(t)
 	c.include(c.costly(alice, 0, 90_000_000, types.Deploy{Name: "escrow", Code: code}))
 	id := types.NewContractID(account(alice), 0)
-	open := types.Call{Contract: id, Function: "open", Amount: 1, Args: fmt.Appendf(nil,
-		`{"seller":"%s","arbiter":"%s","deadline":99999999999}`, account(bob), account(poor))}
+	open := calling(id, 1, types.Call{Function: "open", Args: fmt.Appendf(nil,
+		`{"seller":"%s","arbiter":"%s","deadline":99999999999}`, account(bob), account(poor))})
 	c.include(c.costly(alice, 1, 2_000_000, open))
 	again := c.draft(alice, 3, open)
-	estimate := call[api.Quantity](c, "svc_estimateGas", api.Data(again.Encode()))
-	release := c.costly(alice, 2, 2_000_000, types.Call{Contract: id, Function: "release", Args: []byte(`{"deal":0}`)})
+	estimate := call[api.Quantity](c, "svc_estimateGas", api.Data(again.EncodeUnsigned()))
+	release := c.costly(alice, 2, 2_000_000, calling(id, 0, types.Call{Function: "release", Args: []byte(`{"deal":0}`)}))
 	second := c.costly(alice, 3, types.Gas(estimate), open)
 	c.include(release, second)
 	for _, tx := range []types.SignedTransaction{release, second} {
@@ -178,8 +178,8 @@ func TestEstimateLeavesRoom(t *testing.T) {
 
 func TestLeastGasEndsWithItsRequest(t *testing.T) {
 	c, ids := deployChained(t, 1)
-	tx := c.draft(alice, 1, types.Call{Contract: ids[0], Function: "next"})
-	m := must(groupOf[*submitHandlers](c).simulate(t.Context(), tx.Encode()))(t)
+	tx := c.draft(alice, 1, calling(ids[0], 0, types.Call{Function: "next"}))
+	m := must(groupOf[*submitHandlers](c).simulate(t.Context(), tx.EncodeUnsigned()))(t)
 	defer m.state.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -126,7 +126,7 @@ func newEvent(e *chain.Event) api.Event {
 		TransactionIndex: e.Index,
 		Cursor:           newCursor(chain.Position{Height: e.Height, Index: e.LogIndex}, e.Block),
 		BlockHash:        e.Block,
-		Timestamp:        e.Timestamp,
+		Timestamp:        seconds(e.Timestamp),
 	}
 }
 

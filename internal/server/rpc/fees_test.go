@@ -15,7 +15,7 @@ import (
 
 // paying is a transfer that pays a tip.
 func (c *testChain) paying(nonce uint64, tip types.Amount) types.SignedTransaction {
-	tx := c.draft(alice, nonce, types.Transfer{To: account(bob), Amount: 1})
+	tx := c.draft(alice, nonce, transfer(account(bob), 1))
 	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 1000, tip
 	return c.signed(alice, tx)
 }
@@ -51,7 +51,7 @@ func TestGasPrice(t *testing.T) {
 
 func TestTipsAreWhatWasPaid(t *testing.T) {
 	c := newTestChain(t)
-	tx := c.draft(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	tx := c.draft(alice, 0, transfer(account(bob), 1))
 	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 14, 12 // of which 4 are left over the base fee
 	c.include(c.signed(alice, tx))
 	if got := call[api.GasPriceInfo](c, "svc_gasPrice").SuggestedPriorityFee; got != 4 {
@@ -62,15 +62,15 @@ func TestTipsAreWhatWasPaid(t *testing.T) {
 func TestFeeMarketIsTheNextBlocks(t *testing.T) {
 	c := newTestChain(t)
 	parameters := c.ledger.Tip().Parameters
-	parameters.GasLimit, parameters.TargetBPS = 1_000_000, 1_000
-	c.include(c.sign(producer, 0, types.Configure{Parameters: parameters}))
+	parameters.GasLimit, parameters.TargetBPS = 4_000_000, 100
+	c.include(c.sign(admin, 0, types.Configure{Parameters: parameters}))
 	var txs []types.SignedTransaction
 	for nonce := range uint64(10) {
 		txs = append(txs, c.paying(nonce, 1))
 	}
 	head := c.include(txs...).Header
 	got := call[api.FeeMarket](c, "svc_getFeeMarket")
-	if got.Utilization.String() != "0.21" || got.TargetUtilization.String() != "0.1" || got.MinBaseFee != 10 ||
+	if got.Utilization.String() != "0.025" || got.TargetUtilization.String() != "0.01" || got.MinBaseFee != 10 ||
 		got.MaxBaseFee != 1_000_000 {
 		t.Errorf("got %+v", got)
 	}
@@ -92,7 +92,7 @@ func TestFeeHistory(t *testing.T) {
 	if want := []api.Quantity{1, 2, 4}; !slices.Equal(history.Reward[1], want) {
 		t.Errorf("rewards %v, want %v", history.Reward[1], want)
 	}
-	if history.GasUsedRatio[1].String() != "0.000084" || history.GasUsedRatio[2] != 0 {
+	if history.GasUsedRatio[1].String() != "0.00004" || history.GasUsedRatio[2] != 0 {
 		t.Errorf("ratios %v", history.GasUsedRatio)
 	}
 	history = call[api.FeeHistory](c, "svc_getFeeHistory", 1, []float64{0, 25.5, 100})

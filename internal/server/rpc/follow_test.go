@@ -31,7 +31,7 @@ func TestHaltedNode(t *testing.T) {
 		halted: "equivocation",
 	}
 	c.following, c.mode = f, api.ModeReplica
-	signed := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	signed := c.sign(alice, 0, transfer(account(bob), 1))
 	latest := []struct {
 		method string
 		params []any

@@ -21,8 +21,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
@@ -38,11 +38,12 @@ var (
 	alice    = newKey(2)
 	bob      = newKey(3)
 	poor     = newKey(4) // has too little to pay any gas
+	admin    = newKey(5)
 )
 
 const (
-	genesisTime = 1_700_000_000
-	testSource  = "192.0.2.1" // of requests
+	genesisTime = 1_700_000_000 // in seconds
+	testSource  = "192.0.2.1"   // of requests
 )
 
 func newKey(seed byte) crypto.PrivateKey {
@@ -62,7 +63,8 @@ type testChain struct {
 	ledger *ledger.Ledger
 	pool   *mempool.Pool
 	server *Server
-	config Config // that the server is of
+	config Config            // that the server is of
+	sealer crypto.PrivateKey // that seals blocks
 
 	testEngines
 
@@ -77,7 +79,7 @@ type testEngines struct{ engine, views, trials *wasm.Engine }
 
 // testClock decides the times of blocks.
 type testClock struct {
-	nextTime uint64
+	nextTime uint64 // in milliseconds
 	interval time.Duration
 	ahead    int64
 }
@@ -110,14 +112,15 @@ func startTestChain(
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory(), Logger: slog.New(slog.DiscardHandler)})
 	check(t, err)
-	options.Schedule = params.Schedule1.Digest()
+	options.Schedule = params.Prices.Digest()
 	store, err := chain.Open(db, options)
 	check(t, err)
 	genesis := types.Genesis{
-		ChainID: chainID, Network: network, Time: genesisTime, BaseFee: params.DefaultMinBaseFee,
+		ChainID: chainID, Network: network, Time: 1000 * genesisTime, BaseFee: params.DefaultMinBaseFee,
 		Parameters: params.Default(producer.PublicKey()),
 	}
-	for _, key := range []crypto.PrivateKey{producer, alice, bob} {
+	genesis.Parameters.Admin = account(admin)
+	for _, key := range []crypto.PrivateKey{producer, admin, alice, bob} {
 		genesis.Allocations = append(genesis.Allocations, types.Allocation{
 			Account: account(key), Balance: 1000 * types.CoinUnits,
 		})
@@ -136,8 +139,9 @@ func startTestChain(
 		t:           t,
 		store:       store,
 		ledger:      l,
+		sealer:      producer,
 		testEngines: testEngines{engine, views, trials},
-		testClock:   testClock{nextTime: genesisTime + 1},
+		testClock:   testClock{nextTime: 1000 * (genesisTime + 1)},
 		standing:    standing{state: api.StateProducing, mode: api.ModePrimary},
 	}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
@@ -201,13 +205,8 @@ func check(t testing.TB, err error) {
 func (c *testChain) poolHead() mempool.Head {
 	tip := c.ledger.Tip()
 	return mempool.Head{Height: tip.Header.Header.Height, Env: tip.Env,
-		Account: func(a types.Account) (exec.Sender, error) {
-			view, err := c.store.StateAt(tip.Header.Header.Height)
-			if err != nil {
-				return exec.Sender{}, err
-			}
-			sender, err := exec.ReadSender(view, a)
-			return sender, errors.Join(err, view.Close())
+		Account: func(a types.Account) (state.Account, error) {
+			return c.store.Account(tip.Header.Header.Height, a)
 		}}
 }
 
@@ -221,7 +220,7 @@ func (c *testChain) mine() types.SignedHeader {
 // include makes a block of the given transactions, whatever the pool thinks of them.
 func (c *testChain) include(txs ...types.SignedTransaction) types.SignedHeader {
 	c.t.Helper()
-	check(c.t, c.produce(&list{types.VerifySignatures(types.NewTxs(txs...))}))
+	check(c.t, c.produce(&list{types.VerifyWitnesses(c.store.Genesis().Network, types.NewTxs(txs...))}))
 	if got := len(must(c.store.Block(c.store.Head().Header.Height))(c.t).Transactions); got != len(txs) {
 		c.t.Fatalf("%d of %d transactions were included", got, len(txs))
 	}
@@ -254,11 +253,11 @@ func (*list) SkipSender() {}
 func (c *testChain) produce(txs ledger.Transactions) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	seal := func(hash types.BlockHash) (types.Signature, error) { return producer.Sign(hash[:], [32]byte{}) }
+	seal := func(hash types.BlockHash) (types.Signature, error) { return c.sealer.Sign(hash[:], [32]byte{}) }
 	if _, err := c.ledger.Build(ledger.Batch{Time: c.nextTime, Transactions: txs}, seal); err != nil {
 		return err
 	}
-	c.nextTime++
+	c.nextTime += 1000
 	return c.pool.Reload(c.poolHead())
 }
 
@@ -287,7 +286,7 @@ func (c *testChain) IncreaseTime(seconds uint64) (int64, error) {
 		return 0, &sequencer.TimeTooFarError{Max: tooFarAhead}
 	}
 	c.ahead += int64(seconds)
-	c.nextTime += seconds
+	c.nextTime += 1000 * seconds
 	return c.ahead, nil
 }
 
@@ -297,13 +296,13 @@ const tooFarAhead = 1 << 40
 func (c *testChain) NextTime() uint64 { return c.nextTime }
 
 func (c *testChain) SetNextBlockTime(unix uint64) error {
-	if unix < c.store.Head().Header.Timestamp {
+	if unix < c.store.Head().Header.Timestamp/1000 {
 		return sequencer.ErrTimeInPast
 	}
 	if unix > tooFarAhead {
 		return &sequencer.TimeTooFarError{Max: tooFarAhead}
 	}
-	c.nextTime = unix
+	c.nextTime = 1000 * unix
 	return nil
 }
 
@@ -326,22 +325,50 @@ func (c *testChain) Fund(ctx context.Context, to types.Account, amount types.Amo
 	if err != nil {
 		return types.TxID{}, err
 	}
-	tx := c.sign(producer, nonce, types.Transfer{To: to, Amount: amount})
+	tx := c.sign(producer, nonce, transfer(to, amount))
 	return c.pool.Add(ctx, tx.Encode(), "")
 }
 
 // draft is an unsigned transaction with usual fees.
 func (c *testChain) draft(key crypto.PrivateKey, nonce uint64, payload types.Payload) types.Transaction {
-	return types.Transaction{
-		Version:              types.TransactionVersion,
+	tx := types.Transaction{
 		ChainID:              c.store.Genesis().ChainID,
 		Sender:               account(key),
 		Nonce:                nonce,
-		GasLimit:             100_000,
+		GasLimit:             200_000,
 		MaxFeePerGas:         100,
 		MaxPriorityFeePerGas: 2,
-		Payload:              payload,
 	}
+	set(&tx, payload)
+	return tx
+}
+
+// action is a payload with its target and value.
+type action struct {
+	types.Payload
+	target types.Account
+	value  types.Amount
+}
+
+// set gives a transaction a payload, which may be an action.
+func set(tx *types.Transaction, payload types.Payload) {
+	if a, is := payload.(action); is {
+		tx.Target, tx.Value, payload = a.target, a.value, a.Payload
+	}
+	tx.Payload = payload
+}
+
+// oneOf is the policy of one key.
+func oneOf(key types.Account) types.Policy {
+	return types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{Key: types.PublicKey(key)}}}}
+}
+
+func transfer(to types.Account, amount types.Amount) action {
+	return action{types.Transfer{}, to, amount}
+}
+
+func calling(contract types.ContractID, value types.Amount, call types.Call) action {
+	return action{call, types.Account(contract), value}
 }
 
 func (c *testChain) sign(key crypto.PrivateKey, nonce uint64, payload types.Payload) types.SignedTransaction {

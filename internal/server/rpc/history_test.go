@@ -69,19 +69,19 @@ func (s *historyScenario) block(m stateModel) stateModel {
 		nonce := m.nonces[sender]
 		m.nonces[sender]++
 		if s.random.IntN(2) == 0 {
-			txs = append(txs, s.sign(from, nonce, types.Transfer{To: to, Amount: types.Amount(amount)}))
+			txs = append(txs, s.sign(from, nonce, transfer(to, types.Amount(amount))))
 			apply = append(apply, func() { m.balances[sender] -= amount; m.balances[to] += amount })
 			continue
 		}
 		args := fmt.Appendf(nil, `{"to":%q,"amount":%d}`, to, amount)
-		txs = append(txs, s.costly(from, nonce, 2_000_000, types.Call{Contract: s.token, Function: "transfer", Args: args}))
+		txs = append(txs, s.costly(from, nonce, 2_000_000, calling(s.token, 0, types.Call{Function: "transfer", Args: args})))
 		apply = append(apply, func() { m.tokens[sender] -= amount; m.tokens[to] += amount; m.events++ })
 	}
 	if s.random.IntN(4) == 0 {
 		p := s.ledger.Tip().Parameters
 		p.GasLimit = 1_000_000_000 + types.Gas(s.random.IntN(1000))
-		txs = append(txs, s.sign(producer, m.nonces[account(producer)], types.Configure{Parameters: p}))
-		m.nonces[account(producer)]++
+		txs = append(txs, s.sign(admin, m.nonces[account(admin)], types.Configure{Parameters: p}))
+		m.nonces[account(admin)]++
 		apply = append(apply, func() { m.gasLimit = p.GasLimit })
 	}
 	header := s.include(txs...).Header

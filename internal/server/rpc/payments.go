@@ -109,13 +109,14 @@ func newPayment(p *chain.Payment, h *types.Header, hash types.BlockHash) api.Pay
 		Cursor:           paymentCursor(p.Cursor(hash)),
 		BlockHeight:      p.Height,
 		BlockHash:        hash,
-		Timestamp:        h.Timestamp,
+		Timestamp:        seconds(h.Timestamp),
 		TransactionHash:  p.Transaction,
 		TransactionIndex: p.Index,
 		Kind:             api.PaymentKind(p.Kind),
 		From:             p.From,
 		To:               p.To,
 		Amount:           api.Quantity(p.Amount),
+		Memo:             newMemo(p.Memo),
 	}
 	if p.Place > 0 {
 		payment.Log = new(p.Place - 1)

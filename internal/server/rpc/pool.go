@@ -59,10 +59,12 @@ func (h *poolHandlers) getPendingTransactions(
 			To:                   to,
 			Nonce:                api.Quantity(tx.Nonce),
 			Type:                 tx.Payload.Kind().String(),
-			Value:                api.Quantity(tx.Payload.Value()),
+			Value:                amountOf(&tx.Transaction),
 			GasLimit:             api.Quantity(tx.GasLimit),
 			MaxFeePerGas:         api.Quantity(tx.MaxFeePerGas),
 			MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas),
+			Payer:                tx.Payer,
+			ValidUntil:           tx.ValidUntil,
 			Executable:           pending[i].Executable,
 		})
 	}

@@ -56,7 +56,7 @@ func proofExamples(t testing.TB) []example {
 }
 
 func (c *testChain) pay(nonce uint64) types.SignedHeader {
-	return c.include(c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1}))
+	return c.include(c.sign(alice, nonce, transfer(account(bob), 1)))
 }
 
 func TestGetProof(t *testing.T) {

@@ -27,28 +27,24 @@ type scenario struct {
 
 func newScenario(t testing.TB) *scenario {
 	s := &scenario{testChain: newTestChain(t), newcomer: types.Account{0: 0xee, 31: 1}}
-	s.transfer = s.sign(alice, 0, types.Transfer{To: account(bob), Amount: 5 * types.CoinUnits})
-	s.include(s.transfer, s.sign(bob, 0, types.Transfer{To: s.newcomer, Amount: 7}))
+	s.transfer = s.sign(alice, 0, transfer(account(bob), 5*types.CoinUnits))
+	s.include(s.transfer, s.sign(bob, 0, transfer(s.newcomer, 7)))
 
-	unfunded := s.draft(alice, 1, types.Transfer{To: types.Account{31: 9}, Amount: 7})
-	unfunded.GasLimit = 21_000 // not enough to make an account
+	unfunded := s.draft(alice, 1, transfer(types.Account{31: 9}, 7))
+	unfunded.GasLimit = 10_000 // not enough to make an account
 	s.failedTransfer = s.signed(alice, unfunded)
-	deploy := s.draft(alice, 2, types.Deploy{
-		Amount: 3, Name: "counter", Code: []byte{0, 'a', 's', 'm'}, InitArgs: []byte(`{"n":1}`),
-	})
+	deploy := s.draft(alice, 2, action{types.Deploy{Name: "counter", Code: []byte{0, 'a', 's', 'm'}, InitArgs: []byte(`{"n":1}`)}, types.Account{}, 3})
 	deploy.GasLimit = 1_000_000
 	s.deploy = s.signed(alice, deploy)
-	s.call = s.sign(bob, 1, types.Call{
-		Contract: types.NewContractID(account(alice), 2), Function: "add", Args: []byte(`{"n":2}`),
-	})
+	s.call = s.sign(bob, 1, calling(types.NewContractID(account(alice), 2), 0, types.Call{Function: "add", Args: []byte(`{"n":2}`)}))
 	s.include(s.failedTransfer, s.deploy, s.call)
 
 	changed := s.ledger.Tip().Parameters
 	changed.MaxBaseFee *= 2
-	s.configure = s.sign(producer, 0, types.Configure{Parameters: changed})
+	s.configure = s.sign(admin, 0, types.Configure{Parameters: changed})
 	s.include(s.configure)
 	s.include()
-	s.pending = s.sign(alice, 3, types.Transfer{To: account(bob), Amount: 1})
+	s.pending = s.sign(alice, 3, transfer(account(bob), 1))
 	s.post("svc_sendRawTransaction", api.Data(s.pending.Encode()))
 	return s
 }
@@ -63,7 +59,7 @@ type example struct {
 
 func (s *scenario) examples() []example {
 	encoded := func(tx types.SignedTransaction) string { return api.Data(tx.Encode()).String() }
-	unsigned := api.Data(s.draft(alice, 3, types.Transfer{To: account(bob), Amount: 1}).Encode()).String()
+	notSigned := unsigned(s.draft(alice, 3, transfer(account(bob), 1))).String()
 	head := s.store.HeadHash()
 	examples := []example{
 		{name: "blockNumber", method: "svc_blockNumber", params: nil},
@@ -106,12 +102,12 @@ func (s *scenario) examples() []example {
 		{
 			name:   "sendRawTransaction",
 			method: "svc_sendRawTransaction",
-			params: []any{encoded(s.sign(bob, 2, types.Transfer{To: account(alice), Amount: 1}))},
+			params: []any{encoded(s.sign(bob, 2, transfer(account(alice), 1)))},
 		},
 		{name: "sendRawTransactionSync", method: "svc_sendRawTransactionSync", params: []any{encoded(s.transfer)}},
-		{name: "call", method: "svc_call", params: []any{unsigned}},
-		{name: "traceCall", method: "svc_traceCall", params: []any{unsigned}},
-		{name: "estimateGas", method: "svc_estimateGas", params: []any{unsigned}},
+		{name: "call", method: "svc_call", params: []any{notSigned}},
+		{name: "traceCall", method: "svc_traceCall", params: []any{notSigned}},
+		{name: "estimateGas", method: "svc_estimateGas", params: []any{notSigned}},
 		{name: "gasPrice", method: "svc_gasPrice", params: nil},
 		{
 			name:   "getPendingTransactions",
@@ -141,7 +137,9 @@ func (s *scenario) examples() []example {
 	for i := range examples {
 		examples[i].on = s.testChain
 	}
-	return slices.Concat(examples, newTokenScenario(s.t).examples(), proofExamples(s.t))
+	return slices.Concat(
+		examples, newTokenScenario(s.t).examples(), newPolicyScenario(s.t).examples(), proofExamples(s.t),
+	)
 }
 
 func TestGoldenResults(t *testing.T) {

@@ -49,13 +49,16 @@ func TestParametersAreAsDeclared(t *testing.T) {
 		"hash":        types.TxID{},
 		"key":         "0x",
 		"limit":       1,
+		"message":     "0x",
 		"nonce":       "0x0",
 		"page":        map[string]any{},
 		"percentiles": []any{},
 		"proof":       "0x",
 		"range":       map[string]any{"from_height": 0, "to_height": 0},
+		"role":        "payer",
 		"token":       s.token,
 		"transaction": "0x",
+		"witness":     "0x",
 	}
 	// On /ws, or with lasting effects: their parameters are of the types of others.
 	others := []string{"svc_subscribe", "svc_unsubscribe", "svc_sendRawTransactionSync"}

@@ -113,6 +113,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		engines:    c.Engines,
 		executions: s.executions,
 		chainID:    genesis.ChainID,
+		network:    genesis.Network,
 		gas:        c.ViewGas,
 	}
 	prover := &prover{
@@ -156,6 +157,10 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	s.groups = []group{
 		chain,
 		ranges,
+		&accountHandlers{liveness: live, chain: c.Chain, transactions: transactions, genesis: genesis},
+		&inclusionHandlers{
+			prover: prover, transactions: transactions, blocks: blocks, lane: c.Admission.Long().Kind(1, 0),
+		},
 		&transactionHandlers{
 			transactionReader: transactions, cursors: cursors, pool: c.Pool, fates: fates, network: genesis.Network,
 		},

@@ -45,7 +45,7 @@ type blockStore interface {
 	TransactionPiece(of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error)
 	HeightOf(types.BlockHash) (types.Height, error)
 	Receipts(types.Height) ([]types.Receipt, error)
-	Reasons(types.Height) ([]exec.Reason, error)
+	TransactionsFrom(p chain.Position, yield func(chain.Included) bool) error
 }
 
 type transactionStore interface {

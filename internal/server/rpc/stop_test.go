@@ -34,7 +34,7 @@ func TestExecutionsEndWithTheirRequest(t *testing.T) {
 	hostile := wasmgen.Hostile(false).Encode()
 	id := types.NewContractID(account(alice), 0)
 	c.include(c.costly(alice, 0, 90_000_000, types.Deploy{Code: hostile}))
-	endless := types.Call{Contract: id, Function: "loop"}
+	endless := calling(id, 0, types.Call{Function: "loop"})
 	tx := c.costly(alice, 1, 20_000_000, endless)
 	c.include(tx)
 	draft := c.draft(alice, 2, endless)
@@ -47,11 +47,11 @@ func TestExecutionsEndWithTheirRequest(t *testing.T) {
 			return err
 		},
 		"call": func(ctx context.Context) error {
-			_, err := groupOf[*submitHandlers](c).call(ctx, api.RawTransactionParams{Transaction: draft.Encode()})
+			_, err := groupOf[*submitHandlers](c).call(ctx, api.RawTransactionParams{Transaction: draft.EncodeUnsigned()})
 			return err
 		},
 		"estimate": func(ctx context.Context) error {
-			_, err := groupOf[*submitHandlers](c).estimateGas(ctx, api.RawTransactionParams{Transaction: draft.Encode()})
+			_, err := groupOf[*submitHandlers](c).estimateGas(ctx, api.RawTransactionParams{Transaction: draft.EncodeUnsigned()})
 			return err
 		},
 		"trace": func(ctx context.Context) error {

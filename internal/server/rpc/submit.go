@@ -3,12 +3,14 @@ package rpc
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/trace"
@@ -91,11 +93,11 @@ func (h *submitHandlers) refusal(r mempool.Result) error {
 	if err = h.errors.public(err); !errors.As(err, &refused) {
 		return err
 	}
-	return h.withValues(refused, &r.Tx.Signed().Transaction, id)
+	return h.withValues(refused, r.Tx.Signed(), id)
 }
 
 // withValues adds the values that the transaction should have had to a refusal.
-func (h *submitHandlers) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.TxID) error {
+func (h *submitHandlers) withValues(e *jsonrpc.Error, tx *types.SignedTransaction, id types.TxID) error {
 	tip, err := h.ledger.Latest()
 	if err != nil {
 		return err
@@ -109,9 +111,19 @@ func (h *submitHandlers) withValues(e *jsonrpc.Error, tx *types.Transaction, id 
 	case errors.Is(e, api.ErrFeeTooLow):
 		return withData(e, "baseFee", api.Quantity(env.BaseFee), "minBaseFee", api.Quantity(env.Parameters.MinBaseFee))
 	case errors.Is(e, api.ErrIntrinsicGas):
-		return withData(e, "min", api.Quantity(fees.IntrinsicGas(tx.Payload)))
+		exists, err := h.exists(tx.Sender)
+		if err != nil {
+			return err
+		}
+		return withData(e, "min", api.Quantity(intrinsicGas(tx, exists)))
 	case errors.Is(e, api.ErrGasOverBlock):
 		return withData(e, "max", api.Quantity(env.Parameters.GasLimit))
+	case errors.Is(e, api.ErrExpired) && tx.ValidUntil != nil:
+		return withData(e, "validUntil", *tx.ValidUntil)
+	case errors.Is(e, api.ErrNotAdmin):
+		return withData(e, "admin", env.Parameters.Admin)
+	case errors.Is(e, api.ErrTextTooLong):
+		return withData(e, "limit", types.MaxTextBytes)
 	case errors.Is(e, api.ErrNonceTooLow), errors.Is(e, api.ErrNonceTooHigh), errors.Is(e, api.ErrHeld):
 		next, err := h.pool.NextNonce(tx.Sender)
 		if err != nil {
@@ -205,10 +217,29 @@ type simulation struct {
 	parameters types.Parameters
 	state      *chain.State
 	seed       types.Header
-	tx         types.Transaction
+	tx         types.SignedTransaction // nil witnesses are priced as those of a key
+	exists     bool                    // the sender has an entry in the state
 	how        exec.Simulation
 	executions *executions
 	request    *request.Request
+}
+
+// intrinsicGas returns what a transaction costs before it runs, with that of a sender who has no entry in the state.
+func intrinsicGas(tx *types.SignedTransaction, exists bool) types.Gas {
+	gas := fees.IntrinsicGas(tx)
+	if !exists {
+		gas += params.Prices.NewAccount
+	}
+	return gas
+}
+
+// exists reports whether an account has an entry in the latest state: if not, a transaction of its costs more.
+func (h *submitHandlers) exists(account types.Account) (bool, error) {
+	record, err := h.chain.Account(h.chain.Head().Header.Height, account)
+	if errors.Is(err, chain.ErrNoState) {
+		return true, nil // of a node without state, as most senders do
+	}
+	return record.Exists(), err
 }
 
 // simulate decodes a transaction, signed or not, and opens the state for its simulation. The caller must close the
@@ -230,13 +261,18 @@ func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulati
 	if err != nil {
 		return simulation{}, err
 	}
+	record, err := h.chain.Account(head.Height, tx.Sender)
+	if err != nil {
+		return simulation{}, err
+	}
 	view, err := h.chain.StateAt(head.Height)
 	return simulation{
 		parameters: tip.Parameters,
 		state:      view,
 		seed:       seed,
 		tx:         tx,
-		how:        exec.Simulation{Machine: h.machineFor(tx)},
+		exists:     record.Exists(),
+		how:        exec.Simulation{Machine: h.machineFor(tx.Payload), Network: h.network},
 		executions: h.executions,
 		request:    request.Of(ctx),
 	}, err
@@ -251,19 +287,22 @@ func (h *submitHandlers) timeAfter(head types.Header) uint64 {
 	return max(h.developer.NextTime(), head.Timestamp)
 }
 
-// decodeCall decodes bincode(Transaction), with no signature or one of 64 bytes, which must be valid.
-func decodeCall(encoded []byte) (types.Transaction, error) {
-	if tx, err := types.DecodeTransaction(encoded); err == nil {
+// decodeCall decodes a transaction to try: its unsigned form, or that and the sender's witness, or a SignedTransaction.
+// Nothing is sent, so the proofs in a witness need not hold, and a payer need not have signed: gas limit and fee, which
+// the hash covers, are often not known yet. A witness says what it will cost.
+func decodeCall(encoded []byte) (types.SignedTransaction, error) {
+	if tx, err := types.DecodeUnsigned(encoded); err == nil {
+		return types.SignedTransaction{Transaction: tx}, nil
+	}
+	if tx, err := types.DecodeSignedTransaction(encoded); err == nil {
 		return tx, nil
 	}
-	tx, err := types.DecodeTx(encoded)
+	const noPayerWitness = 0
+	tx, err := types.DecodeSignedTransaction(append(slices.Clip(encoded), noPayerWitness))
 	if err != nil {
-		return types.Transaction{}, api.ErrUndecodable
+		return types.SignedTransaction{}, api.ErrUndecodable
 	}
-	if types.VerifySignatures([]*types.Tx{tx})[0] == nil {
-		return types.Transaction{}, api.ErrBadSignature
-	}
-	return tx.Signed().Transaction, nil
+	return tx, nil
 }
 
 // run runs the transaction if the request has any gas left; it may use more than that. The tracer may be nil.
@@ -306,7 +345,7 @@ func (h *submitHandlers) call(ctx context.Context, p api.RawTransactionParams) (
 // gasOf returns the gas limit for simulating a transaction. capped reports that it is less than the transaction's own,
 // because of the limit on simulated calls.
 func (h *submitHandlers) gasOf(m *simulation) (gas types.Gas, capped bool) {
-	most := min(m.parameters.GasLimit, fees.IntrinsicGas(m.tx.Payload)+h.gas)
+	most := min(m.parameters.GasLimit, intrinsicGas(&m.tx, m.exists)+h.gas)
 	switch gas := m.tx.GasLimit; {
 	case gas == 0:
 		return most, false

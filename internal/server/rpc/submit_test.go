@@ -24,12 +24,22 @@ import (
 
 func encoded(tx types.SignedTransaction) api.Data { return tx.Encode() }
 
+func unsigned(tx types.Transaction) api.Data { return tx.EncodeUnsigned() }
+
+// forged returns a transaction whose sender's signature is false.
+func forged(tx types.SignedTransaction) types.SignedTransaction {
+	w := tx.Witness.(types.WitnessKey)
+	w.Signature[10] ^= 1
+	tx.Witness = w
+	return tx
+}
+
 // TestRefusedTransactions breaks one rule of a good transaction each.
 func TestRefusedTransactions(t *testing.T) {
 	c := newTestChain(t)
-	used := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	used := c.sign(alice, 0, transfer(account(bob), 1))
 	c.include(used)
-	pending := c.sign(alice, 1, types.Transfer{To: account(bob), Amount: 1})
+	pending := c.sign(alice, 1, transfer(account(bob), 1))
 	call[types.TxID](c, "svc_sendRawTransaction", encoded(pending))
 	for _, tc := range []struct {
 		name    string
@@ -37,47 +47,73 @@ func TestRefusedTransactions(t *testing.T) {
 		key     crypto.PrivateKey
 		corrupt func(*types.Transaction)
 	}{
-		{"version", api.ErrBadVersion, bob, func(tx *types.Transaction) { tx.Version = 2 }},
 		{"chain", api.ErrWrongChain, bob, func(tx *types.Transaction) { tx.ChainID++ }},
 		{"used nonce", api.ErrNonceTooLow, alice, func(tx *types.Transaction) { tx.Nonce = 0 }},
 		{"far nonce", api.ErrNonceTooHigh, bob, func(tx *types.Transaction) { tx.Nonce = 1024 }},
 		{"last nonce", api.ErrNonceTooHigh, bob, func(tx *types.Transaction) { tx.Nonce = math.MaxUint64 }},
 		{"balance under the value", api.ErrCannotPay, bob, func(tx *types.Transaction) {
-			tx.Payload = types.Transfer{To: account(alice), Amount: 1000 * types.CoinUnits}
+			tx.Value = 1000 * types.CoinUnits
 		}},
 		{"balance under the gas", api.ErrCannotPay, poor, func(*types.Transaction) {}},
-		{"cost over 64 bits", api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = math.MaxUint64 }},
+		{"fee over 64 bits", api.ErrOverflow, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = math.MaxUint64 }},
+		{"sum over 64 bits", api.ErrOverflow, bob, func(tx *types.Transaction) {
+			tx.Target, tx.Value = types.Account{}, 0
+			tx.Payload = types.Batch{Steps: []types.Step{
+				{Value: math.MaxUint64, Action: types.Transfer{}}, {Value: 1, Action: types.Transfer{}},
+			}}
+		}},
+		{"value over all that there is", api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.Value = math.MaxUint64 }},
+		{"target of a batch", api.ErrNotZero, bob, func(tx *types.Transaction) {
+			tx.Payload = types.Batch{Steps: []types.Step{{Action: types.Transfer{}}}}
+		}},
+		{"valid until an earlier time", api.ErrExpired, bob, func(tx *types.Transaction) {
+			tx.ValidUntil = new(uint64(1000 * genesisTime))
+		}},
+		{"valid until after the year 9999", api.ErrBadValidUntil, bob, func(tx *types.Transaction) {
+			tx.ValidUntil = new(uint64(types.MaxTime + 1))
+		}},
+		{"policy of more than there are signers", api.ErrBadPolicy, bob, func(tx *types.Transaction) {
+			tx.Target, tx.Value = types.Account{}, 0
+			tx.Payload = types.SetPolicy{Policy: &types.Policy{Owner: types.Rule{Threshold: 1}}}
+		}},
+		{"recovery without a payer", api.ErrBadPayer, bob, func(tx *types.Transaction) {
+			tx.Target, tx.Value = types.Account{}, 0
+			tx.Payload = types.SetPolicy{Recovery: true}
+		}},
 		{"fee under the floor", api.ErrFeeTooLow, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = 9 }},
 		{"replacement at the same fees", api.ErrReplacementUnderpriced, alice, func(tx *types.Transaction) {
-			tx.Nonce, tx.Payload = 1, types.Transfer{To: account(bob), Amount: 2}
+			tx.Nonce, tx.Target, tx.Value = 1, account(bob), 2
 		}},
-		{"gas under the intrinsic", api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 20_999 }},
+		{"gas under the intrinsic", api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 9_999 }},
 		{"gas over the block's", api.ErrGasOverBlock, bob, func(tx *types.Transaction) { tx.GasLimit = 1_000_000_001 }},
 		{
 			"priority over the max fee", api.ErrPriorityOverMax, bob,
 			func(tx *types.Transaction) { tx.MaxPriorityFeePerGas = 101 },
 		},
-		{"configure by another", api.ErrNotProducer, bob, func(tx *types.Transaction) {
-			tx.Payload = types.Configure{Parameters: c.ledger.Tip().Parameters}
+		{"configure by another", api.ErrNotAdmin, producer, func(tx *types.Transaction) {
+			set(tx, action{Payload: types.Configure{Parameters: c.ledger.Tip().Parameters}})
 		}},
-		{"parameters", api.ErrBadParameters, producer, func(tx *types.Transaction) { tx.Payload = types.Configure{} }},
+		{"parameters", api.ErrBadParameters, admin, func(tx *types.Transaction) {
+			set(tx, action{Payload: types.Configure{Parameters: types.Parameters{Version: 2}}})
+		}},
 		{"function too long", api.ErrFieldTooLong, bob, func(tx *types.Transaction) {
 			tx.Payload = types.Call{Function: strings.Repeat("f", types.MaxFunctionBytes+1)}
 		}},
 		{"code too long", api.ErrCodeTooLong, bob, func(tx *types.Transaction) {
+			tx.Target, tx.Value = types.Account{}, 0
 			tx.Payload = types.Deploy{Code: make([]byte, types.MaxCodeBytes+1)}
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tx := c.draft(tc.key, 0, types.Transfer{To: account(alice), Amount: 1})
+			tx := c.draft(tc.key, 0, transfer(account(alice), 1))
 			tc.corrupt(&tx)
 			c.refused(tc.want, "svc_sendRawTransaction", encoded(c.signed(tc.key, tx)))
 			c.refused(tc.want, "svc_sendRawTransactionSync", encoded(c.signed(tc.key, tx)))
 		})
 	}
-	forged := c.sign(bob, 0, types.Transfer{To: account(alice), Amount: 1})
-	forged.Signature[10] ^= 1
-	c.refused(api.ErrBadSignature, "svc_sendRawTransaction", encoded(forged))
+	c.refused(
+		api.ErrBadSignature, "svc_sendRawTransaction", encoded(forged(c.sign(bob, 0, transfer(account(alice), 1)))),
+	)
 	for _, known := range []types.SignedTransaction{used, pending} {
 		if data := c.refused(
 			api.ErrAlreadyKnown, "svc_sendRawTransaction", encoded(known),
@@ -89,9 +125,9 @@ func TestRefusedTransactions(t *testing.T) {
 
 func TestRefusalsNameTheValues(t *testing.T) {
 	c := newTestChain(t)
-	c.include(c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1}))
+	c.include(c.sign(alice, 0, transfer(account(bob), 1)))
 	send := func(want *jsonrpc.Error, key crypto.PrivateKey, corrupt func(*types.Transaction)) map[string]any {
-		tx := c.draft(key, 0, types.Transfer{To: account(bob), Amount: 2})
+		tx := c.draft(key, 0, transfer(account(bob), 2))
 		corrupt(&tx)
 		return c.refused(want, "svc_sendRawTransaction", encoded(c.signed(key, tx)))
 	}
@@ -113,10 +149,15 @@ func TestRefusalsNameTheValues(t *testing.T) {
 			"balance": call[string](c, "svc_getBalance", account(bob)), "needed": "0x1000000000000002",
 			"reserved": "0x0", "pending": 0.0,
 		}},
-		"cost over 64 bits": {send(api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = math.MaxUint64 }),
+		"cost over 64 bits": {send(api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.Value = math.MaxUint64 }),
 			map[string]any{"needed": "0xffffffffffffffff"}},
+		"end": {send(api.ErrExpired, bob, func(tx *types.Transaction) { tx.ValidUntil = new(uint64(5)) }),
+			map[string]any{"validUntil": 5.0}},
+		"admin": {send(api.ErrNotAdmin, bob, func(tx *types.Transaction) {
+			set(tx, action{Payload: types.Configure{Parameters: c.ledger.Tip().Parameters}})
+		}), map[string]any{"admin": account(admin).String()}},
 		"least gas": {
-			send(api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 1 }), map[string]any{"min": "0x5208"},
+			send(api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 1 }), map[string]any{"min": "0x2710"},
 		},
 		"most gas": {send(api.ErrGasOverBlock, bob, func(tx *types.Transaction) { tx.GasLimit = 1 << 40 }),
 			map[string]any{"max": "0x3b9aca00"}},
@@ -136,13 +177,10 @@ func TestRefusalsSayWhatTheyWereDecidedBy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := c.sign(bob, 0, types.Transfer{To: account(alice), Amount: types.Amount(balance) * 6 / 10})
+	most := c.sign(bob, 0, transfer(account(alice), types.Amount(balance)*6/10))
 	call[string](c, "svc_sendRawTransaction", encoded(most))
-	reserved, err := most.Cost()
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := c.sign(bob, 1, types.Transfer{To: account(alice), Amount: types.Amount(balance) * 6 / 10})
+	reserved := must(must(most.Amount())(t).Add(must(most.FeeCap())(t)))(t)
+	next := c.sign(bob, 1, transfer(account(alice), types.Amount(balance)*6/10))
 	_, refused := c.post("svc_sendRawTransaction", encoded(next))
 	want := map[string]any{
 		"reason": "cannot_pay", "balance": balance.String(), "needed": api.Quantity(reserved).String(),
@@ -152,10 +190,10 @@ func TestRefusalsSayWhatTheyWereDecidedBy(t *testing.T) {
 		t.Errorf("with a transfer pending: got %v, want %v", refused, want)
 	}
 	for n := range uint64(64) {
-		call[string](c, "svc_sendRawTransaction", encoded(c.sign(alice, n+1, types.Transfer{To: account(bob), Amount: 1})))
+		call[string](c, "svc_sendRawTransaction", encoded(c.sign(alice, n+1, transfer(account(bob), 1))))
 	}
 	held := c.refused(
-		api.ErrHeld, "svc_sendRawTransaction", encoded(c.sign(alice, 65, types.Transfer{To: account(bob), Amount: 1})),
+		api.ErrHeld, "svc_sendRawTransaction", encoded(c.sign(alice, 65, transfer(account(bob), 1))),
 	)
 	if held["limit"] != 64.0 || held["expected"] != "0x0" || held["nonce"] != "0x41" {
 		t.Errorf("the 65th that waits: got %v, want limit 64, expected 0x0, nonce 0x41", held)
@@ -187,7 +225,7 @@ func TestUpstreamsRefusalIsPassedOn(t *testing.T) {
 		handing := handedOn{c.pool, fmt.Errorf("upstream: %w", want)}
 		c.serve(func(config *Config) { config.Pool, config.Sender = handing, handing })
 		data := c.refused(
-			want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})),
+			want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, transfer(account(bob), 1))),
 		)
 		if !maps.Equal(data, want.Data) {
 			t.Errorf("%v: %v", want, data)
@@ -197,11 +235,11 @@ func TestUpstreamsRefusalIsPassedOn(t *testing.T) {
 
 func TestWhatIsNoTransaction(t *testing.T) {
 	c := newTestChain(t)
-	good := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1}).Encode()
+	good := c.sign(alice, 0, transfer(account(bob), 1)).Encode()
 	unknownVariant := append([]byte{}, good...)
-	unknownVariant[1+8+32+4*8] = 9
+	unknownVariant[1+112+1+1] = 9
 	for name, bytes := range map[string][]byte{
-		"nothing": {}, "cut short": good[:len(good)-65], "trailing": append(good[:len(good):len(good)], 0),
+		"nothing": {}, "cut short": good[:len(good)-66], "of another version": append([]byte{1}, good[1:]...), "trailing": append(good[:len(good):len(good)], 0),
 		"unknown variant":     unknownVariant,
 		"over the size limit": make([]byte, types.MaxTransactionBytes+1),
 	} {
@@ -221,10 +259,11 @@ func TestWhatIsNoTransaction(t *testing.T) {
 func TestEveryRefusalIsTranslated(t *testing.T) {
 	c := newTestChain(t)
 	for _, err := range []error{
-		exec.ErrBadVersion, exec.ErrWrongChain, exec.ErrFieldTooLong, exec.ErrCodeTooLong, exec.ErrIntrinsicGas,
-		exec.ErrGasOverBlock, exec.ErrPriorityOverMax, exec.ErrFeeTooLow, exec.ErrNotProducer, exec.ErrBadParameters,
-		exec.ErrNonceExhausted, exec.ErrNonceTooLow, exec.ErrNonceTooHigh, exec.ErrSenderIsContract, exec.ErrCannotPay,
-		mempool.ErrMalformed, mempool.ErrBadSignature, mempool.ErrKnown, mempool.ErrReplacementUnderpriced, mempool.ErrFull,
+		exec.ErrWrongChain, exec.ErrNonceExhausted, exec.ErrFieldTooLong, exec.ErrCodeTooLong, exec.ErrNotZero,
+		exec.ErrOverflow, exec.ErrPriorityOverMax, exec.ErrBadPayer, exec.ErrBadValidUntil, exec.ErrBadPolicy,
+		exec.ErrFeeTooLow, exec.ErrExpired, exec.ErrNotAdmin, exec.ErrBadParameters, exec.ErrNonceTooLow,
+		exec.ErrNonceTooHigh, exec.ErrIntrinsicGas, exec.ErrGasOverBlock, exec.ErrCannotPay, exec.ErrPayerCannotPay,
+		exec.ErrWrongPolicy, exec.ErrTextTooLong, exec.ErrBadSignature, mempool.ErrMalformed, mempool.ErrKnown, mempool.ErrReplacementUnderpriced, mempool.ErrFull,
 		mempool.ErrJournal,
 	} {
 		var e *jsonrpc.Error
@@ -271,7 +310,7 @@ func TestUnexpectedErrorsAreIncidents(t *testing.T) {
 			return "incident-1"
 		}})
 	c.serve(func(config *Config) { config.Sender = brokenPool{} })
-	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	tx := c.sign(alice, 0, transfer(account(bob), 1))
 	_, failure := c.post("svc_sendRawTransaction", encoded(tx))
 	if failure == nil || failure.Code != jsonrpc.CodeInternal || len(failure.Data) != 1 ||
 		failure.Data["incident"] != "incident-1" ||
@@ -285,7 +324,7 @@ func TestUnexpectedErrorsAreIncidents(t *testing.T) {
 
 func TestSendAndWait(t *testing.T) {
 	c := newTestChain(t)
-	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	tx := c.sign(alice, 0, transfer(account(bob), 1))
 	done := make(chan api.Receipt, 2)
 	for range 2 { // the second one is known already, and waits too
 		go func() {
@@ -332,8 +371,8 @@ func (acceptingPool) AddMany(_ context.Context, encoded [][]byte, _ string) []me
 
 func TestReplacedTransactionIsNotWaitedFor(t *testing.T) {
 	c := newTestChain(t)
-	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
-	other := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 2})
+	tx := c.sign(alice, 0, transfer(account(bob), 1))
+	other := c.sign(alice, 0, transfer(account(bob), 2))
 	c.include(other)
 	c.serve(func(config *Config) { config.Sender = acceptingPool{} })
 	data := c.refused(api.ErrDisplaced, "svc_sendRawTransactionSync", encoded(tx))
@@ -345,7 +384,7 @@ func TestReplacedTransactionIsNotWaitedFor(t *testing.T) {
 // Who waits for a transaction that leaves the pool without a block is told at once, though there is no next block.
 func TestDroppedTransactionIsNotWaitedFor(t *testing.T) {
 	c := newTestChain(t)
-	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	tx := c.sign(alice, 0, transfer(account(bob), 1))
 	ended := make(chan error)
 	go func() {
 		_, err := groupOf[*submitHandlers](c).sendRawTransactionSync(
@@ -394,7 +433,7 @@ type followingNode struct{ Following }
 
 func TestWaitingEnds(t *testing.T) {
 	c := newTestChain(t)
-	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	tx := c.sign(alice, 0, transfer(account(bob), 1))
 	c.serve(func(config *Config) { config.Chain, config.Sender = stuckChain{c.store}, acceptingPool{} })
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -411,10 +450,17 @@ func TestWaitingEnds(t *testing.T) {
 
 func TestCall(t *testing.T) {
 	c := newTestChain(t)
-	draft := c.draft(alice, 99, types.Transfer{To: account(bob), Amount: 5}) // nonces are not asked
+	draft := c.draft(alice, 99, transfer(account(bob), 5)) // nonces are not asked
 	draft.GasLimit, draft.MaxFeePerGas, draft.MaxPriorityFeePerGas = 0, 0, 0
+	signed := c.signed(alice, draft)
+	sponsored := signed
+	sponsored.Payer = new(account(bob))
 	for name, encoded := range map[string]api.Data{
-		"unsigned": draft.Encode(), "signed": encoded(c.signed(alice, draft)),
+		"unsigned": draft.EncodeUnsigned(), "signed": encoded(signed),
+		"with the sender's witness alone": append(unsigned(draft), types.EncodeWitness(signed.Witness)...),
+		"before the payer has signed":     encoded(sponsored),
+		// Gas limit and fees change the hash, and are not known before an estimate.
+		"with a witness that does not hold": encoded(forged(signed)),
 	} {
 		if got := call[string](c, "svc_call", encoded); got != "0x" {
 			t.Errorf("%s: got %s", name, got)
@@ -423,27 +469,27 @@ func TestCall(t *testing.T) {
 	if got := call[string](c, "svc_getBalance", account(bob)); got != "0x174876e800" {
 		t.Errorf("a call changed the state: %s", got)
 	}
-	forged := c.signed(alice, draft)
-	forged.Signature[0] ^= 1
-	c.refused(api.ErrBadSignature, "svc_call", encoded(forged))
 	for _, tc := range []struct {
 		name    string
 		want    *jsonrpc.Error
 		corrupt func(*types.Transaction)
 	}{
-		{"version", api.ErrBadVersion, func(tx *types.Transaction) { tx.Version = 0 }},
 		{"chain", api.ErrWrongChain, func(tx *types.Transaction) { tx.ChainID = 1 }},
+		{"end", api.ErrExpired, func(tx *types.Transaction) { tx.ValidUntil = new(uint64(1)) }},
+		{"payer", api.ErrBadPayer, func(tx *types.Transaction) { tx.Payer = &tx.Sender }},
 		{"gas under the intrinsic", api.ErrIntrinsicGas, func(tx *types.Transaction) { tx.GasLimit = 1 }},
 		{"gas over the block's", api.ErrGasOverBlock, func(tx *types.Transaction) { tx.GasLimit = 1 << 40 }},
 		{"value not covered", api.ErrInsufficientBalance, func(tx *types.Transaction) { tx.Sender = types.Account{1: 1} }},
-		{"not the producer", api.ErrNotProducer, func(tx *types.Transaction) { tx.Payload = types.Configure{} }},
+		{"not the admin", api.ErrNotAdmin, func(tx *types.Transaction) {
+			set(tx, action{Payload: types.Configure{Parameters: types.Parameters{Version: 2}}})
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tx := draft
 			tc.corrupt(&tx)
-			c.refused(tc.want, "svc_call", api.Data(tx.Encode()))
+			c.refused(tc.want, "svc_call", unsigned(tx))
 			if tx.GasLimit == 0 {
-				c.refused(tc.want, "svc_estimateGas", api.Data(tx.Encode()))
+				c.refused(tc.want, "svc_estimateGas", unsigned(tx))
 			}
 		})
 	}
@@ -451,15 +497,15 @@ func TestCall(t *testing.T) {
 
 func TestFailedExecutionIsDescribed(t *testing.T) {
 	c := newTestChain(t)
-	tx := c.draft(alice, 0, types.Transfer{To: types.Account{9: 9}, Amount: 5})
-	tx.GasLimit = 21_000 // too little to make an account
-	data := c.refused(api.ErrExecutionFailed, "svc_call", api.Data(tx.Encode()))
-	if data["reason"] != "out_of_gas" || data["gasUsed"] != "0x5208" || data["revertData"] != "0x" {
+	tx := c.draft(alice, 0, transfer(types.Account{9: 9}, 5))
+	tx.GasLimit = 10_000 // too little to make an account
+	data := c.refused(api.ErrExecutionFailed, "svc_call", unsigned(tx))
+	if data["reason"] != "out_of_gas" || data["gasUsed"] != "0x2710" || data["revertData"] != "0x" {
 		t.Errorf("got %v", data)
 	}
-	tx.GasLimit, tx.Payload = 0, types.Call{Function: "f"}
+	tx.GasLimit, tx.Value, tx.Payload = 0, 0, types.Call{Function: "f"}
 	for _, method := range []string{"svc_call", "svc_estimateGas"} {
-		if data := c.refused(api.ErrNoContract, method, api.Data(tx.Encode())); data["gasUsed"] == nil {
+		if data := c.refused(api.ErrNoContract, method, unsigned(tx)); data["gasUsed"] == nil {
 			t.Errorf("%s: got %v", method, data)
 		}
 	}
@@ -468,34 +514,43 @@ func TestFailedExecutionIsDescribed(t *testing.T) {
 func TestCallsHaveACap(t *testing.T) {
 	c := newTestChain(t)
 	c.serve(func(config *Config) { config.ViewGas = 10_000 })
-	tx := c.draft(alice, 0, types.Transfer{To: types.Account{9: 9}, Amount: 5}) // takes 25,000 after the intrinsic gas
-	if data := c.refused(api.ErrViewGas, "svc_call", api.Data(tx.Encode())); data["limit"] != 10_000.0 {
+	tx := c.draft(alice, 0, transfer(types.Account{9: 9}, 5)) // takes 100,000 after the intrinsic gas
+	if data := c.refused(api.ErrViewGas, "svc_call", unsigned(tx)); data["limit"] != 10_000.0 {
 		t.Errorf("got %v", data)
 	}
-	tx.GasLimit = 21_500 // the transaction's own limit and not the cap
-	c.refused(api.ErrExecutionFailed, "svc_call", api.Data(tx.Encode()))
+	tx.GasLimit = 10_500 // the transaction's own limit and not the cap
+	c.refused(api.ErrExecutionFailed, "svc_call", unsigned(tx))
 	tx.GasLimit = 0 // the cap itself
-	c.refused(api.ErrExecutionFailed, "svc_call", api.Data(tx.Encode()))
+	c.refused(api.ErrExecutionFailed, "svc_call", unsigned(tx))
 }
 
 func TestEstimateIsEnough(t *testing.T) {
 	newcomer := types.Account{9: 9}
+	parameters := params.Default(producer.PublicKey())
+	parameters.Admin = account(admin)
+	policy := oneOf(account(bob))
+	bytes := len(types.EncodePayload(types.SetPolicy{Policy: &policy}))
 	for _, tc := range []struct {
 		name    string
 		key     crypto.PrivateKey
 		payload types.Payload
 		want    api.Quantity // the least gas and 5 %
 	}{
-		{"transfer to one whose entry may be gone", alice, types.Transfer{To: account(bob), Amount: 1}, 46_000 + 2_300},
-		{"transfer that makes an account", alice, types.Transfer{To: newcomer, Amount: 1}, 46_000 + 2_300},
-		{"transfer of nothing", alice, types.Transfer{To: newcomer}, 21_000 + 1_050},
-		{"configure", producer, types.Configure{Parameters: params.Default(producer.PublicKey())}, 71_000 + 3_550},
+		{"transfer to one whose entry may be gone", alice, transfer(account(bob), 1), 110_000 + 5_500},
+		{"transfer that makes an account", alice, transfer(newcomer, 1), 110_000 + 5_500},
+		{"transfer of nothing", alice, transfer(newcomer, 0), 10_000 + 500},
+		{"configure", admin, types.Configure{Parameters: parameters}, 66_000 + 3_300},
+		{"batch that makes an account, once", alice, types.Batch{Steps: []types.Step{
+			{Target: newcomer, Value: 1, Action: types.Transfer{}}, {Target: newcomer, Value: 1, Action: types.Transfer{}},
+			{Target: account(bob), Action: types.Transfer{}},
+		}}, 131_000 + 6_550},
+		{"policy", alice, types.SetPolicy{Policy: &policy}, api.Quantity(36_000 + 16*bytes + (36_000+16*bytes+19)/20)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newTestChain(t)
 			tx := c.draft(tc.key, 0, tc.payload)
 			tx.GasLimit = 0
-			estimate := call[api.Quantity](c, "svc_estimateGas", api.Data(tx.Encode()))
+			estimate := call[api.Quantity](c, "svc_estimateGas", unsigned(tx))
 			if estimate != tc.want {
 				t.Errorf("got %d, want %d", estimate, tc.want)
 			}
@@ -524,7 +579,7 @@ func TestPoolIsToldTheSource(t *testing.T) {
 	c := newTestChain(t)
 	pool := &recordingPool{Sender: c.pool}
 	c.serve(func(config *Config) { config.Sender = pool })
-	call[types.TxID](c, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{})))
+	call[types.TxID](c, "svc_sendRawTransaction", encoded(c.sign(alice, 0, transfer(types.Account{}, 0))))
 	if pool.source != testSource {
 		t.Errorf("got %q", pool.source)
 	}
@@ -543,20 +598,18 @@ func TestBatchIsSentTogether(t *testing.T) {
 		)
 	}
 	for nonce := range uint64(3) {
-		tx := c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1})
+		tx := c.sign(alice, nonce, transfer(account(bob), 1))
 		send(tx)
 		want = append(want, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":"%s"}`, nonce, tx.ID()))
 	}
-	forged := c.sign(bob, 0, types.Transfer{})
-	forged.Signature[0] ^= 1
-	send(forged)
+	send(forged(c.sign(bob, 0, transfer(types.Account{}, 0))))
 	want = append(
 		want,
-		`{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"the signature is not valid for the sender","data":{"reason":"bad_signature"}}}`,
+		`{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"a signature of the sender or the payer does not hold","data":{"reason":"bad_signature"}}}`,
 	)
 	body = append(body, `{"jsonrpc":"2.0","id":4,"method":"svc_chainId"},`...)
 	want = append(want, `{"jsonrpc":"2.0","id":4,"result":"0x7a69"}`)
-	last := c.sign(alice, 3, types.Transfer{To: account(bob), Amount: 1})
+	last := c.sign(alice, 3, transfer(account(bob), 1))
 	send(last)
 	want = append(want, fmt.Sprintf(`{"jsonrpc":"2.0","id":5,"result":"%s"}`, last.ID()))
 	body[len(body)-1] = ']'

@@ -72,31 +72,39 @@ func (f *Feed) TransactionCount(height types.Height) (int, error) {
 	return f.blocks.chain.TransactionCount(height)
 }
 
-// Events returns all events of a block in order. It returns nil if there is no such block, chain.ErrPruned if it is
-// pruned.
-func (f *Feed) Events(height types.Height) ([]api.Event, error) {
-	header, err := f.blocks.chain.Header(height)
+// Events returns all events of a block in order, or false if there are more than most. It returns nil if there is no such
+// block, chain.ErrPruned if it is pruned.
+func (f *Feed) Events(height types.Height, most int) (events []api.Event, all bool, err error) {
+	outline, err := f.blocks.chain.Outline(height, true)
 	var receipts []types.Receipt
 	if err == nil {
-		receipts, err = f.blocks.chain.Receipts(height)
+		receipts, err = f.blocks.receipts(height, len(outline.IDs))
 	}
 	if errors.Is(err, chain.ErrNotFound) {
-		return nil, nil
+		return nil, true, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	events := []api.Event{}
-	of := chain.Event{Block: header.Header.Hash(), Timestamp: header.Header.Timestamp}
+	count := 0
+	for i := range receipts {
+		count += len(receipts[i].Logs)
+	}
+	if count > most {
+		return nil, false, nil
+	}
+	events = make([]api.Event, 0, count)
+	header := outline.Header.Header
+	of := chain.Event{Block: header.Hash(), Timestamp: header.Timestamp}
 	for i, receipt := range receipts {
 		for _, log := range receipt.Logs {
 			e := of
-			e.Log, e.Position, e.Transaction = log, chain.Position{Height: height, Index: uint32(i)}, receipt.Transaction
+			e.Log, e.Position, e.Transaction = log, chain.Position{Height: height, Index: uint32(i)}, outline.IDs[i]
 			e.LogIndex = uint32(len(events))
 			events = append(events, newEvent(&e))
 		}
 	}
-	return events, nil
+	return events, true, nil
 }
 
 // EventPiece reads a piece of the events that match a filter, after a position. The piece has at most the given bytes

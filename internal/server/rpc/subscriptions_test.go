@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -28,11 +29,11 @@ func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 	c.t.Helper()
 	head := c.store.Head().Header
 	e := chain.Entry{Result: exec.Result{Header: types.Header{
-		Height: head.Height + 1, Parent: c.store.HeadHash(), Timestamp: head.Timestamp + 1,
+		Height: head.Height + 1, Parent: c.store.HeadHash(), Timestamp: head.Timestamp + 1000,
 	}}}
 	for i, list := range logs {
-		tx := c.sign(alice, uint64(head.Height)*100+uint64(i), types.Transfer{To: account(bob), Amount: 1})
-		receipt := types.Receipt{Transaction: tx.ID(), Status: types.StatusSuccess, GasUsed: 21_000, Logs: list}
+		tx := c.sign(alice, uint64(head.Height)*100+uint64(i), transfer(account(bob), 1))
+		receipt := types.Receipt{Status: types.StatusSuccess, GasUsed: 10_000, Logs: list}
 		reason := exec.Success
 		if list == nil {
 			receipt.Status, reason = types.StatusFailed, exec.OutOfGas
@@ -40,7 +41,7 @@ func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 		e.Transactions, e.Receipts, e.Reasons = append(e.Transactions, types.NewTx(tx)), append(e.Receipts, receipt),
 			append(e.Reasons, reason)
 	}
-	e.Header.ReceiptsRoot = types.ReceiptsRoot(e.Receipts)
+	e.Header.ReceiptsRoot, e.Header.GasUsed = lists.ReceiptsRoot(e.Receipts), types.Gas(len(e.Receipts))*10_000
 	check(c.t, c.store.Append(e))
 	return e.Header.Height
 }
@@ -66,10 +67,25 @@ func someLogs() [][]types.Log {
 	}
 }
 
+// allEvents are those of a block, which are one too many for one less.
+func allEvents(c *testChain, height types.Height) []api.Event {
+	c.t.Helper()
+	events, all, err := c.server.feed.Events(height, 1000)
+	if check(c.t, err); !all {
+		c.t.Fatalf("block %d has more events than there are", height)
+	}
+	if most := len(events) - 1; most >= 0 {
+		if some, all, err := c.server.feed.Events(height, most); all || some != nil || err != nil {
+			c.t.Errorf("block %d: got %d events, %v, want no more than %d", height, len(some), err, most)
+		}
+	}
+	return events
+}
+
 func TestEventsOfABlock(t *testing.T) {
 	c := newTestChain(t)
 	height := c.appendLogs(someLogs()...)
-	events := must(c.server.feed.Events(height))(t)
+	events := allEvents(c, height)
 	if len(events) != 3 {
 		t.Fatalf("%d events", len(events))
 	}
@@ -95,9 +111,9 @@ func TestEventsOfABlock(t *testing.T) {
 			e.LogIndex != uint32(i) {
 			t.Errorf("event %d: %+v", i, e)
 		}
-		if e.BlockHash != block.Header.Hash() || e.Timestamp != block.Header.Timestamp {
+		if e.BlockHash != block.Header.Hash() || e.Timestamp != seconds(block.Header.Timestamp) {
 			t.Errorf("event %d: got block %s at %d, want %s at %d", i, e.BlockHash, e.Timestamp, block.Header.Hash(),
-				block.Header.Timestamp)
+				seconds(block.Header.Timestamp))
 		}
 		topics := append([][32]byte{sha256.Sum256([]byte(want.name))}, want.topics...)
 		if !slices.EqualFunc(e.Topics, topics, func(got api.Data, want [32]byte) bool {
@@ -120,10 +136,10 @@ func TestEventsOfABlock(t *testing.T) {
 			t.Errorf("event %d is not among its receipt's logs %+v", i, receipt.Logs)
 		}
 	}
-	if events := must(c.server.feed.Events(0))(t); events == nil || len(events) != 0 {
+	if events := allEvents(c, 0); events == nil || len(events) != 0 {
 		t.Errorf("genesis: %v", events)
 	}
-	if events := must(c.server.feed.Events(height + 1))(t); events != nil {
+	if events := allEvents(c, height+1); events != nil {
 		t.Errorf("a block that is not there: %v", events)
 	}
 	for _, text := range []string{"", "00", events[0].Cursor + "00", "zz" + events[0].Cursor[2:]} {
@@ -199,7 +215,7 @@ func TestEventsThatArePruned(t *testing.T) {
 		c.appendLogs(someLogs()...)
 	}
 	check(t, c.store.Prune(t.Context()))
-	if _, err := c.server.feed.Events(1); !errors.Is(err, chain.ErrPruned) {
+	if _, _, err := c.server.feed.Events(1, 99); !errors.Is(err, chain.ErrPruned) {
 		t.Errorf("pruned: %v", err)
 	}
 	cursor := func(p chain.Position) string { return newCursor(p, types.BlockHash{}) }
@@ -214,7 +230,7 @@ func TestEventsThatArePruned(t *testing.T) {
 	if events := call[[]api.Event](c, "svc_getEvents", end); len(events) == 0 {
 		t.Error("after all that is pruned: got no events, want those that are kept")
 	}
-	if events := must(c.server.feed.Events(5))(t); len(events) != 3 {
+	if events := allEvents(c, 5); len(events) != 3 {
 		t.Errorf("the newest: %v", events)
 	}
 }

@@ -86,7 +86,7 @@ func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TraceParams)
 func (h *traceHandlers) noting(t *trace.Tracer, p types.Payload) (engine vm.Engine, shut func() error, err error) {
 	engine, shut, err = h.engines.Noting(t.Stopped)
 	deploy, ok := p.(types.Deploy)
-	if _, copies := deploy.Copies(); err != nil || !ok || copies {
+	if err != nil || !ok {
 		return engine, shut, err
 	}
 	_, err = engine.Module(sha256.Sum256(deploy.Code), func() ([]byte, error) { return deploy.Code, nil })

@@ -14,17 +14,17 @@ func TestTraceOfWhatIsNotSent(t *testing.T) {
 	traced := func(payload types.Payload, more ...any) api.Trace {
 		draft := s.draft(alice, 2, payload)
 		draft.GasLimit = 0
-		return call[api.Trace](s.testChain, "svc_traceCall", append([]any{api.Data(draft.Encode())}, more...)...)
+		return call[api.Trace](s.testChain, "svc_traceCall", append([]any{api.Data(draft.EncodeUnsigned())}, more...)...)
 	}
 	if got := traced(s.send(poor, 5)); got.Error != nil || got.Root == nil || len(got.Root.Storage) == 0 {
 		t.Errorf("a transfer: got %+v, want what it writes", got)
 	}
-	failing := types.Call{Contract: s.token, Function: "transfer", Args: []byte(`{}`)}
+	failing := calling(s.token, 0, types.Call{Function: "transfer", Args: []byte(`{}`)})
 	got := traced(failing, false, true)
 	if got.Error == nil || *got.Error != "reverted" || len(got.Root.Output) == 0 || len(got.Root.StoppedAt) == 0 {
 		t.Errorf("a failing call: got %+v, want why and where it fails", got)
 	}
-	view := types.Call{Contract: s.token, Function: "symbol"}
+	view := calling(s.token, 0, types.Call{Function: "symbol"})
 	if got := traced(view, true); got.Error != nil || !got.Root.View || len(got.Root.Output) == 0 {
 		t.Errorf("a view: got %+v, want its output in view context", got)
 	}

@@ -18,6 +18,7 @@ type transactionReader struct{ chain transactionStore }
 
 // foundTransaction is a transaction in a block.
 type foundTransaction struct {
+	id      types.TxID
 	tx      types.SignedTransaction
 	receipt types.Receipt
 	reason  exec.Reason
@@ -54,7 +55,7 @@ func (r *transactionReader) at(position chain.Position, neighbour *foundTransact
 	if err != nil {
 		return nil, err
 	}
-	found := &foundTransaction{tx: stored.Transaction, receipt: stored.Receipt, reason: stored.Reason}
+	found := &foundTransaction{id: stored.ID, tx: stored.Transaction, receipt: stored.Receipt, reason: stored.Reason}
 	if neighbour != nil && neighbour.header.Height == position.Height {
 		found.place = neighbour.place
 	} else {
@@ -84,8 +85,9 @@ func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, erro
 // newReceipt renders a transaction's receipt. Its logs are numbered from first.
 func newReceipt(found *foundTransaction, first uint32) api.Receipt {
 	to, _ := recipient(&found.tx.Transaction)
+	price := effectivePrice(&found.tx, found.header)
 	receipt := api.Receipt{
-		TransactionHash:   found.receipt.Transaction,
+		TransactionHash:   found.id,
 		BlockHeight:       found.header.Height,
 		BlockHash:         found.hash,
 		Status:            api.Quantity(found.receipt.Status),
@@ -93,11 +95,13 @@ func newReceipt(found *foundTransaction, first uint32) api.Receipt {
 		ContractAddress:   found.receipt.Contract,
 		Logs:              make([]api.Log, len(found.receipt.Logs)),
 		TransactionIndex:  found.index,
-		EffectiveGasPrice: effectivePrice(&found.tx, found.header),
+		EffectiveGasPrice: price,
+		Fee:               api.Quantity(found.receipt.GasUsed) * price, // at most gas limit × max fee, which fits
 		ReturnData:        found.receipt.Output,
 		Error:             trace.Failure(found.reason),
 		From:              found.tx.Sender,
 		To:                to,
+		Payer:             found.tx.Payer,
 	}
 	for i, log := range found.receipt.Logs {
 		receipt.Logs[i] = newLog(log, found.header.Height, first+uint32(i))
@@ -131,7 +135,7 @@ func (r *transactionReader) receipts(
 		if failed != nil || size > api.MaxPageBytes && len(receipts) > 0 {
 			return false
 		}
-		found.tx, found.receipt, found.reason = i.Transaction, i.Receipt, i.Reason
+		found.id, found.tx, found.receipt, found.reason = i.ID, i.Transaction, i.Receipt, i.Reason
 		receipts = append(receipts, newReceipt(found, logs))
 		logs += uint32(len(i.Receipt.Logs))
 		found.index++
@@ -140,8 +144,43 @@ func (r *transactionReader) receipts(
 	return receipts, cmp.Or(failed, err)
 }
 
-// transactionBytes bounds the JSON of a transaction without its payload's arguments, in bytes.
+// transactionBytes bounds the JSON of a transaction without its payload and its policies, in bytes.
 const transactionBytes = 2048
+
+// Bounds on the JSON of parts of a transaction, in bytes: of a step without its arguments, and of each encoded byte of a
+// policy and its proofs, with the names of their members.
+const (
+	stepBytes       = 320
+	policyByteBytes = 4
+)
+
+// sizeOf bounds the JSON of a rendered transaction, in bytes.
+func sizeOf(tx *types.SignedTransaction) int {
+	size := transactionBytes
+	switch p := tx.Payload.(type) {
+	case types.Deploy:
+		size += 2 * len(p.InitArgs)
+	case types.Instantiate:
+		size += 2 * len(p.InitArgs)
+	case types.Call:
+		size += 2 * len(p.Args)
+	case types.Batch:
+		for _, step := range p.Steps {
+			size += stepBytes
+			if call, ok := step.Action.(types.Call); ok {
+				size += 2*len(call.Args) + 6*len(call.Function) // a function's characters may be escaped
+			}
+		}
+	case types.SetPolicy:
+		size += policyByteBytes * len(types.EncodePayload(p))
+	}
+	for _, w := range []types.Witness{tx.Witness, tx.PayerWitness} {
+		if _, is := w.(types.WitnessPolicy); is {
+			size += policyByteBytes * types.WitnessBytes(w)
+		}
+	}
+	return size
+}
 
 // list renders the transactions at positions up to the size of a page, but at least one. It ends early at a transaction
 // that no longer exists.
@@ -157,15 +196,10 @@ func (r *transactionReader) list(ctx context.Context, positions []chain.Position
 			return txs, absent(err)
 		}
 		last = found
-		tx := included(&found.tx, found.receipt, found.reason, found.place)
-		size += transactionBytes
-		if tx.Input != nil && tx.Input.Args != nil {
-			size += 2 * len(*tx.Input.Args)
-		}
-		if size > api.MaxPageBytes && len(txs) > 0 {
+		if size += sizeOf(&found.tx); size > api.MaxPageBytes && len(txs) > 0 {
 			break
 		}
-		txs = append(txs, tx)
+		txs = append(txs, included(found))
 	}
 	return txs, nil
 }
@@ -194,7 +228,7 @@ func (r *transactionReader) byNonce(ctx context.Context, account types.Account, 
 				if last.tx.Nonce < nonce {
 					return nil, nil
 				}
-				tx := included(&last.tx, last.receipt, last.reason, last.place)
+				tx := included(last)
 				return &tx, nil
 			}
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/trace"
@@ -44,7 +43,7 @@ func (h *transactionHandlers) getTransactionByHash(
 	case err != nil:
 		return nil, err
 	case found != nil:
-		tx := included(&found.tx, found.receipt, found.reason, found.place)
+		tx := included(found)
 		return &tx, nil
 	case pending != nil:
 		tx := newTransaction(pending.Signed(), p.Hash)
@@ -136,11 +135,11 @@ func absent(err error) error {
 // newTransaction renders a pending transaction.
 func newTransaction(tx *types.SignedTransaction, id types.TxID) api.Transaction {
 	to, contract := recipient(&tx.Transaction)
-	return api.Transaction{
+	view := api.Transaction{
 		Hash:                 id,
 		From:                 tx.Sender,
 		To:                   to,
-		Value:                api.Quantity(tx.Payload.Value()),
+		Value:                amountOf(&tx.Transaction),
 		GasLimit:             api.Quantity(tx.GasLimit),
 		GasPrice:             api.Quantity(tx.MaxFeePerGas),
 		Nonce:                api.Quantity(tx.Nonce),
@@ -148,19 +147,48 @@ func newTransaction(tx *types.SignedTransaction, id types.TxID) api.Transaction 
 		Type:                 tx.Payload.Kind().String(),
 		MaxFeePerGas:         api.Quantity(tx.MaxFeePerGas),
 		MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas),
-		Input:                newInput(tx.Payload),
-		Signature:            tx.Signature[:],
+		Payer:                tx.Payer,
+		ValidUntil:           tx.ValidUntil,
+		Input:                newInput(&tx.Transaction),
+		Witness:              api.Witness{Witness: tx.Witness},
 		Contract:             contract,
 	}
+	if tx.PayerWitness != nil {
+		view.PayerWitness = &api.Witness{Witness: tx.PayerWitness}
+	}
+	switch p := tx.Payload.(type) {
+	case types.Transfer:
+		view.Memo = newMemo(p.Memo)
+	case types.Batch:
+		view.Steps = p.Steps
+	}
+	return view
+}
+
+// newMemo renders a memo; nil for none.
+func newMemo(memo *[32]byte) *api.Data {
+	if memo == nil {
+		return nil
+	}
+	return new(api.Data(memo[:]))
+}
+
+// amountOf returns what a transaction moves from its sender. It fits for every transaction that the pool or a block has.
+func amountOf(tx *types.Transaction) api.Quantity {
+	amount, err := tx.Amount()
+	if err != nil {
+		return math.MaxUint64
+	}
+	return api.Quantity(amount)
 }
 
 // included renders a transaction of a block.
-func included(tx *types.SignedTransaction, receipt types.Receipt, reason exec.Reason, at place) api.Transaction {
-	view := newTransaction(tx, receipt.Transaction)
-	view.GasPrice = effectivePrice(tx, at.header)
+func included(found *foundTransaction) api.Transaction {
+	view, at := newTransaction(&found.tx, found.id), found.place
+	view.GasPrice = effectivePrice(&found.tx, at.header)
 	view.BlockHeight, view.BlockHash, view.TransactionIndex = &at.header.Height, &at.hash, &at.index
-	view.Status, view.Error = status(receipt), trace.Failure(reason)
-	used := api.Quantity(receipt.GasUsed)
+	view.Status, view.Error = status(found.receipt), trace.Failure(found.reason)
+	used := api.Quantity(found.receipt.GasUsed)
 	view.GasUsed, view.Fee = &used, new(used*view.GasPrice) // at most gas limit × max fee, which fits
 	return view
 }
@@ -169,25 +197,28 @@ func effectivePrice(tx *types.SignedTransaction, header types.Header) api.Quanti
 	return api.Quantity(fees.Price(header.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas))
 }
 
-// recipient returns a transaction's recipient, and the contract that a deploy creates.
+// recipient returns a transaction's recipient, and the contract that it creates. Without a recipient of its own, as of a
+// batch, it is the sender: who reads nothing else must not take it for a payment to somebody.
 func recipient(tx *types.Transaction) (to types.Account, contract *types.ContractID) {
 	to, ok := tx.Recipient()
 	if !ok {
 		return tx.Sender, nil
 	}
-	if tx.Payload.Kind() == types.KindDeploy {
+	switch tx.Payload.Kind() {
+	case types.KindDeploy, types.KindInstantiate:
 		return to, (*types.ContractID)(&to)
 	}
 	return to, nil
 }
 
-func newInput(payload types.Payload) *api.Input {
-	switch p := payload.(type) {
+func newInput(tx *types.Transaction) *api.Input {
+	switch p := tx.Payload.(type) {
+	case types.Instantiate:
+		args, template := api.Data(p.InitArgs), types.ContractID(tx.Target)
+		return &api.Input{Name: &p.Name, Template: &template, Args: &args}
+	case types.SetPolicy:
+		return &api.Input{Recovery: &p.Recovery, Policy: p.Policy}
 	case types.Deploy:
-		if source, ok := p.Copies(); ok {
-			args := api.Data(p.InitArgs)
-			return &api.Input{Name: &p.Name, CopyOf: &source, Args: &args}
-		}
 		hash, size, args := types.CodeHash(sha256.Sum256(p.Code)), uint64(len(p.Code)), api.Data(p.InitArgs)
 		return &api.Input{Name: &p.Name, CodeHash: &hash, CodeSize: &size, Args: &args}
 	case types.Call:

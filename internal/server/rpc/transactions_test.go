@@ -73,7 +73,7 @@ func TestBlocksByNumberAndHashAreTheSame(t *testing.T) {
 
 func TestTransactionFromPoolToChain(t *testing.T) {
 	c := newTestChain(t)
-	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	tx := c.sign(alice, 0, transfer(account(bob), 1))
 	id := call[types.TxID](c, "svc_sendRawTransaction", api.Data(tx.Encode()))
 	if id != tx.ID() {
 		t.Fatalf("got %s", id)
@@ -108,7 +108,7 @@ func TestTransactionsByAddressPages(t *testing.T) {
 	for block := range uint64(4) {
 		var txs []types.SignedTransaction
 		for i := range uint64(3) {
-			tx := c.sign(alice, 3*block+i, types.Transfer{To: account(bob), Amount: types.Amount(i + 1)})
+			tx := c.sign(alice, 3*block+i, transfer(account(bob), types.Amount(i+1)))
 			txs = append(txs, tx)
 			want = slices.Insert(want, 0, tx.ID())
 		}
@@ -151,7 +151,7 @@ func TestTransactionsByAddressPages(t *testing.T) {
 	c.refused(api.ErrAboveHead, "svc_getTransactionsByAddress", account(bob), map[string]any{"to_block": 5})
 
 	first := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"limit": 4})
-	c.include(c.sign(bob, 0, types.Transfer{To: account(alice), Amount: 1}))
+	c.include(c.sign(bob, 0, transfer(account(alice), 1)))
 	next := call[[]api.Transaction](
 		c, "svc_getTransactionsByAddress", account(alice), map[string]any{"cursor": first[3].Cursor},
 	)
@@ -203,7 +203,7 @@ func TestBlockTransactions(t *testing.T) {
 	c := newTestChain(t)
 	var txs []types.SignedTransaction
 	for nonce := range uint64(7) {
-		txs = append(txs, c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1}))
+		txs = append(txs, c.sign(alice, nonce, transfer(account(bob), 1)))
 	}
 	c.include(txs...)
 	whole := call[api.Block](c, "svc_getBlockByNumber", 1, true)
@@ -434,7 +434,7 @@ func TestLogsOfReceipts(t *testing.T) {
 	c := newTestChain(t)
 	var txs []types.SignedTransaction
 	for nonce := range uint64(3) {
-		txs = append(txs, c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1}))
+		txs = append(txs, c.sign(alice, nonce, transfer(account(bob), 1)))
 	}
 	c.include(txs...)
 	log := func(name string, topics ...[32]byte) types.Log {
@@ -475,7 +475,7 @@ func (m movingChain) FindTransaction(id types.TxID) (chain.Position, error) {
 
 func TestTransactionIncludedWhileItIsLookedFor(t *testing.T) {
 	c := newTestChain(t)
-	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	tx := c.sign(alice, 0, transfer(account(bob), 1))
 	c.include(tx)
 	c.serve(func(config *Config) { config.Chain = movingChain{c.store, new(int)} })
 	if got := call[*api.Transaction](c, "svc_getTransactionByHash", tx.ID()); got == nil ||
@@ -543,8 +543,8 @@ func TestTransactionByNonce(t *testing.T) {
 	}
 	var own []types.SignedTransaction
 	for i := range uint64(3) {
-		own = append(own, c.sign(alice, i, types.Transfer{To: account(bob), Amount: 1}))
-		c.include(own[i], c.sign(bob, i, types.Transfer{To: account(alice), Amount: 1}))
+		own = append(own, c.sign(alice, i, transfer(account(bob), 1)))
+		c.include(own[i], c.sign(bob, i, transfer(account(alice), 1)))
 	}
 	for i, tx := range own {
 		if got := find(uint64(i)); got == nil || got.Hash != tx.ID() || *got.BlockHeight != types.Height(i+1) {
@@ -562,7 +562,7 @@ func TestTransactionByNonce(t *testing.T) {
 // TestPrunedOrUnknown looks for what was pruned, on a node that cannot know whether it ever was.
 func TestPrunedOrUnknown(t *testing.T) {
 	c := startTestChain(t, types.Regtest, 5, chain.Options{Retention: 2}, jsonrpc.Options{})
-	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	tx := c.sign(alice, 0, transfer(account(bob), 1))
 	c.include(tx)
 	old := must(c.store.Header(1))(t).Header.Hash()
 	look := [][]any{
@@ -584,7 +584,7 @@ func TestPrunedOrUnknown(t *testing.T) {
 			t.Errorf("%v: got %v, want the oldest height %d", l, data, c.store.OldestHeight())
 		}
 	}
-	waits := c.sign(alice, 1, types.Transfer{To: account(bob), Amount: 1})
+	waits := c.sign(alice, 1, transfer(account(bob), 1))
 	call[types.TxID](c, "svc_sendRawTransaction", encoded(waits))
 	for _, l := range [][]any{
 		{"svc_getTransactionReceipt", waits.ID()}, {"svc_getTransactionByNonce", account(alice), "0x1"},
@@ -599,7 +599,7 @@ func TestPrunedOrUnknown(t *testing.T) {
 func TestPendingTransactions(t *testing.T) {
 	c := newTestChain(t)
 	send := func(key crypto.PrivateKey, nonce uint64) types.TxID {
-		tx := c.sign(key, nonce, types.Transfer{To: account(bob), Amount: 1})
+		tx := c.sign(key, nonce, transfer(account(bob), 1))
 		return call[types.TxID](c, "svc_sendRawTransaction", encoded(tx))
 	}
 	held, first, other := send(alice, 2), send(alice, 0), send(bob, 0)

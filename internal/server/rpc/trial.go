@@ -14,6 +14,7 @@ type simulator struct {
 	engines    Engines
 	executions *executions
 	chainID    uint64
+	network    types.Network
 	gas        types.Gas // greatest execution gas of a call
 }
 
@@ -33,10 +34,10 @@ func (s *simulator) machine() exec.Machine {
 	return machine
 }
 
-// machineFor returns a machine for simulating a transaction.
-func (s *simulator) machineFor(tx types.Transaction) exec.Machine {
+// machineFor returns a machine for simulating a transaction with a payload.
+func (s *simulator) machineFor(payload types.Payload) exec.Machine {
 	machine := s.machine()
-	if p, ok := tx.Payload.(types.Deploy); ok {
+	if p, ok := payload.(types.Deploy); ok {
 		machine.Engine = trial{Engine: machine.Engine, beside: s.engines.Trials, code: sha256.Sum256(p.Code)}
 	}
 	return machine

@@ -78,7 +78,7 @@ func (h *viewProofHandlers) make(ctx context.Context, p api.GetViewProofParams) 
 	if _, err := exec.ReadParameters(reads); err != nil {
 		return made, err
 	}
-	outcome, err := v.run(ctx, reads, types.Call{Contract: p.Contract, Function: p.Function, Args: p.Args})
+	outcome, err := v.run(ctx, reads, p.Contract, types.Call{Function: p.Function, Args: p.Args})
 	switch {
 	case reads.err != nil:
 		return made, reads.err

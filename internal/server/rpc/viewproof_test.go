@@ -29,6 +29,7 @@ func (c *testChain) asked(contract types.ContractID, function string, args []byt
 		Function: function,
 		Args:     args,
 		ChainID:  c.store.Genesis().ChainID,
+		Network:  c.store.Genesis().Network,
 		Producer: producer.PublicKey(),
 	}
 }
@@ -177,7 +178,7 @@ func TestHostileViewProofs(t *testing.T) {
 			p.Values = slices.Delete(p.Values, stored, stored+1)
 		}},
 		{"a key too many", view.StepWitness, func(p *api.ViewProof, _ *view.Question) {
-			p.Values = append(p.Values, api.ViewValue{Key: append(slices.Clone(p.Values[len(p.Values)-1].Key), 1)})
+			p.Values = append(p.Values, api.ViewValue{Key: append(slices.Clone(p.Values[len(p.Values)-1].Key), 3)})
 		}},
 		{"a key that is not read, with its witness", view.StepExecute, func(p *api.ViewProof, _ *view.Question) {
 			s.show(p, height, append(keysOf(p), state.AccountKey(alices)))
@@ -205,12 +206,12 @@ func TestHostileViewProofs(t *testing.T) {
 			(*p.Values[record].Value)[0] ^= 1
 		}},
 		{"another header", view.StepHeader, func(p *api.ViewProof, _ *view.Question) { p.Header[200] ^= 1 }},
-		{"another signature", view.StepHeader, func(p *api.ViewProof, _ *view.Question) { p.Header[300] ^= 1 }},
+		{"another seal", view.StepHeader, func(p *api.ViewProof, _ *view.Question) { p.Header[270] ^= 1 }},
 		{"another producer", view.StepHeader, func(_ *api.ViewProof, q *view.Question) {
 			q.Producer = bob.PublicKey()
 		}},
 		{"another chain", view.StepHeader, func(_ *api.ViewProof, q *view.Question) { q.ChainID++ }},
-		{"genesis, which nobody signs", view.StepHeader, func(p *api.ViewProof, _ *view.Question) {
+		{"genesis, which nobody seals", view.StepHeader, func(p *api.ViewProof, _ *view.Question) {
 			genesis := must(s.store.Header(0))(t)
 			p.Header = genesis.Encode()
 		}},
@@ -221,7 +222,7 @@ func TestHostileViewProofs(t *testing.T) {
 		{"an old height", view.StepHeight, func(p *api.ViewProof, q *view.Question) {
 			*p, q.Height = cloneProof(before), nil
 		}},
-		{"another header that is signed", view.StepWitness, func(p *api.ViewProof, q *view.Question) {
+		{"another header that is sealed", view.StepWitness, func(p *api.ViewProof, q *view.Question) {
 			p.Header, q.Height, q.AtLeast = before.Header, nil, 0
 		}},
 		{"a long header", view.StepSize, func(p *api.ViewProof, _ *view.Question) { p.Header = append(p.Header, 0) }},

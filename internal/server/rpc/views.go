@@ -125,7 +125,7 @@ func (v *viewer) close() error { return v.state.Close() }
 
 // call makes a view call.
 func (v *viewer) call(ctx context.Context, contract types.ContractID, function string, args []byte) ([]byte, error) {
-	outcome, err := v.run(ctx, v.state, types.Call{Contract: contract, Function: function, Args: args})
+	outcome, err := v.run(ctx, v.state, contract, types.Call{Function: function, Args: args})
 	switch {
 	case err != nil:
 		return nil, err
@@ -138,21 +138,24 @@ func (v *viewer) call(ctx context.Context, contract types.ContractID, function s
 
 // run executes a call in view context; reads gives access to the viewer's state. The outcome is never [exec.OutOfGas]:
 // the gas limit of a view is not a rule of the chain, so exceeding it is an error.
-func (v *viewer) run(ctx context.Context, reads state.Reader, payload types.Call) (exec.Outcome, error) {
+func (v *viewer) run(
+	ctx context.Context, reads state.Reader, contract types.ContractID, call types.Call,
+) (exec.Outcome, error) {
 	r := request.Of(ctx)
-	intrinsic := fees.IntrinsicGas(payload)
+	tx := types.SignedTransaction{
+		Transaction: types.Transaction{Target: types.Account(contract), ChainID: v.by.chainID, Payload: call},
+	}
+	intrinsic := fees.IntrinsicGas(&tx) // nobody pays for an entry of the zero account
 	allowed := min(v.by.gas, v.parameters.GasLimit-min(v.parameters.GasLimit, intrinsic))
 	reserved := r.TakeGas(allowed)
 	if reserved == 0 {
 		return exec.Outcome{}, withData(api.ErrRequestGas, "limit", request.Gas)
 	}
-	tx := types.Transaction{
-		Version: types.TransactionVersion, ChainID: v.by.chainID, GasLimit: intrinsic + reserved, Payload: payload,
-	}
+	tx.GasLimit = intrinsic + reserved
 	var outcome exec.Outcome
 	var err error
 	over := v.by.executions.run(ctx, r, func(stop func() error) {
-		how := exec.Simulation{Machine: v.by.machine(), View: true, Stop: stop}
+		how := exec.Simulation{Machine: v.by.machine(), Network: v.by.network, View: true, Stop: stop}
 		outcome, err = exec.Call(v.parameters, reads, v.header, tx, how)
 	})
 	if over != nil || err != nil {

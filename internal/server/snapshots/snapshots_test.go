@@ -42,7 +42,7 @@ func served(t *testing.T) (*snapshot.Directory, *httptest.Server) {
 	must(t, err)
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	must(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
 	l, err := ledger.Open(store, &types.Genesis{

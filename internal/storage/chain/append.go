@@ -16,15 +16,15 @@ type Entry struct {
 	// Result has the state root in its header. For a stateless store, its codes include those that the block called.
 	// They may include codes that the store already has.
 	exec.Result
-	Signature types.Signature   // the producer's signature of the header; zero for block 0
-	Leaves    []tree.LeafChange // leaf changes for the accesses that are writes, ascending by path
-	Witness   []byte            // witness of the accesses in the state before, for the proof; empty to keep none
-	Proof     []byte            // the block's proof, verified by the caller, if it came with one
+	Seal    types.Seal        // the producer's seal; zero for block 0
+	Leaves  []tree.LeafChange // leaf changes for the accesses that are writes, ascending by path
+	Witness []byte            // witness of the accesses in the state before, for the proof; empty to keep none
+	Proof   []byte            // the block's proof, verified by the caller, if it came with one
 }
 
-// Signed returns the block's header with its signature.
+// Signed returns the block's header with its seal.
 func (e Entry) Signed() types.SignedHeader {
-	return types.SignedHeader{Header: e.Header, Signature: e.Signature}
+	return types.SignedHeader{Header: e.Header, Seal: e.Seal}
 }
 
 // Init begins the chain with block 0. It does nothing if the store already holds the chain of this genesis, and returns
@@ -131,7 +131,7 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 		return err
 	}
 	if !v.stateless {
-		if err := index.deploys(set); err != nil {
+		if err := deploys(h, e.Accesses, set); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	}
 	putRanks(b, holders)
 	putLeaves(b, e.Leaves)
-	putReceipts(b, h, e.Receipts)
+	putReceipts(b, h, e.Transactions, e.Receipts)
 	var key []byte
 	for _, w := range writes {
 		key = tableState.appendKey(key[:0], w.Key)
@@ -206,19 +206,22 @@ func putFailures(b *kv.Batch, h types.Height, reasons []exec.Reason) {
 	}
 }
 
-// checkLists rejects lists that do not match.
+// checkLists rejects lists that do not match. Whether the receipts are those of the transactions, the caller knows: they
+// name no transaction.
 func checkLists(e Entry) error {
 	n := len(e.Transactions)
 	if len(e.Receipts) != n || len(e.Reasons) != n {
 		return fmt.Errorf("%w: %d transactions, %d receipts, %d reasons", ErrBadEntry, n, len(e.Receipts), len(e.Reasons))
 	}
+	var gas types.Gas
 	for i, r := range e.Receipts {
-		if id := e.Transactions[i].ID(); r.Transaction != id {
-			return fmt.Errorf("%w: receipt %d is of %s, not %s", ErrBadEntry, i, r.Transaction, id)
-		}
+		gas += r.GasUsed
 		if reason := e.Reasons[i]; (reason == exec.Success) != (r.Status == types.StatusSuccess) {
 			return fmt.Errorf("%w: receipt %d has the status %d and the reason %q", ErrBadEntry, i, r.Status, reason)
 		}
+	}
+	if gas != e.Header.GasUsed {
+		return fmt.Errorf("%w: its receipts used %d gas, its header says %d", ErrBadEntry, gas, e.Header.GasUsed)
 	}
 	return nil
 }

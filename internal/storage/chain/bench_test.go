@@ -36,15 +36,13 @@ func (c *benchmarkChain) transfers(t tester, n int) Entry {
 			record.Nonce++
 			must(t, o.SetAccount(a, record))
 		}
-		txs[i] = types.SignedTransaction{Transaction: types.Transaction{
-			Version:      1,
-			Sender:       from,
-			Nonce:        c.seed,
-			GasLimit:     21_000,
-			MaxFeePerGas: 10,
-			Payload:      types.Transfer{To: to},
-		}}
-		receipts[i] = types.Receipt{Transaction: txs[i].ID(), Status: types.StatusSuccess, GasUsed: 21_000}
+		txs[i] = types.SignedTransaction{
+			Transaction: types.Transaction{
+				Sender: from, Target: to, Nonce: c.seed, GasLimit: 10_000, MaxFeePerGas: 10, Payload: types.Transfer{},
+			},
+			Witness: types.WitnessKey{},
+		}
+		receipts[i] = types.Receipt{Status: types.StatusSuccess, GasUsed: 10_000}
 	}
 	return c.seal(t, o, txs, receipts, nil)
 }
@@ -68,16 +66,15 @@ func (c *benchmarkChain) tokenTransfers(t tester, n int) Entry {
 		}
 		amount := [32]byte{31: byte(1 + i%100)}
 		data := fmt.Appendf(nil, `{"from":%q,"to":%q,"amount":"%d"}`, from, to, amount[31])
-		txs[i] = types.SignedTransaction{Transaction: types.Transaction{
-			Version:      1,
-			Sender:       from,
-			Nonce:        c.seed,
-			GasLimit:     200_000,
-			MaxFeePerGas: 10,
-			Payload:      types.Call{Contract: token, Function: "transfer", Args: data},
-		}}
+		txs[i] = types.SignedTransaction{
+			Transaction: types.Transaction{
+				Sender: from, Target: types.Account(token), Nonce: c.seed, GasLimit: 200_000, MaxFeePerGas: 10,
+				Payload: types.Call{Function: "transfer", Args: data},
+			},
+			Witness: types.WitnessKey{},
+		}
 		receipts[i] = types.Receipt{
-			Transaction: txs[i].ID(), Status: types.StatusSuccess, GasUsed: 150_000, Output: []byte("true"),
+			Status: types.StatusSuccess, GasUsed: 150_000, Output: []byte("true"),
 			Logs: []types.Log{{Contract: token, Name: "Transfer", Topics: [][32]byte{from, to, amount}, Data: data}},
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Store) Block(h types.Height) (types.Block, error) {
 			return types.Block{}, err
 		}
 		txs, err := readRuns(r, tableTransactions, h, itemsDecoder(types.DecodeSignedTransaction))
-		return types.Block{Header: header.Header, Signature: header.Signature, Transactions: txs}, err
+		return types.Block{Header: header.Header, Seal: header.Seal, Transactions: txs}, err
 	})
 }
 
@@ -110,7 +110,7 @@ func (s *Store) Outline(h types.Height, ids bool) (Outline, error) {
 	})
 }
 
-// readReceiptIDs reads the transaction IDs in the receipts of a block with count transactions.
+// readReceiptIDs reads the transaction IDs before the receipts of a block with count transactions.
 func readReceiptIDs(r kv.Reader, h types.Height, count int) ([]types.TxID, error) {
 	ids := make([]types.TxID, 0, count)
 	lower, upper := tableReceipts.heightBounds(h)
@@ -120,7 +120,7 @@ func readReceiptIDs(r kv.Reader, h types.Height, count int) ([]types.TxID, error
 			if len(receipt) < len(types.TxID{}) {
 				return fmt.Errorf("%w: a receipt of %d bytes", ErrCorrupt, len(receipt))
 			}
-			ids = append(ids, types.TxID(receipt[:len(types.TxID{})])) // bincode(Receipt) begins with the ID
+			ids = append(ids, types.TxID(receipt[:len(types.TxID{})]))
 		}
 		return err
 	})
@@ -160,7 +160,10 @@ func (s *Store) HeightOf(hash types.BlockHash) (types.Height, error) {
 
 // Receipts returns the receipts of a block in the order of its transactions, with the errors of [Store.Block].
 func (s *Store) Receipts(h types.Height) ([]types.Receipt, error) {
-	return ofBlock(s, h, func(r kv.Reader) ([]types.Receipt, error) { return readReceipts(r, h) })
+	return ofBlock(s, h, func(r kv.Reader) ([]types.Receipt, error) {
+		stored, err := readReceipts(r, h)
+		return receiptsOf(stored), err
+	})
 }
 
 // Accesses returns the state keys that a block read or wrote, ascending, with the errors of [Store.Block]. For block 0
@@ -207,7 +210,7 @@ func (s *Store) Reasons(h types.Height) ([]exec.Reason, error) {
 		}
 		reasons := make([]exec.Reason, len(receipts))
 		for i, receipt := range receipts {
-			if reasons[i], err = readReason(r, Position{h, uint32(i)}, receipt); err != nil {
+			if reasons[i], err = readReason(r, Position{h, uint32(i)}, receipt.Receipt); err != nil {
 				return nil, err
 			}
 		}
@@ -230,7 +233,7 @@ func readReason(r kv.Reader, p Position, receipt types.Receipt) (exec.Reason, er
 // failureReasons are the reasons that are stored.
 var failureReasons = []exec.Reason{
 	exec.OutOfGas, exec.Trap, exec.StackOverflow, exec.Reverted, exec.ModuleRefused, exec.NoSuchContract,
-	exec.NoSuchFunction,
+	exec.NoSuchFunction, exec.LoadExceeded,
 }
 
 // FailureReason reports whether reason is a valid failure reason.
@@ -259,8 +262,17 @@ func readTransactions(r kv.Reader, h types.Height) ([]*types.Tx, error) {
 	return readRuns(r, tableTransactions, h, itemsDecoder(types.DecodeTx))
 }
 
-func readReceipts(r kv.Reader, h types.Height) ([]types.Receipt, error) {
-	return readRuns(r, tableReceipts, h, itemsDecoder(types.DecodeReceipt))
+func readReceipts(r kv.Reader, h types.Height) ([]storedReceipt, error) {
+	return readRuns(r, tableReceipts, h, itemsDecoder(decodeReceipt))
+}
+
+// receiptsOf returns receipts without the IDs of their transactions.
+func receiptsOf(stored []storedReceipt) (receipts []types.Receipt) {
+	receipts = slices.Grow(receipts, len(stored))
+	for i := range stored {
+		receipts = append(receipts, stored[i].Receipt)
+	}
+	return receipts
 }
 
 func readAccesses(r kv.Reader, h types.Height) ([]types.Access, error) {

@@ -36,10 +36,10 @@ func (r Report) OK() bool { return r.Found == 0 }
 
 // Check recomputes all derived data from the stored data, in the state that the store has when Check begins. It checks:
 //
-//   - of blocks, the links between headers, signatures, roots and digests, and every index row, in both directions;
+//   - of blocks, the links between headers, seals and roots, and every index row, in both directions;
 //   - the replaced values against the accesses of every stored block, which amounts to a backward replay;
 //   - of the state, the leaves, and the root of their tree against the head's;
-//   - codes by their hashes, and the list of contracts;
+//   - codes by their hashes and the stored deploys, and the list of contracts;
 //   - token holders against each other, and against all Transfer events if no block was pruned;
 //   - that balances and burned coins add up to the supply.
 //
@@ -90,7 +90,7 @@ type checker struct {
 func (c *checker) run() error {
 	parts := []func() error{
 		c.strayRows, c.countRows, c.codesThemselves, c.codeSizes, c.flatState, c.deployments, c.allListed, c.blocks,
-		c.surplusRows, c.holders, c.leaves, c.counts,
+		c.codesOfDeploys, c.surplusRows, c.holders, c.leaves, c.counts,
 	}
 	if c.view.stateless {
 		parts = []func() error{

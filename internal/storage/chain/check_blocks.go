@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -49,8 +50,8 @@ func (c *checker) blocks() error {
 
 func (c *checker) genesisHeader(signed types.SignedHeader) {
 	h := signed.Header
-	if signed.Signature != (types.Signature{}) {
-		c.add(inBlock(0), "it has a signature")
+	if signed.Seal != (types.Seal{}) {
+		c.add(inBlock(0), "it is sealed")
 	}
 	if h.Height != 0 || h.Parent != c.genesis.Digest() {
 		c.add(inBlock(0), "its header, of height %d and parent %s, is not of the genesis %s", h.Height, h.Parent,
@@ -77,8 +78,8 @@ func (c *checker) header(h types.Height, signed types.SignedHeader, before *type
 	if before != nil && header.Timestamp < before.Timestamp {
 		c.add(inBlock(h), "its time, %d, is before its parent's, %d", header.Timestamp, before.Timestamp)
 	}
-	if !signed.VerifySignature() {
-		c.add(inBlock(h), "its signature is not its producer's")
+	if !signed.VerifySeal() {
+		c.add(inBlock(h), "its seal is not its producer's")
 	}
 }
 
@@ -86,12 +87,12 @@ func (c *checker) header(h types.Height, signed types.SignedHeader, before *type
 func (c *checker) body(h types.Height, header types.Header) error {
 	index, err := readIndexed(c.view.snapshot, h)
 	if err == nil {
-		c.lists(h, header, index)
+		if err := c.lists(h, header, index); err != nil {
+			return err
+		}
 		if !c.view.stateless {
 			c.moved(index)
-			if err := c.deployed(index); err != nil {
-				return err
-			}
+			c.brought(index)
 		}
 		if err := c.failures(index); err != nil {
 			return err
@@ -101,17 +102,18 @@ func (c *checker) body(h types.Height, header types.Header) error {
 	accesses, accessesErr := readAccesses(c.view.snapshot, h)
 	if accessesErr == nil {
 		c.report.Accesses += uint64(len(accesses))
-		if digest := types.DigestAccesses(types.Writes(accesses)); digest != header.WritesDigest {
-			c.add(inBlock(h), "its accesses' writes have the digest %s, its header says %s", digest, header.WritesDigest)
-		}
 		for i := 1; i < len(accesses); i++ {
 			if bytes.Compare(accesses[i-1].Key, accesses[i].Key) >= 0 {
 				c.add(inBlock(h), "access %d does not ascend", i)
 			}
 		}
 		accessesErr = c.history(h, accesses)
-		if c.view.stateless && accessesErr == nil {
-			accessesErr = c.usedCodes(h, accesses)
+		switch {
+		case err != nil, accessesErr != nil:
+		case c.view.stateless:
+			accessesErr = c.usedCodes(index, accesses)
+		default:
+			accessesErr = c.deployed(h, accesses)
 		}
 	}
 	if err == nil && accessesErr == nil {
@@ -137,25 +139,29 @@ func (c *checker) sizes(h types.Height, index indexed, accesses []types.Access) 
 }
 
 // lists checks transactions and receipts against the header.
-func (c *checker) lists(h types.Height, header types.Header, index indexed) {
+func (c *checker) lists(h types.Height, header types.Header, index indexed) error {
 	c.report.Transactions += uint64(len(index.txs))
-	ids := types.IDs(index.txs)
+	said, err := readReceiptIDs(c.view.snapshot, h, len(index.txs))
+	if err != nil {
+		return err
+	}
 	var gas types.Gas
-	for i := range index.txs {
+	for i, tx := range index.txs {
 		gas += index.receipts[i].GasUsed
-		if receipt := index.receipts[i].Transaction; receipt != ids[i] {
-			c.add(fmt.Sprintf("block %d, transaction %d", h, i), "it is %s, its receipt says %s", ids[i], receipt)
+		if tx.ID() != said[i] {
+			c.add(fmt.Sprintf("block %d, transaction %d", h, i), "it is %s, its receipt says %s", tx.ID(), said[i])
 		}
 	}
-	if root := types.TransactionsRoot(ids); root != header.TransactionsRoot {
+	if root := lists.TransactionsRoot(index.txs); root != header.TransactionsRoot {
 		c.add(inBlock(h), "its transactions have the root %s, its header says %s", root, header.TransactionsRoot)
 	}
-	if root := types.ReceiptsRoot(index.receipts); root != header.ReceiptsRoot {
+	if root := lists.ReceiptsRoot(index.receipts); root != header.ReceiptsRoot {
 		c.add(inBlock(h), "its receipts have the root %s, its header says %s", root, header.ReceiptsRoot)
 	}
 	if gas != header.GasUsed {
 		c.add(inBlock(h), "its receipts used %d gas, its header says %d", gas, header.GasUsed)
 	}
+	return nil
 }
 
 // history checks that reading the state at a block gives the values in its accesses, and that its history rows hold the

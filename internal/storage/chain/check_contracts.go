@@ -54,19 +54,50 @@ func (c *checker) allListed() error {
 	return nil
 }
 
-// deployed checks that the contracts created by a stored block are listed under it.
-func (c *checker) deployed(index indexed) error {
-	return index.deploys(func(key, value []byte) error {
+// deployed checks that the contracts made by a stored block are listed under it.
+func (c *checker) deployed(h types.Height, accesses []types.Access) error {
+	return deploys(h, accesses, func(key, value []byte) error {
 		row, err := c.view.snapshot.Get(key)
 		if err == nil && !bytes.Equal(row, value) {
-			c.add(inBlock(index.height), "contract %x is listed as %x", value, row)
+			c.add(inBlock(h), "contract %x is listed as %x", value, row)
 		}
 		if errors.Is(err, kv.ErrNotFound) {
-			c.add(inBlock(index.height), "contract %x is not listed", value)
+			c.add(inBlock(h), "contract %x is not listed", value)
 			err = nil
 		}
 		return err
 	})
+}
+
+// brought checks that the codes that a stored block's deploys brought are there, and records the first block of each.
+func (c *checker) brought(index indexed) {
+	for _, hash := range index.codes() {
+		use := c.codes[hash]
+		switch {
+		case use == nil:
+			c.add(inBlock(index.height), "code %s, which it brought, is not stored", hash)
+		case !use.used:
+			use.used, use.first = true, index.height
+		}
+	}
+}
+
+// codesOfDeploys checks each code against the first stored deploy that brought it. A code stays when the last contract
+// that had it gets another. Codes of the oldest stored block and before it may be of blocks that are not stored.
+func (c *checker) codesOfDeploys() error {
+	where := allTables[tableCodes]
+	for hash, use := range c.codes {
+		stored := use.since > c.report.Oldest || c.report.Oldest == 0
+		switch {
+		case !use.sized:
+			c.add(where, "code %s has no size", hash)
+		case stored && !use.used:
+			c.add(where, "code %s is of block %d, and no block brought it", hash, use.since)
+		case stored && use.since != use.first:
+			c.add(where, "code %s is of block %d, its first deploy of block %d", hash, use.since, use.first)
+		}
+	}
+	return nil
 }
 
 // failures checks that a block has a reason for each failed transaction, and no other.

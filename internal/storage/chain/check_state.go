@@ -16,7 +16,8 @@ import (
 // checkBatch is the number of state keys that are hashed together.
 const checkBatch = 1024
 
-// codeUse records for a stored code the block that brought it and the first contract that uses it.
+// codeUse records for a stored code the block that is said to have brought it, and the first stored block that did. In a
+// stateless store it records the block that is said to have used it last, and whether that block did.
 type codeUse struct {
 	since, first types.Height
 	used, sized  bool
@@ -37,7 +38,7 @@ func (c *checker) codesThemselves() error {
 	})
 }
 
-// flatState checks the records of the head's state, that coins are conserved, and that codes are used.
+// flatState checks the records of the head's state, that coins are conserved, and that codes are there.
 func (c *checker) flatState() error {
 	f := flat{checker: c}
 	lower, upper := tableState.bounds()
@@ -57,16 +58,6 @@ func (c *checker) flatState() error {
 	total, err := f.balances.Add(f.supply.Burned)
 	if f.overflow || err != nil || total != f.supply.Supply {
 		c.add("state", "balances of %d and %d burned are not the supply of %d", f.balances, f.supply.Burned, f.supply.Supply)
-	}
-	for hash, use := range c.codes {
-		switch {
-		case !use.sized:
-			c.add(allTables[tableCodes], "code %s has no size", hash)
-		case !use.used:
-			c.add(allTables[tableCodes], "code %s, which no contract has", hash)
-		case use.since != use.first:
-			c.add(allTables[tableCodes], "code %s is of block %d, its first contract of block %d", hash, use.since, use.first)
-		}
 	}
 	return nil
 }
@@ -92,7 +83,7 @@ func (f *flat) record(key, value []byte) (err error) {
 	case state.DomainChain:
 		return f.chainRecord(key, value)
 	case state.DomainAccount:
-		account, err := state.DecodeAccount(value)
+		account, err := state.DecodeAccount(types.Account(key[1:]), value)
 		if err != nil {
 			return err
 		}
@@ -129,12 +120,8 @@ func (f *flat) chainRecord(key, value []byte) (err error) {
 }
 
 func (f *flat) contract(contract state.Contract) error {
-	use := f.codes[contract.CodeHash]
-	if use == nil {
+	if f.codes[contract.CodeHash] == nil {
 		return fmt.Errorf("its code %s is not stored", contract.CodeHash)
-	}
-	if !use.used || contract.Height < use.first {
-		use.used, use.first = true, contract.Height
 	}
 	return nil
 }

@@ -186,9 +186,9 @@ func TestCheckNames(t *testing.T) {
 		},
 		"an unsigned header": {func(b *kv.Batch) {
 			other := header5
-			other.Signature = types.Signature{}
+			other.Seal = types.Seal{}
 			b.Set(tableHeaders.atHeight(5), other.Encode())
-		}, "block 5: its signature is not its producer's"},
+		}, "block 5: its seal is not its producer's"},
 		"a header of another chain": {func(b *kv.Batch) {
 			other := header5
 			other.Header.ChainID++
@@ -196,7 +196,7 @@ func TestCheckNames(t *testing.T) {
 		}, "block 5: its header is of chain 31338"},
 		"a time before the parent's": {func(b *kv.Batch) {
 			other := header5
-			other.Header.Timestamp -= 100
+			other.Header.Timestamp -= 100_000
 			b.Set(tableHeaders.atHeight(5), other.Encode())
 		}, "block 5: its time"},
 		"gas that does not add up": {func(b *kv.Batch) {
@@ -229,17 +229,17 @@ func TestCheckNames(t *testing.T) {
 			func(b *kv.Batch) { b.Set(historyRow(state.AccountKey(account), 0), nil) },
 			"block 0: a row too many in the table of history",
 		},
-		"code that no contract has": {func(b *kv.Batch) {
+		"code that no block brought": {func(b *kv.Batch) {
 			// SHA-256 of nothing
 			hash := [32]byte(mustHex(t, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"))
 			b.Set(tableCodes.key(hash[:]), nil)
 			b.Set(tableCodeSizes.key(hash[:]), codeSize{since: 1}.encode())
-		}, "which no contract has"},
+		}, "and no block brought it"},
 		"code without a size": {func(b *kv.Batch) { b.Delete(tableCodeSizes.key(hash[:])) }, "has no size"},
 		"code of a later block": {
 			func(b *kv.Batch) {
 				b.Set(tableCodeSizes.key(hash[:]), codeSize{7, uint32(len(code.value))}.encode())
-			}, "is of block 7, its first contract of",
+			}, "is of block 7, its first deploy of",
 		},
 		"a reason of a transaction that did not fail": {
 			func(b *kv.Batch) { b.Set(tableFailures.at(5, 1000), []byte(exec.Trap)) }, "reasons of failure",
@@ -260,13 +260,13 @@ func TestCheckNames(t *testing.T) {
 		},
 		"coins from nowhere": {
 			func(b *kv.Batch) {
-				b.Set(tableState.key(state.AccountKey(account)), state.Account{Balance: 1 << 40}.Encode())
+				b.Set(tableState.key(state.AccountKey(account)), state.Account{Balance: 1 << 40}.Encode(account))
 			},
 			"are not the supply of",
 		},
 		"coins beyond 64 bits": {
 			func(b *kv.Batch) {
-				b.Set(tableState.key(state.AccountKey(account)), state.Account{Balance: 1<<64 - 1}.Encode())
+				b.Set(tableState.key(state.AccountKey(account)), state.Account{Balance: 1<<64 - 1}.Encode(account))
 			}, types.ErrOverflow.Error(),
 		},
 		"a state key without a leaf": {func(b *kv.Batch) { b.Delete(tableLeaves.key(accountPath[:])) }, "has no leaf"},

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -89,11 +90,7 @@ func readConsistently(s *Store) error {
 	case err != nil:
 		return err
 	default:
-		ids := make([]types.TxID, len(block.Transactions))
-		for i, tx := range block.Transactions {
-			ids[i] = tx.ID()
-		}
-		if types.TransactionsRoot(ids) != block.Header.TransactionsRoot {
+		if lists.TransactionsRoot(types.NewTxs(block.Transactions...)) != block.Header.TransactionsRoot {
 			return errors.New("a block without its transactions")
 		}
 	}
@@ -148,7 +145,7 @@ func balances(st *State) (all [toyAccounts]state.Account, err error) {
 		if err != nil {
 			return all, err
 		}
-		if all[i], err = state.DecodeAccount(row); err != nil {
+		if all[i], err = state.DecodeAccount(toyAccount(i), row); err != nil {
 			return all, err
 		}
 	}

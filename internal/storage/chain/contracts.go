@@ -4,23 +4,34 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// deploys passes to put the rows that list the contracts created by the block, ascending. These rows are kept when the
-// block is pruned.
-func (b indexed) deploys(put func(key, value []byte) error) error {
-	for i := range b.receipts {
-		if id := b.receipts[i].Contract; id != nil {
-			if err := put(tableDeploys.at(b.height, uint32(i)), id[:]); err != nil {
-				return err
-			}
+// deploys passes to put the rows that list the contracts that a block with these accesses made, ascending. These rows
+// are kept when the block is pruned.
+func deploys(h types.Height, accesses []types.Access, put func(key, value []byte) error) error {
+	n := uint32(0)
+	for i := range accesses {
+		a := &accesses[i]
+		if !isContract(a.Key) || len(a.Old) > 0 || len(a.New) == 0 {
+			continue
 		}
+		if err := put(tableDeploys.at(h, n), a.Key[1:]); err != nil {
+			return err
+		}
+		n++
 	}
 	return nil
 }
 
-// Deployment is a contract with the position of the transaction that deployed it.
+// isContract reports whether a state key is that of a contract's record.
+func isContract(key []byte) bool {
+	return len(key) == 33 && state.Domain(key[0]) == state.DomainContract
+}
+
+// Deployment is a contract with its position: the block that made it, and its number among the contracts that the block
+// made, ascending by ID. Code can make contracts too, so a transaction may make several.
 type Deployment struct {
 	Position
 	Contract types.ContractID

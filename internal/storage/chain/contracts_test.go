@@ -23,7 +23,7 @@ func naiveEvents(c *toyChain, oldest types.Height) (events []Event) {
 		for i, receipt := range b.Receipts {
 			for _, log := range receipt.Logs {
 				events = append(events, Event{
-					Log: log, Position: Position{b.Header.Height, uint32(i)}, Transaction: receipt.Transaction, LogIndex: index,
+					Log: log, Position: Position{b.Header.Height, uint32(i)}, Transaction: b.Transactions[i].ID(), LogIndex: index,
 					Block: b.Header.Hash(), Timestamp: b.Header.Timestamp,
 				})
 				index++
@@ -184,11 +184,16 @@ func TestFirstLogReadsNoReceipt(t *testing.T) {
 func requireContracts(t tester, s *Store, c *toyChain, limit int) {
 	t.Helper()
 	var want []Deployment
-	for _, b := range c.blocks {
-		for i, receipt := range b.Receipts {
-			if receipt.Contract != nil {
-				want = append(want, Deployment{Position{b.Header.Height, uint32(i)}, *receipt.Contract})
+	for h, b := range c.blocks {
+		var made []types.ContractID
+		for key := range b.state {
+			if isContract([]byte(key)) && h > 0 && c.blocks[h-1].state[key] == nil {
+				made = append(made, types.ContractID([]byte(key[1:])))
 			}
+		}
+		slices.SortFunc(made, types.ContractID.Compare)
+		for i, id := range made {
+			want = append(want, Deployment{Position{b.Header.Height, uint32(i)}, id})
 		}
 	}
 	for h := s.OldestHeight(); h <= s.Head().Header.Height; h++ {

@@ -221,7 +221,7 @@ type Event struct {
 	Transaction types.TxID // transaction that emitted it
 	LogIndex    uint32     // index among the block's events
 	Block       types.BlockHash
-	Timestamp   uint64 // timestamp of the block
+	Timestamp   uint64 // timestamp of the block, in milliseconds
 }
 
 // lists returns the prefixes of the rows whose common events match the filter.

@@ -62,7 +62,7 @@ type eventWalk struct {
 	lists    []eventList
 	key      []byte
 	receipts *itemReader
-	receipt  *types.Receipt // receipt at position; may be nil
+	receipt  *storedReceipt // receipt at position; may be nil
 	position Position
 	of       Event // common fields of a block's events
 	end      EventsEnd
@@ -223,7 +223,7 @@ func intersect(a, b []eventPlace) []eventPlace {
 func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
 	p := Position{h, place.transaction}
 	if w.receipt == nil || w.position != p {
-		receipt, err := readNext(w.receipts, p, types.DecodeReceipt)
+		receipt, err := readNext(w.receipts, p, decodeReceipt)
 		if err != nil {
 			return Event{}, err
 		}
@@ -233,6 +233,6 @@ func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
 		return Event{}, fmt.Errorf("%w: block %d, transaction %d has no log %d", ErrCorrupt, h, p.Index, place.log)
 	}
 	e := w.of
-	e.Log, e.Position, e.Transaction, e.LogIndex = w.receipt.Logs[place.log], p, w.receipt.Transaction, place.index
+	e.Log, e.Position, e.Transaction, e.LogIndex = w.receipt.Logs[place.log], p, w.receipt.id, place.index
 	return e, nil
 }

@@ -3,6 +3,7 @@ package chain
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ func (s *Store) FindTransaction(id types.TxID) (Position, error) {
 
 // Included is a transaction of a stored block with its outcome.
 type Included struct {
+	ID          types.TxID
 	Transaction types.SignedTransaction
 	Receipt     types.Receipt
 	Reason      exec.Reason // failure reason; empty on success
@@ -43,9 +45,11 @@ func (s *Store) Transaction(p Position) (Included, error) {
 		if i.Transaction, err = decodeItem(r, tableTransactions, p, types.DecodeSignedTransaction); err != nil {
 			return i, err
 		}
-		if i.Receipt, err = decodeItem(r, tableReceipts, p, types.DecodeReceipt); err != nil {
+		receipt, err := decodeItem(r, tableReceipts, p, decodeReceipt)
+		if err != nil {
 			return i, err
 		}
+		i.ID, i.Receipt = receipt.id, receipt.Receipt
 		i.Reason, err = readReason(r, p, i.Receipt)
 		return i, err
 	})
@@ -79,9 +83,11 @@ func readIncluded(r kv.Reader, txs, receipts *itemReader, p Position) (i Include
 	if i.Transaction, err = readNext(txs, p, types.DecodeSignedTransaction); err != nil {
 		return i, err
 	}
-	if i.Receipt, err = readNext(receipts, p, types.DecodeReceipt); err != nil {
+	receipt, err := readNext(receipts, p, decodeReceipt)
+	if err != nil {
 		return i, err
 	}
+	i.ID, i.Receipt = receipt.id, receipt.Receipt
 	i.Reason, err = readReason(r, p, i.Receipt)
 	return i, err
 }
@@ -98,9 +104,10 @@ func decodeItem[T any](r kv.Reader, t table, p Position, decode func([]byte) (T,
 	return decoded, err
 }
 
-// ByAccount returns the stored transactions that concern an account, newest first: those that it sent, those that name
-// it as recipient or as the called or created contract, and those in which code paid it or was paid from it. Unless
-// before is zero, only transactions older than before are returned. At most limit are returned.
+// ByAccount returns the stored transactions that concern an account, newest first: those that it sent or paid for, those
+// that name it as recipient or as the called or created contract, in a step of a batch too, and those in which code paid
+// it or was paid from it. Unless before is zero, only transactions older than before are returned. At most limit are
+// returned.
 func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]Position, error) {
 	return read(s, func(v *view) ([]Position, error) {
 		prefix := tableAccounts.key(account[:])
@@ -183,6 +190,17 @@ type indexed struct {
 	receipts []types.Receipt
 }
 
+// codes returns the hashes of the codes that the block's deploys brought, some of which may have been there before.
+func (b indexed) codes() (codes []types.CodeHash) {
+	for i, tx := range b.txs {
+		deploy, is := tx.Signed().Payload.(types.Deploy)
+		if is && b.receipts[i].Status == types.StatusSuccess {
+			codes = append(codes, sha256.Sum256(deploy.Code))
+		}
+	}
+	return codes
+}
+
 // rows calls put for each index row of the block. Key and value are only valid during the call. This is the single
 // definition of the index rows: writing, deleting and checking all use rows or its parts.
 func (b indexed) rows(put func(key, value []byte) error) error {
@@ -201,9 +219,10 @@ func (b indexed) ofHash(put func(key, value []byte) error) error {
 
 // ids passes to put the rows that find transactions by their IDs, ascending.
 func (b indexed) ids(put func(key, value []byte) error) error {
-	order := make([]concern, len(b.receipts))
-	for i := range b.receipts {
-		order[i] = newConcern((*[32]byte)(&b.receipts[i].Transaction), uint32(i))
+	ids := types.IDs(b.txs)
+	order := make([]concern, len(ids))
+	for i := range ids {
+		order[i] = newConcern((*[32]byte)(&ids[i]), uint32(i))
 	}
 	var key, row []byte
 	for _, c := range sorted(order) {
@@ -221,7 +240,7 @@ func (b indexed) accounts(put func(key, value []byte) error) error {
 	var key, row []byte
 	for i, c := range concerned {
 		last := i+1 == len(concerned) || *concerned[i+1].name != *c.name
-		if last || concerned[i+1].index != c.index { // only once, even if sender and recipient are the same
+		if last || concerned[i+1].index != c.index { // only once, whatever roles the account has in the transaction
 			row = appendIndex(row, c.index)
 		}
 		if last {
@@ -292,8 +311,16 @@ func (b indexed) concerned() []concern {
 		tx := b.txs[i].Signed()
 		add := func(a *[32]byte) { pairs = append(pairs, newConcern(a, uint32(i))) }
 		add((*[32]byte)(&tx.Sender))
+		if tx.Payer != nil {
+			add((*[32]byte)(tx.Payer))
+		}
 		if to, ok := tx.Recipient(); ok {
 			add((*[32]byte)(&to))
+		}
+		if batch, is := tx.Payload.(types.Batch); is {
+			for j := range batch.Steps {
+				add((*[32]byte)(&batch.Steps[j].Target))
+			}
 		}
 		for j := range b.receipts[i].Logs {
 			if log := &b.receipts[i].Logs[j]; exec.IsPayment(log) {
@@ -316,8 +343,10 @@ func readIndexed(r kv.Reader, h types.Height) (b indexed, err error) {
 	if b.txs, err = readTransactions(r, h); err != nil {
 		return b, err
 	}
-	if b.receipts, err = readReceipts(r, h); err == nil && len(b.receipts) != len(b.txs) {
-		err = fmt.Errorf("%w: block %d has %d transactions and %d receipts", ErrCorrupt, h, len(b.txs), len(b.receipts))
+	stored, err := readReceipts(r, h)
+	if err == nil && len(stored) != len(b.txs) {
+		err = fmt.Errorf("%w: block %d has %d transactions and %d receipts", ErrCorrupt, h, len(b.txs), len(stored))
 	}
+	b.receipts = receiptsOf(stored)
 	return b, err
 }

@@ -86,10 +86,10 @@ func requireModel(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.
 func requireAccounts(t tester, s *Store, h types.Height, want memory) {
 	t.Helper()
 	for i := range toyAccounts + 1 { // the last does not exist
-		record, err := state.DecodeAccount(want[string(state.AccountKey(toyAccount(i)))])
+		record, err := state.DecodeAccount(toyAccount(i), want[string(state.AccountKey(toyAccount(i)))])
 		must(t, err)
 		for range 2 {
-			if got, err := s.Account(h, toyAccount(i)); err != nil || got != record {
+			if got, err := s.Account(h, toyAccount(i)); err != nil || !got.Equal(toyAccount(i), record) {
 				t.Fatalf("account %d at %d: %v, %v, want %v", i, h, got, err, record)
 			}
 		}
@@ -209,10 +209,15 @@ func requireLists(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.
 func naiveAccounts(tx types.SignedTransaction, r types.Receipt) map[types.Account]bool {
 	accounts := map[types.Account]bool{tx.Sender: true}
 	switch p := tx.Payload.(type) {
-	case types.Transfer:
-		accounts[p.To] = true
-	case types.Call:
-		accounts[types.Account(p.Contract)] = true
+	case types.Transfer, types.Call:
+		accounts[tx.Target] = true
+	case types.Batch:
+		for _, step := range p.Steps {
+			accounts[step.Target] = true
+		}
+	}
+	if tx.Payer != nil {
+		accounts[*tx.Payer] = true
 	}
 	if r.Contract != nil {
 		accounts[types.Account(*r.Contract)] = true

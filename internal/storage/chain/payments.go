@@ -115,11 +115,11 @@ func (s *Store) Payments(
 	})
 }
 
-func paymentsOf(tx *types.Transaction, receipt *types.Receipt, p Position) []Payment {
+func paymentsOf(id types.TxID, tx *types.Transaction, receipt *types.Receipt, p Position) []Payment {
 	found := exec.Payments(tx, receipt)
 	payments := make([]Payment, len(found))
 	for i := range found {
-		payments[i] = Payment{found[i], p, receipt.Transaction}
+		payments[i] = Payment{found[i], p, id}
 	}
 	return payments
 }
@@ -137,7 +137,8 @@ func (s *Store) BlockPayments(h types.Height) (header types.Header, payments []P
 			return nil, err
 		}
 		for i, tx := range b.txs {
-			payments = append(payments, paymentsOf(&tx.Signed().Transaction, &b.receipts[i], Position{h, uint32(i)})...)
+			at := Position{h, uint32(i)}
+			payments = append(payments, paymentsOf(tx.ID(), &tx.Signed().Transaction, &b.receipts[i], at)...)
 		}
 		return payments, nil
 	})

@@ -325,11 +325,11 @@ func (w *paymentWalk) payments(p Position) ([]Payment, error) {
 	if err != nil {
 		return nil, err
 	}
-	receipt, err := readNext(w.receipts, p, types.DecodeReceipt)
+	receipt, err := readNext(w.receipts, p, decodeReceipt)
 	if err != nil {
 		return nil, err
 	}
-	payments := paymentsOf(&tx.Transaction, &receipt, p)
+	payments := paymentsOf(receipt.id, &tx.Transaction, &receipt.Receipt, p)
 	if w.Descending {
 		slices.Reverse(payments)
 	}

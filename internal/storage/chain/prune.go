@@ -85,11 +85,15 @@ func (p *pruner) open(h types.Height) {
 // block deletes all data of a block. The block counts as pruned from its first row on.
 func (p *pruner) block(v *view, h types.Height) error {
 	if v.stateless {
+		index, err := readIndexed(v.snapshot, h)
+		if err != nil {
+			return err
+		}
 		accesses, err := readAccesses(v.snapshot, h)
 		if err != nil {
 			return err
 		}
-		codes, err := listedCodes(accesses)
+		codes, err := usable(index, accesses)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ func (s *Store) Account(h types.Height, account types.Account) (state.Account, e
 	key := state.AccountKey(account)
 	if v := s.view.Load(); v != nil && h == v.head.Header.Height {
 		if row, ok := s.recent.find(v.number, key); ok {
-			return state.DecodeAccount(row)
+			return state.DecodeAccount(account, row)
 		}
 	}
 	st, err := s.StateAt(h)
@@ -26,7 +26,7 @@ func (s *Store) Account(h types.Height, account types.Account) (state.Account, e
 	if err := errors.Join(err, st.Close()); err != nil {
 		return state.Account{}, err
 	}
-	return state.DecodeAccount(row)
+	return state.DecodeAccount(account, row)
 }
 
 // A recentValues holds at most recentSlots values, 5 MB including their keys. Neither keys nor values are longer than

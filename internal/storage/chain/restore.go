@@ -45,7 +45,7 @@ func (r *Restore) PutParameters(encoded []byte) error {
 	return r.put(tableState.key(parametersKey), encoded)
 }
 
-// PutCode adds a code. since is the block that deployed the first contract with it.
+// PutCode adds a code. since is a block up to the restored one, the latest that may have brought it.
 func (r *Restore) PutCode(hash types.CodeHash, code []byte, since types.Height) error {
 	return errors.Join(r.put(tableCodes.key(hash[:]), code),
 		r.put(tableCodeSizes.key(hash[:]), codeSize{since, uint32(len(code))}.encode()))
@@ -114,7 +114,7 @@ func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e E
 	}
 	putFailures(b, h, e.Reasons)
 	putAccesses(b, h, e.Accesses)
-	putReceipts(b, h, e.Receipts)
+	putReceipts(b, h, e.Transactions, e.Receipts)
 	putTransactions(b, h, e.Transactions)
 	of := &view{snapshot: v.snapshot, stateless: r.store.options.Stateless}
 	for _, w := range of.kept(types.Writes(e.Accesses)) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
-	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -53,17 +52,17 @@ func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
 			return nil, err
 		}
 		merged.earlier(accesses)
-		for _, w := range types.Writes(accesses) {
-			if err := v.undoCode(b, height, w); err != nil {
-				return nil, err
-			}
-		}
 		index, err := readIndexed(v.snapshot, height)
 		if err != nil {
 			return nil, err
 		}
+		for _, hash := range index.codes() {
+			if err := v.undoCode(b, height, hash); err != nil {
+				return nil, err
+			}
+		}
 		moved.addAll(index.receipts, true)
-		if err := index.deploys(func(key, _ []byte) error { b.Delete(key); return nil }); err != nil {
+		if err := deploys(height, accesses, func(key, _ []byte) error { b.Delete(key); return nil }); err != nil {
 			return nil, err
 		}
 		if err := v.deleteBlock(b, height); err != nil {
@@ -79,23 +78,16 @@ func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
 	return merged.accesses(), nil
 }
 
-// undoCode deletes the code that a block brought, if w created a contract with it.
-func (v *view) undoCode(b *kv.Batch, height types.Height, w types.Access) error {
-	if len(w.Key) == 0 || state.Domain(w.Key[0]) != state.DomainContract {
-		return nil
-	}
-	contract, err := state.DecodeContract(w.New)
+// undoCode deletes a code of a block's deploy if the block brought it first.
+func (v *view) undoCode(b *kv.Batch, height types.Height, hash types.CodeHash) error {
+	row, err := v.snapshot.Get(tableCodeSizes.key(hash[:]))
 	if err != nil {
-		return fmt.Errorf("%w: contract %x: %w", ErrCorrupt, w.Key[1:], err)
-	}
-	row, err := v.snapshot.Get(tableCodeSizes.key(contract.CodeHash[:]))
-	if err != nil {
-		return fmt.Errorf("size of code %s: %w", contract.CodeHash, missing(err))
+		return fmt.Errorf("size of code %s: %w", hash, missing(err))
 	}
 	known, err := decodeCodeSize(row)
 	if err == nil && known.since == height {
-		b.Delete(tableCodes.key(contract.CodeHash[:]))
-		b.Delete(tableCodeSizes.key(contract.CodeHash[:]))
+		b.Delete(tableCodes.key(hash[:]))
+		b.Delete(tableCodeSizes.key(hash[:]))
 	}
 	return err
 }

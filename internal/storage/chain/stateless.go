@@ -37,22 +37,26 @@ func (v *view) kept(accesses []types.Access) []types.Access {
 	return nil
 }
 
-// listedCodes returns the codes of the contracts in a block's access list, which include all codes that the block used.
-func listedCodes(accesses []types.Access) ([]types.CodeHash, error) {
-	var codes []types.CodeHash
-	for _, a := range accesses {
-		record := a.New
-		if len(record) == 0 {
-			record = a.Old
-		}
-		if len(record) == 0 || len(a.Key) == 0 || state.Domain(a.Key[0]) != state.DomainContract {
+// usable returns all codes that a block may have used: those that its deploys brought, and those that the contracts in
+// its access list had before or after it. A contract may get several codes in one block, but each is another one's
+// before, or comes in a deploy.
+func usable(index indexed, accesses []types.Access) ([]types.CodeHash, error) {
+	codes := index.codes()
+	for i := range accesses {
+		a := &accesses[i]
+		if !isContract(a.Key) {
 			continue
 		}
-		contract, err := state.DecodeContract(record)
-		if err != nil {
-			return nil, fmt.Errorf("%w: contract %x: %w", ErrCorrupt, a.Key[1:], err)
+		for _, record := range [][]byte{a.Old, a.New} {
+			if len(record) == 0 {
+				continue
+			}
+			contract, err := state.DecodeContract(record)
+			if err != nil {
+				return nil, fmt.Errorf("%w: contract %x: %w", ErrCorrupt, a.Key[1:], err)
+			}
+			codes = append(codes, contract.CodeHash)
 		}
-		codes = append(codes, contract.CodeHash)
 	}
 	return codes, nil
 }
@@ -80,10 +84,10 @@ func (v *view) unusedCodes(h types.Height, codes []types.CodeHash, do func(key [
 }
 
 // usedCodes records the codes whose last use is in the block, in a stateless store.
-func (c *checker) usedCodes(h types.Height, accesses []types.Access) error {
-	codes, err := listedCodes(accesses)
+func (c *checker) usedCodes(index indexed, accesses []types.Access) error {
+	codes, err := usable(index, accesses)
 	for _, hash := range codes {
-		if use := c.codes[hash]; use != nil && use.since == h {
+		if use := c.codes[hash]; use != nil && use.since == index.height {
 			use.used = true
 		}
 	}

@@ -35,8 +35,8 @@ var (
 // format is the version of the rows' layout. oldestBlocks is the oldest format whose genesis, blocks and head this
 // program can read; a store in such a format can be moved.
 const (
-	format       = 6
-	oldestBlocks = 6
+	format       = 7
+	oldestBlocks = 7
 )
 
 // formats lists the earlier formats, each with the first and the last version of the program that read it.
@@ -46,6 +46,7 @@ var formats = map[uint32]string{
 	3: "0.2.0-dev+b35d9411 to 0.2.0-dev+0683ab79",
 	4: "0.2.0-dev+138d3c1d to 0.2.0-dev+142d6b28",
 	5: "0.2.0-dev+bea9033e to 0.2.0-dev+1d1f6e10",
+	6: "0.2.0-dev+1142757f to 0.2.0-dev+ab9aac7b",
 }
 
 // FormatError is an [ErrOtherFormat] with details of both formats.

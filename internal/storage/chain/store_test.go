@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
@@ -114,17 +113,15 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestAppendRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*Entry){
-		"a height too low":  func(e *Entry) { e.Header.Height-- },
-		"a height too high": func(e *Entry) { e.Header.Height++ },
-		"another parent":    func(e *Entry) { e.Header.Parent[0] ^= 1 },
-		"another transaction": func(e *Entry) {
-			e.Transactions = append(slices.Clone(e.Transactions[1:]), e.Transactions[0])
-		},
-		"a receipt too few":         func(e *Entry) { e.Receipts = e.Receipts[1:] },
-		"a transaction too few":     func(e *Entry) { e.Transactions = e.Transactions[1:] },
-		"receipts in another order": func(e *Entry) { e.Receipts[0], e.Receipts[1] = e.Receipts[1], e.Receipts[0] },
-		"a leaf too few":            func(e *Entry) { e.Leaves = e.Leaves[1:] },
-		"a leaf not written":        func(e *Entry) { e.Leaves[0].Key = []byte("other") },
+		"a height too low":      func(e *Entry) { e.Header.Height-- },
+		"a height too high":     func(e *Entry) { e.Header.Height++ },
+		"another parent":        func(e *Entry) { e.Header.Parent[0] ^= 1 },
+		"a receipt too few":     func(e *Entry) { e.Receipts = e.Receipts[1:] },
+		"a transaction too few": func(e *Entry) { e.Transactions = e.Transactions[1:] },
+		"a receipt of more gas": func(e *Entry) { e.Receipts[0].GasUsed++ },
+		"a receipt that failed": func(e *Entry) { e.Receipts[0].Status = 1 - e.Receipts[0].Status },
+		"a leaf too few":        func(e *Entry) { e.Leaves = e.Leaves[1:] },
+		"a leaf not written":    func(e *Entry) { e.Leaves[0].Key = []byte("other") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c := newStore(t, Options{}, 1)

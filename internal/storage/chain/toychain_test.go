@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -19,7 +20,8 @@ import (
 )
 
 // toyChain makes blocks that hang together as a real chain's do, from transactions that are executed by a few lines:
-// coins move, fees burn, contracts are deployed and write storage. It remembers everything, to compare a store with.
+// coins move, fees burn, contracts are deployed, made like others, given other code, and write storage. It remembers
+// everything, to compare a store with.
 type toyChain struct {
 	key     crypto.PrivateKey
 	genesis types.Genesis
@@ -57,7 +59,7 @@ func newToyChain(t tester) *toyChain {
 	}
 	c := &toyChain{key: key, tree: new(tree.Tree)}
 	c.genesis = types.Genesis{
-		ChainID: 31337, Network: types.Regtest, Time: 1_700_000_000, BaseFee: 10,
+		ChainID: 31337, Network: types.Regtest, Time: 1_700_000_000_000, BaseFee: 10,
 		Parameters: params.Default(key.PublicKey()),
 	}
 	var supply types.Amount
@@ -93,7 +95,7 @@ func must(t tester, err error) {
 
 // block is the block as the store returns it.
 func (b toyBlock) block() types.Block {
-	block := types.Block{Header: b.Header, Signature: b.Signature}
+	block := types.Block{Header: b.Header, Seal: b.Seal}
 	for _, tx := range b.Transactions {
 		block.Transactions = append(block.Transactions, *tx.Signed())
 	}
@@ -112,21 +114,20 @@ func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransactio
 	e.Leaves = change.Leaves()
 	after := memory{}
 	h := types.Header{
-		Version:      1,
-		ChainID:      c.genesis.ChainID,
-		Producer:     c.key.PublicKey(),
-		BaseFee:      10,
-		GasLimit:     1 << 30,
-		Parent:       c.genesis.Digest(),
-		Timestamp:    c.genesis.Time,
-		StateRoot:    change.Root(),
-		WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)),
+		Version:   params.Version,
+		ChainID:   c.genesis.ChainID,
+		Producer:  c.key.PublicKey(),
+		BaseFee:   10,
+		GasLimit:  1 << 30,
+		Parent:    c.genesis.Digest(),
+		Timestamp: c.genesis.Time,
+		StateRoot: change.Root(),
 	}
 	c.tree.Commit(change, serial)
 	if len(c.blocks) > 0 {
 		before := c.head()
 		h.Height, h.Parent = before.Header.Height+1, before.Header.Hash()
-		h.Timestamp = before.Header.Timestamp + 1
+		h.Timestamp = before.Header.Timestamp + 1000
 		maps.Copy(after, before.state)
 	}
 	for i, tx := range txs {
@@ -138,11 +139,11 @@ func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransactio
 		e.Reasons = append(e.Reasons, reason)
 		h.GasUsed += receipts[i].GasUsed
 	}
-	h.TransactionsRoot, h.ReceiptsRoot = types.TransactionsRoot(types.IDs(e.Transactions)), types.ReceiptsRoot(receipts)
+	h.TransactionsRoot, h.ReceiptsRoot = lists.TransactionsRoot(e.Transactions), lists.ReceiptsRoot(receipts)
 	e.Header = h
 	if h.Height > 0 {
 		hash := h.Hash()
-		e.Signature, err = c.key.Sign(hash[:], [32]byte{})
+		e.Seal.Signature, err = c.key.Sign(hash[:], [32]byte{})
 		must(t, err)
 	}
 	for _, w := range types.Writes(e.Accesses) {
@@ -218,56 +219,131 @@ func (b *toyBuilder) move(from, to types.Account, amount types.Amount) types.Amo
 func (b *toyBuilder) transaction(chainID uint64) {
 	sender := toyAccount(b.r.IntN(toyAccounts))
 	record := b.account(sender)
-	tx := types.SignedTransaction{Transaction: types.Transaction{
-		Version:      1,
-		ChainID:      chainID,
-		Sender:       sender,
-		Nonce:        record.Nonce,
-		GasLimit:     21_000,
-		MaxFeePerGas: 10,
-	}}
+	tx := types.SignedTransaction{
+		Transaction: types.Transaction{
+			ChainID: chainID, Sender: sender, Nonce: record.Nonce, GasLimit: 10_000, MaxFeePerGas: 10,
+		},
+		Witness: types.WitnessKey{},
+	}
+	if b.r.IntN(8) == 0 {
+		payer := b.payer(sender)
+		tx.Payer, tx.PayerWitness = &payer, types.WitnessKey{}
+	}
 	record.Nonce++
 	must(b.t, b.o.SetAccount(sender, record))
-	receipt := types.Receipt{Status: types.StatusSuccess, GasUsed: 21_000}
+	receipt := types.Receipt{Status: types.StatusSuccess, GasUsed: 10_000}
 	amount := types.Amount(b.r.IntN(100))
-	switch kind := b.r.IntN(10); {
-	case kind == 0:
-		code := fmt.Appendf(nil, "code %d", b.r.IntN(3))
-		tx.Payload = types.Deploy{Amount: amount, Name: "toy", Code: code}
+	switch kind := b.r.IntN(14); {
+	case kind < 2:
+		code := fmt.Appendf(nil, "code %d", b.r.IntN(5))
+		tx.Value, tx.Payload = amount, types.Deploy{Name: "toy", Code: code}
 		id := types.NewContractID(sender, tx.Nonce)
 		receipt.Contract = &id
-		b.deploy(sender, id, code, amount)
-	case kind < 4 && len(b.contracts) > 0:
-		id := b.contracts[b.r.IntN(len(b.contracts))]
-		tx.Payload = types.Call{Amount: amount, Contract: id, Function: "pay"}
+		b.codes[sha256.Sum256(code)] = code
+		b.begin(sender, id, sha256.Sum256(code), amount)
+	case kind == 2 && len(b.contracts) > 0:
+		like := b.contract()
+		tx.Target, tx.Value, tx.Payload = types.Account(like), amount, types.Instantiate{Name: "toy"}
+		id := types.NewContractID(sender, tx.Nonce)
+		receipt.Contract = &id
+		b.begin(sender, id, b.codeOf(like), amount)
+	case kind < 6 && len(b.contracts) > 0:
+		id := b.contract()
+		tx.Target, tx.Value, tx.Payload = types.Account(id), amount, types.Call{Function: "pay"}
 		receipt.Logs = b.call(sender, id, amount)
-	case kind == 4:
-		to := types.Account(sha256.Sum256(fmt.Appendf(nil, "new %d", b.r.IntN(1000))))
-		tx.Payload = types.Transfer{To: to, Amount: b.move(sender, to, amount)}
-	case kind == 5:
+	case kind == 6:
+		tx.Target = sha256.Sum256(fmt.Appendf(nil, "new %d", b.r.IntN(1000)))
+		tx.Value, tx.Payload = b.move(sender, tx.Target, amount), types.Transfer{Memo: &[32]byte{1}}
+	case kind == 7:
 		tx.Payload = types.Configure{Parameters: params.Default(types.PublicKey{})}
 		receipt.Status = types.StatusFailed
+	case kind == 8:
+		var batch types.Batch
+		batch.Steps, receipt.Logs = b.steps(sender)
+		tx.Payload = batch
 	default:
-		to := toyAccount(b.r.IntN(toyAccounts)) // or to oneself
-		tx.Payload = types.Transfer{To: to, Amount: b.move(sender, to, amount)}
+		tx.Target = toyAccount(b.r.IntN(toyAccounts)) // or to oneself
+		tx.Value, tx.Payload = b.move(sender, tx.Target, amount), types.Transfer{}
 	}
 	b.burn(sender)
-	receipt.Transaction = tx.ID()
 	b.txs, b.receipts = append(b.txs, tx), append(b.receipts, receipt)
 }
 
-func (b *toyBuilder) deploy(sender types.Account, id types.ContractID, code []byte, amount types.Amount) {
-	hash := types.CodeHash(sha256.Sum256(code))
-	b.codes[hash] = code
-	record := state.Contract{CodeHash: hash, Deployer: sender, Height: b.height, Name: "toy"}
+// payer returns another account than the sender. It may be one that has no coins and no other transaction.
+func (b *toyBuilder) payer(sender types.Account) types.Account {
+	for {
+		if payer := types.Account(sha256.Sum256(fmt.Appendf(nil, "account %d", b.r.IntN(toyAccounts+1)))); payer != sender {
+			return payer
+		}
+	}
+}
+
+// steps are those of a batch: payments with and without a memo, one of nothing, and a call.
+func (b *toyBuilder) steps(sender types.Account) (steps []types.Step, logs []types.Log) {
+	pay := func(to types.Account, memo *[32]byte) types.Amount {
+		paid := b.move(sender, to, types.Amount(b.r.IntN(30)))
+		if paid > 0 {
+			data := binary.LittleEndian.AppendUint64(nil, uint64(paid))
+			if memo != nil {
+				data = append(data, memo[:]...)
+			}
+			logs = append(logs, types.Log{Name: types.NativeTransfer, Topics: [][32]byte{sender, to}, Data: data})
+		}
+		return paid
+	}
+	for i := range 1 + b.r.IntN(4) {
+		to := toyAccount(b.r.IntN(toyAccounts))
+		var memo *[32]byte
+		if i%2 > 0 {
+			memo = &[32]byte{byte(i), 2}
+		}
+		steps = append(steps, types.Step{Target: to, Value: pay(to, memo), Action: types.Transfer{Memo: memo}})
+	}
+	if len(b.contracts) > 0 {
+		id := b.contract()
+		step := types.Step{Target: types.Account(id), Value: pay(types.Account(id), nil), Action: types.Call{Function: "pay"}}
+		steps, logs = append(steps, step), append(logs, b.call(sender, id, 0)...)
+	}
+	return steps, logs
+}
+
+// contract is one that exists.
+func (b *toyBuilder) contract() types.ContractID { return b.contracts[b.r.IntN(len(b.contracts))] }
+
+// record returns a contract's record.
+func (b *toyBuilder) record(id types.ContractID) state.Contract {
+	row, err := b.o.Get(state.ContractKey(id))
+	must(b.t, err)
+	record, err := state.DecodeContract(row)
+	must(b.t, err)
+	return record
+}
+
+func (b *toyBuilder) codeOf(id types.ContractID) types.CodeHash { return b.record(id).CodeHash }
+
+// begin makes a contract with a code that is there.
+func (b *toyBuilder) begin(creator types.Account, id types.ContractID, code types.CodeHash, amount types.Amount) {
+	record := state.Contract{CodeHash: code, Deployer: creator, Height: b.height, Name: "toy"}
 	must(b.t, b.o.Set(state.ContractKey(id), record.Encode()))
-	b.move(sender, types.Account(id), amount)
+	b.move(creator, types.Account(id), amount)
 	b.contracts = append(b.contracts, id)
 }
 
-// call lets a contract write or delete a value and pay on some of what it has.
+// call lets a contract write or delete a value and pay on some of what it has. Now and then it makes two contracts like
+// itself, or takes another one's code.
 func (b *toyBuilder) call(sender types.Account, id types.ContractID, amount types.Amount) []types.Log {
 	b.move(sender, types.Account(id), amount)
+	switch b.r.IntN(8) {
+	case 0:
+		for i := range 2 {
+			salt := sha256.Sum256(fmt.Appendf(nil, "salt %d %d %d", b.height, len(b.txs), i))
+			b.begin(types.Account(id), types.NewInstanceID(id, b.codeOf(id), salt), b.codeOf(id), 0)
+		}
+	case 1:
+		record := b.record(id)
+		record.CodeHash = b.codeOf(b.contract())
+		must(b.t, b.o.Set(state.ContractKey(id), record.Encode()))
+	}
 	var value []byte
 	if n := b.r.IntN(3); n > 0 {
 		value = fmt.Appendf(nil, "value %d", n)

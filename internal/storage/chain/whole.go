@@ -96,7 +96,7 @@ func (st *State) Entry() (e Entry, err error) {
 	if err := errors.Join(headerErr, accessesErr); err != nil {
 		return e, err
 	}
-	e.Header, e.Signature = header.Header, header.Signature
+	e.Header, e.Seal = header.Header, header.Seal
 	e.Transactions, e.Receipts, e.Accesses = index.txs, index.receipts, accesses
 	for i, receipt := range index.receipts {
 		reason, err := readReason(r, Position{h, uint32(i)}, receipt)

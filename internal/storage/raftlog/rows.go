@@ -23,7 +23,7 @@ var (
 // Bounds of a row's contents.
 const (
 	// MaxData bounds the data of an entry or a snapshot: a full block with its envelope.
-	MaxData    = 8<<20 + 64<<10
+	MaxData    = 32<<20 + 64<<10
 	maxMembers = 1 << 10
 )
 

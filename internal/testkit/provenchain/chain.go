@@ -45,11 +45,15 @@ type maker struct {
 // transaction is a transaction of one of the chain's keys.
 type transaction struct {
 	from    crypto.PrivateKey
+	target  types.Account
+	value   types.Amount
 	payload types.Payload
+	payer   *crypto.PrivateKey // nil: none
+	by      *types.Policy      // of which policyKey is the signer; nil: the sender signs
 }
 
 // Make returns the blocks of a chain, each with a proof of the given security in bits. They contain transfers, a
-// deploy, calls of a token, a change of the parameters, inserts and deletes; one has no transactions.
+// deploy, calls of a token, a change of the parameters, a policy, a payer, inserts and deletes; one has no transactions.
 func Make(tb testing.TB, bits int) []Block {
 	tb.Helper()
 	blocks, _ := mixed(tb, bits)
@@ -79,7 +83,7 @@ func mixed(tb testing.TB, bits int) ([]Block, *maker) {
 		},
 	}, bits)
 	transfer := func(from crypto.PrivateKey, to types.Account, amount types.Amount) transaction {
-		return transaction{from, types.Transfer{To: to, Amount: amount}}
+		return transaction{from: from, target: to, value: amount, payload: types.Transfer{}}
 	}
 	var blocks []Block
 	add := func(name string, txs ...transaction) []types.Receipt {
@@ -94,7 +98,7 @@ func mixed(tb testing.TB, bits int) ([]Block, *maker) {
 	}
 	add("transfers that insert accounts", inserts...)
 	add("no transactions")
-	deployed := add("a deploy", transaction{alice, types.Deploy{
+	deployed := add("a deploy", transaction{from: alice, payload: types.Deploy{
 		Name: "token", Code: contracts.Token(),
 		InitArgs: []byte(`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`),
 	}})
@@ -103,7 +107,9 @@ func mixed(tb testing.TB, bits int) ([]Block, *maker) {
 	}
 	token := func(from crypto.PrivateKey, to types.Account, amount int) transaction {
 		args := fmt.Appendf(nil, `{"to":"%s","amount":%d}`, to, amount)
-		return transaction{from, types.Call{Contract: *deployed[0].Contract, Function: "transfer", Args: args}}
+		return transaction{
+			from: from, target: types.Account(*deployed[0].Contract), payload: types.Call{Function: "transfer", Args: args},
+		}
 	}
 	add(
 		"calls of a token",
@@ -112,7 +118,7 @@ func mixed(tb testing.TB, bits int) ([]Block, *maker) {
 		token(bob, alice.PublicKey(), 1_000_000),
 	)
 	parameters.MinBaseFee++
-	add("a change of parameters", transaction{producer, types.Configure{Parameters: parameters}})
+	add("a change of parameters", transaction{from: producer, payload: types.Configure{Parameters: parameters}})
 	add("calls that delete", token(alice, bob.PublicKey(), 700), transfer(bob, alice.PublicKey(), 3))
 	add(
 		"of everything",
@@ -120,7 +126,33 @@ func mixed(tb testing.TB, bits int) ([]Block, *maker) {
 		token(bob, alice.PublicKey(), 993),
 		transfer(bob, bob.PublicKey(), 1),
 	)
+	policy := onlySigner(policyKey(tb))
+	sponsored := transfer(bob, types.Account{3}, 2)
+	sponsored.payer = &producer
+	add("a policy, a payer and a batch",
+		transaction{from: alice, payload: types.SetPolicy{Policy: &policy}},
+		transaction{from: bob, payload: types.Batch{Steps: []types.Step{
+			{Target: types.Account{4}, Value: 1, Action: types.Transfer{Memo: &[32]byte{1}}},
+			{Target: alice.PublicKey(), Value: 2, Action: types.Transfer{}},
+		}}},
+		sponsored,
+	)
+	recovery := transaction{from: alice, payload: types.SetPolicy{Recovery: true}, payer: &bob, by: &policy}
+	payment := transfer(alice, types.Account{5}, 1)
+	payment.by = &policy
+	add("a policy's payment and its recovery", payment, recovery)
 	return blocks, m
+}
+
+// onlySigner returns a policy by which a key alone may spend, and recover in a second.
+func onlySigner(key crypto.PrivateKey) types.Policy {
+	rule := types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{Key: key.PublicKey()}}}
+	return types.Policy{Owner: rule, Recovery: &types.Recovery{Rule: rule, Delay: 1000}}
+}
+
+func policyKey(tb testing.TB) crypto.PrivateKey {
+	tb.Helper()
+	return key(tb, "policy")
 }
 
 // together proves all blocks as one range.
@@ -169,7 +201,8 @@ func TransferBlocks(
 		txs := make([]transaction, n)
 		for i := range txs {
 			to := numbered((b*n + i) % accounts)
-			txs[i] = transaction{alice, types.Transfer{To: to, Amount: 1 + types.Amount(binary.LittleEndian.Uint32(to[4:]))}}
+			amount := 1 + types.Amount(binary.LittleEndian.Uint32(to[4:]))
+			txs[i] = transaction{from: alice, target: to, value: amount, payload: types.Transfer{}}
 		}
 		bundle, _ := m.block(txs)
 		bundles = append(bundles, bundle)
@@ -214,7 +247,7 @@ func newMaker(tb testing.TB, g *types.Genesis, bits int) *maker {
 	tb.Helper()
 	engine := must(wasm.New(wasm.Options{}))(tb)
 	db := must(kv.Open("db", kv.Options{FS: kv.Memory()}))(tb)
-	store := must(chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: 64 << 20}))(tb)
+	store := must(chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), WitnessBytes: 64 << 20}))(tb)
 	tb.Cleanup(func() {
 		if err := errors.Join(store.Close(), db.Close(), engine.Close()); err != nil {
 			tb.Error(err)
@@ -231,21 +264,10 @@ func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
 	m.tb.Helper()
 	signed := make([]types.SignedTransaction, len(txs))
 	for i, tx := range txs {
-		sender := tx.from.PublicKey()
-		signed[i] = must(types.Sign(types.Transaction{
-			Version:              types.TransactionVersion,
-			ChainID:              chainID,
-			Sender:               sender,
-			Nonce:                m.nonces[sender],
-			GasLimit:             gasLimit(tx.payload),
-			MaxFeePerGas:         1_000,
-			MaxPriorityFeePerGas: 1,
-			Payload:              tx.payload,
-		}, tx.from, [32]byte{}))(m.tb)
-		m.nonces[sender]++
+		signed[i] = m.sign(tx)
 	}
 	parent := m.ledger.Tip().Header
-	waiting := batch(types.VerifySignatures(types.NewTxs(signed...)))
+	waiting := batch(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed...)))
 	producer := Producer(m.tb)
 	built := must(m.ledger.Build(ledger.Batch{Time: parent.Header.Timestamp +
 		1, Transactions: &waiting}, func(h types.BlockHash) (types.Signature, error) {
@@ -268,12 +290,49 @@ func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
 	return bundle, must(store.Receipts(height))(m.tb)
 }
 
+// sign makes a transaction with the sender's next nonce and its witnesses.
+func (m *maker) sign(tx transaction) types.SignedTransaction {
+	m.tb.Helper()
+	sender := types.Account(tx.from.PublicKey())
+	unsigned := types.Transaction{
+		ChainID:              chainID,
+		Sender:               sender,
+		Target:               tx.target,
+		Nonce:                m.nonces[sender],
+		GasLimit:             gasLimit(tx.payload),
+		MaxFeePerGas:         1_000,
+		MaxPriorityFeePerGas: 1,
+		Value:                tx.value,
+		Payload:              tx.payload,
+	}
+	m.nonces[sender]++
+	if tx.payer != nil {
+		unsigned.Payer = new(types.Account(tx.payer.PublicKey()))
+	}
+	by := tx.from
+	if tx.by != nil {
+		by = policyKey(m.tb)
+	}
+	signed := must(types.Sign(unsigned, by, [32]byte{}))(m.tb)
+	if tx.by != nil {
+		signature := signed.Witness.(types.WitnessKey).Signature
+		signed.Witness = types.WitnessPolicy{
+			Policy: *tx.by, Proofs: []types.Proof{{Evidence: types.EvidenceKey{Signature: signature}}},
+		}
+	}
+	if tx.payer != nil {
+		hash := types.PayerHash(signed.ID())
+		signed.PayerWitness = types.WitnessKey{Signature: must(tx.payer.Sign(hash[:], [32]byte{}))(m.tb)}
+	}
+	return signed
+}
+
 func gasLimit(p types.Payload) types.Gas {
 	switch p.Kind() {
 	case types.KindDeploy:
 		return 250_000_000
 	case types.KindTransfer:
-		return 50_000
+		return 200_000
 	default:
 		return 2_000_000
 	}

@@ -5,10 +5,18 @@ import { loadVerifier, ProofRefused } from "./index.js";
 export async function check(cases) {
   const problems = [];
   const milliseconds = [];
-  const [{ verifyProof, verifyRange, newChain }, again] = await Promise.all([loadVerifier(), loadVerifier()]);
-  for (const { name, bundle, range, bits, verdict, chain } of cases) {
+  const [{ verifyProof, verifyRange, newChain, verifyInclusion, newFollower }, again] = await Promise.all([loadVerifier(), loadVerifier()]);
+  for (const { name, bundle, range, bits, verdict, chain, follow, inclusion } of cases) {
     if (chain) {
       problems.push(...checkChain(newChain(chain.trusted, bits), chain).map((problem) => `${name}: ${problem}`));
+      continue;
+    }
+    if (follow) {
+      problems.push(...checkFollower(newFollower, follow).map((problem) => `${name}: ${problem}`));
+      continue;
+    }
+    if (inclusion) {
+      problems.push(...checkInclusion(verifyInclusion, inclusion).map((problem) => `${name}: ${problem}`));
       continue;
     }
     const bytes = decode(bundle);
@@ -38,6 +46,15 @@ export async function check(cases) {
       if (!(e instanceof TypeError)) problems.push(`${JSON.stringify(args)}: ${e}`);
     }
   }
+  const header = new Uint8Array(280);
+  for (const args of [[{ header, hash: "0x12" }], [{ header: "0x1", hash }], [{ header, hash }, { override: { height: -1 } }], [{ hash }]]) {
+    try {
+      newFollower(...args);
+      problems.push(`${JSON.stringify(args)} begins to follow`);
+    } catch (e) {
+      if (!(e instanceof TypeError)) problems.push(`${JSON.stringify(args)}: ${e}`);
+    }
+  }
   return { checked: cases.length, problems, milliseconds };
 }
 
@@ -61,4 +78,41 @@ function checkChain(chain, { trusted, steps }) {
     if (chain.height !== at.height || chain.hash !== at.hash) problems.push(`after step ${i}: block ${chain.height}, ${chain.hash}`);
   }
   return problems;
+}
+
+/** Has a follower take headers: each must be taken, or be refused for the reason that is said and leave it as it is. */
+function checkFollower(newFollower, { header, hash, eachProof, override, steps }) {
+  const problems = [];
+  let follower;
+  try {
+    follower = newFollower({ header, hash }, { eachProof, override });
+  } catch (e) {
+    return e instanceof ProofRefused && steps[0].refused === "begin" ? [] : [`it does not begin: ${e}`];
+  }
+  for (const [i, { header, parameters, refused }] of steps.entries()) {
+    const { height, blockHash } = follower.head;
+    try {
+      const head = follower.next(header, parameters);
+      if (refused || head.height !== height + 1 || head !== follower.head) problems.push(`step ${i}: ${JSON.stringify(head)}`);
+    } catch (e) {
+      const reasons = ["parametersNeeded", "forked", "unknownVersion", "equivocation"].filter((reason) => e[reason]);
+      if (!(e instanceof ProofRefused) || refused === "" || `${reasons}` !== (refused === "refused" ? "" : refused)) {
+        problems.push(`step ${i}: ${e}, ${reasons}`);
+      }
+      if (refused === "equivocation" && !(e.equivocation.length === 2 && e.equivocation.every((h) => h instanceof Uint8Array && h.length === 280))) {
+        problems.push(`step ${i}: ${e.equivocation}`);
+      }
+      if (follower.head.height !== height || follower.head.blockHash !== blockHash) problems.push(`step ${i}: it goes on`);
+    }
+  }
+  return problems;
+}
+
+function checkInclusion(verifyInclusion, { answer, said }) {
+  try {
+    const got = JSON.stringify(verifyInclusion(answer), Object.keys(said ?? {}).sort());
+    return said && got === JSON.stringify(said, Object.keys(said).sort()) ? [] : [got];
+  } catch (e) {
+    return said || !(e instanceof ProofRefused) ? [`${e}`] : [];
+  }
 }

@@ -3,6 +3,8 @@ import { createClient, formatCoins, parseCoins, watchBlocks } from "@cairn-chain
 import { keyFromMnemonic } from "@cairn-chain/sdk/keys";
 import * as proofs from "@cairn-chain/sdk/proofs";
 import { createSender } from "@cairn-chain/sdk/sender";
+import * as signers from "@cairn-chain/sdk/signers";
+import * as verify from "@cairn-chain/sdk/verify";
 import * as view from "@cairn-chain/sdk/view";
 import * as worker from "@cairn-chain/sdk/view/worker";
 
@@ -10,7 +12,7 @@ const words = "test test test test test test test test test test test junk";
 
 /** everywhere pays a coin, sees the block that has the payment, and says so. */
 export async function everywhere(url, options = {}, store = undefined) {
-  for (const part of [proofs, view, worker]) if (Object.keys(part).length === 0) throw new Error("an import is empty");
+  for (const part of [proofs, signers, verify, view, worker]) if (Object.keys(part).length === 0) throw new Error("an import is empty");
   const client = createClient(url, options);
   const [from, to] = [0, 1].map((index) => keyFromMnemonic(words, { network: "regtest", index }));
   const sender = await createSender(client, from, { poll: 50, ...(store && { store }) });

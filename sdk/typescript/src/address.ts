@@ -25,22 +25,19 @@ export class AddressError extends CairnError {
 }
 
 /**
- * parseAccount reads an address of the network, or a key in hex: 64 digits, or 66 of a compressed key, with or without 0x. It
- * throws an {@link AddressError}, also of a key that nobody can have, unless it may be a contract's id. Addresses have a checksum.
+ * parseAccount reads an address of the network, or an account in hex: 64 digits, or 66 of a compressed key, with or without 0x. It throws an
+ * {@link AddressError}. Addresses have a checksum, hex has none: see `client.checkRecipient`.
  */
-export function parseAccount(text: string, network: Network, options: { contract?: boolean } = {}): Account {
+export function parseAccount(text: string, network: Network): Account {
   const hex = /^(?:0x)?(?:0[23])?([0-9a-fA-F]{64})$/.exec(text);
-  if (hex?.[1] === undefined) return parseAddress(text, network);
-  const account: Account = `0x${hex[1].toLowerCase()}`;
-  if (options.contract || isKey(account)) return account;
-  throw new AddressError("nobody", `nobody can have the key ${account}: look for a typing error. If it is a contract, say so: { contract: true }`);
+  return hex?.[1] === undefined ? parseAddress(text, network) : `0x${hex[1].toLowerCase()}`;
 }
 
 const FIELD = 2n ** 256n - 2n ** 32n - 977n;
 
 /**
- * isKey says whether an account can be somebody's: whether it is the x coordinate of a point on the curve secp256k1, as the key of each
- * signature is. Half of all values of 32 bytes are. The id of a contract need not be.
+ * isKey says whether an account can be that of a key: whether it is the x coordinate of a point on the curve secp256k1. Half of all values
+ * of 32 bytes are. Accounts of policies and contracts need not be.
  */
 export function isKey(account: Account): boolean {
   from32(account);
@@ -55,9 +52,9 @@ export function isKey(account: Account): boolean {
   return power === 1n;
 }
 
-/** nobody is the error of an account that is neither a key that somebody may have nor a contract. */
+/** nobody is the error of an account that is no key, and that the chain does not know. */
 export function nobody(account: Account): AddressError {
-  return new AddressError("nobody", `nobody can have the key ${account}, and it is no contract: look for a typing error`);
+  return new AddressError("nobody", `nobody can have the key ${account}, and the chain does not know the account: look for a typing error`);
 }
 
 /** formatAddress writes an account as an address: bech32m with witness version 1. */

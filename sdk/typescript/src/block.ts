@@ -1,7 +1,8 @@
-import { Reader, Writer } from "./codec.js";
+import { CodecError, Reader, decode, encode, type Writer } from "./codec.js";
 import { tagged } from "./hash.js";
-import { from32, toHex, type Account, type Hash } from "./hex.js";
-import { readTransaction, transactionHash, type SignedTransaction } from "./transaction.js";
+import { from32, fromHex, toHex, type Account, type Hash, type Hex } from "./hex.js";
+import { VERSION } from "./parameters.js";
+import { encodeTransaction, readSigned, type SignedTransaction } from "./transaction.js";
 
 /** A block's header (docs/protocol.md, "Blocks"). */
 export interface Header {
@@ -9,21 +10,27 @@ export interface Header {
   chainId: bigint;
   height: bigint;
   parent: Hash;
-  /** Unix seconds */
+  /** milliseconds since 1970 */
   timestamp: bigint;
   producer: Account;
   transactionsRoot: Hash;
   receiptsRoot: Hash;
   stateRoot: Hash;
-  writesDigest: Hash;
   gasUsed: bigint;
   gasLimit: bigint;
   baseFee: bigint;
 }
 
-/** A header with its producer's signature of 64 bytes. */
+/** Seal shows that a block's producer made it. A later version may have other seals. */
+export interface Seal {
+  type: "signature";
+  /** the producer's, of 64 bytes */
+  signature: Hex;
+}
+
+/** A header with the block's seal. */
 export interface SignedHeader extends Header {
-  signature: Uint8Array;
+  seal: Seal;
 }
 
 /** A block: its header and its transactions with their hashes. */
@@ -32,50 +39,86 @@ export interface Block {
   transactions: { transaction: SignedTransaction; hash: Hash }[];
 }
 
-/** The bytes of an encoded header with its signature. */
-export const SIGNED_HEADER_BYTES = 308;
-const minTransactionBytes = 173;
+/** The bytes of an encoded header, and of one with its seal. */
+export const HEADER_BYTES = 212;
+export const SIGNED_HEADER_BYTES = 280;
+/** The most bytes of a block. */
+export const MAX_BLOCK_BYTES = 2 ** 25 + 288;
+const MIN_TRANSACTION_BYTES = 189;
 
-/** encodeHeader gives the 244 bytes that a block's hash covers. */
-export function encodeHeader(h: Header): Uint8Array {
-  const w = new Writer().u32(h.version).u64(h.chainId).u64(h.height).fixed(from32(h.parent), 32).u64(h.timestamp);
-  for (const hash of [h.producer, h.transactionsRoot, h.receiptsRoot, h.stateRoot, h.writesDigest]) w.fixed(from32(hash), 32);
-  return w.u64(h.gasUsed).u64(h.gasLimit).u64(h.baseFee).done();
+function writeHeader(w: Writer, h: Header): void {
+  w.u32(h.version).u64(h.chainId).u64(h.height).fixed(from32(h.parent), 32).u64(h.timestamp);
+  for (const hash of [h.producer, h.transactionsRoot, h.receiptsRoot, h.stateRoot]) w.fixed(from32(hash), 32);
+  w.u64(h.gasUsed).u64(h.gasLimit).u64(h.baseFee);
+}
+
+/** encodeHeader gives the 212 bytes that a block's hash covers. */
+export function encodeHeader(header: Header): Uint8Array {
+  return encode((w) => writeHeader(w, header));
+}
+
+function writeSigned(w: Writer, header: SignedHeader): void {
+  writeHeader(w, header);
+  w.u32(0).fixed(fromHex(header.seal.signature), 64);
+}
+
+/** encodeSignedHeader gives the 280 bytes of a header and its seal. */
+export function encodeSignedHeader(header: SignedHeader): Uint8Array {
+  return encode((w) => writeSigned(w, header));
+}
+
+/** encodeBlock gives the bytes of a whole block. */
+export function encodeBlock({ header, transactions }: Block): Uint8Array {
+  return encode((w) => {
+    writeSigned(w, header);
+    w.u64(BigInt(transactions.length));
+    for (const { transaction } of transactions) {
+      const encoded = encodeTransaction(transaction);
+      w.fixed(encoded, encoded.length);
+    }
+  });
 }
 
 function readHeader(r: Reader): SignedHeader {
+  const version = r.u32();
+  if (version !== VERSION) throw new CodecError(`version ${version} of headers is unknown`);
   return {
-    version: r.u32(), chainId: r.u64(), height: r.u64(), parent: toHex(r.fixed(32)), timestamp: r.u64(),
+    version, chainId: r.u64(), height: r.u64(), parent: toHex(r.fixed(32)), timestamp: r.u64(),
     producer: toHex(r.fixed(32)), transactionsRoot: toHex(r.fixed(32)), receiptsRoot: toHex(r.fixed(32)),
-    stateRoot: toHex(r.fixed(32)), writesDigest: toHex(r.fixed(32)), gasUsed: r.u64(), gasLimit: r.u64(), baseFee: r.u64(),
-    signature: r.fixed(64),
+    stateRoot: toHex(r.fixed(32)), gasUsed: r.u64(), gasLimit: r.u64(), baseFee: r.u64(), seal: readSeal(r),
   };
 }
 
-/** parseHeader reads a signed header, strictly. It throws a CodecError. */
-export function parseHeader(bytes: Uint8Array): SignedHeader {
+function readSeal(r: Reader): Seal {
+  const variant = r.u32();
+  if (variant !== 0) throw new CodecError(`seal ${variant} is unknown`);
+  return { type: "signature", signature: toHex(r.fixed(64)) };
+}
+
+/** What every header of every version begins with. */
+export type HeaderStart = Pick<Header, "version" | "chainId" | "height" | "parent" | "timestamp">;
+
+/** parseHeaderStart reads the first 60 bytes of a header of any version: a program that does not know the version can say which it is. */
+export function parseHeaderStart(bytes: Uint8Array): HeaderStart {
   const r = new Reader(bytes);
-  const header = readHeader(r);
-  r.end();
-  return header;
+  return { version: r.u32(), chainId: r.u64(), height: r.u64(), parent: toHex(r.fixed(32)), timestamp: r.u64() };
+}
+
+/** parseHeader reads a header with its seal, strictly. It throws a CodecError, also for a version that this package does not know. */
+export function parseHeader(bytes: Uint8Array): SignedHeader {
+  return decode(bytes, SIGNED_HEADER_BYTES, readHeader);
 }
 
 /** parseBlock reads a whole block, strictly. It throws a CodecError; it verifies nothing. */
 export function parseBlock(bytes: Uint8Array): Block {
-  const r = new Reader(bytes);
-  const header = readHeader(r);
-  const count = r.count(Math.floor((bytes.length - r.offset) / minTransactionBytes));
-  const transactions: Block["transactions"] = [];
-  for (let i = 0; i < count; i++) {
-    const start = r.offset;
-    const transaction = readTransaction(r);
-    transactions.push({ transaction, hash: transactionHash(bytes.subarray(start, r.offset)) });
-  }
-  r.end();
-  return { header, transactions };
+  return decode(bytes, MAX_BLOCK_BYTES, (r) => {
+    const header = readHeader(r);
+    const count = r.count(Math.floor((bytes.length - r.offset) / MIN_TRANSACTION_BYTES));
+    return { header, transactions: Array.from({ length: count }, () => readSigned(r)) };
+  });
 }
 
-/** blockHash is the name of a block: tagged("cairn/block/v1", its header without the signature). */
+/** blockHash is the name of a block, and what its producer signs. The seal is no part of it. */
 export function blockHash(header: Header): Hash {
-  return toHex(tagged("cairn/block/v1", encodeHeader(header)));
+  return toHex(tagged("cairn/block/v2", encodeHeader(header)));
 }

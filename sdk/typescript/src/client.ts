@@ -1,3 +1,4 @@
+import { contentOf, type Action } from "./action.js";
 import { isKey, nobody } from "./address.js";
 import { convert } from "./convert.js";
 import { HttpError, ProtocolError, RevertError, RpcError, UnreachableError } from "./errors.js";
@@ -5,7 +6,10 @@ import { results, type BlockRef, type Block, type Methods, type NonceRef, type R
 import { concat, fromHex, toHex, type Account, type Hash } from "./hex.js";
 import { parseJSON, stringifyJSON } from "./json.js";
 import { wait } from "./signal.js";
-import { decodeTransaction, encodeTransaction, type Payload, type Signed, type Transaction } from "./transaction.js";
+import { checkSponsored } from "./sponsor.js";
+import {
+  decodeTransaction, encodeForEstimate, feeCap, keyAccount, movedAmount, policyAccount, type Party, type Signed, type Transaction,
+} from "./transaction.js";
 
 export type Method = keyof Methods;
 export type ParamsOf<M extends Method> = Methods[M]["params"];
@@ -41,11 +45,20 @@ export interface ClientOptions {
   timeout?: number;
 }
 
-/** TxFields are the fields of a transaction that the node is asked for where they are left out. */
+/** TxFields are the fields of a transaction that the node is asked for where they are left out, and those that may be left out. */
 export type TxFields = Partial<Pick<Transaction, "nonce" | "gasLimit" | "maxFeePerGas" | "maxPriorityFeePerGas">> & {
   /** gasMargin is added to what svc_estimateGas says, for a call that may do more by the time it is in a block. */
   gasMargin?: bigint;
+  /** who pays the fee in the sender's place: a signer, or what `client.party`, keyAccount or policyAccount gives */
+  payer?: Party;
+  /** the last time of a block that may have it, in milliseconds; see validFor */
+  validUntil?: bigint;
+  /** how long it is valid from now on, in milliseconds: for ever unless said, or 5 minutes with a payer, and then 10 minutes at most */
+  validFor?: number;
 };
+
+/** How long a transaction with a payer is valid unless said, in milliseconds. */
+export const SPONSORED_TIME = 300_000;
 
 /** Call is one call of a request that {@link Client.post} makes. */
 export interface Call {
@@ -161,35 +174,67 @@ export class Client {
   }
   /**
    * build makes a transaction that is ready to be signed, with nonce, fees and gas limit from the node where fields leave them out. One
-   * account's transactions are sent by many callers at once through a sender, which gives out nonces.
+   * account's transactions are sent by many callers at once through a sender, which gives out nonces. `from` is the signer of the sender, or
+   * what keyAccount or policyAccount gives: the gas limit depends on who signs. It throws a SignerError `sponsored_too_long` where another
+   * would pay for a transaction that is valid for too long.
    */
-  async build(sender: Account, payload: Payload, fields: TxFields = {}): Promise<Transaction> {
-    const [chainId, nonce, prices] = await Promise.all([
+  async build(from: Party, action: Action, fields: TxFields = {}): Promise<Transaction> {
+    const { account: sender } = from;
+    const timed = fields.validUntil === undefined && (fields.payer !== undefined || fields.validFor !== undefined);
+    const [chainId, nonce, prices, head] = await Promise.all([
       this.call("svc_chainId"), fields.nonce ?? this.nonce(sender, "pending"), this.call("svc_gasPrice"),
+      timed || fields.payer ? this.call("svc_getBlockByNumber", "latest", false, true) : null,
     ]);
+    const now = BigInt(Math.max(Date.now(), head?.timestampMs ?? 0));
+    const validUntil = timed ? now + BigInt(fields.validFor ?? SPONSORED_TIME) : fields.validUntil ?? null;
+    if (fields.payer) checkSponsored(validUntil, now);
     const { maxPriorityFeePerGas: tip } = fields;
     const maxFeePerGas = fields.maxFeePerGas ?? (tip === undefined ? prices.suggested_max_fee : 2n * prices.base_fee + tip);
     const suggested = prices.suggested_priority_fee < maxFeePerGas ? prices.suggested_priority_fee : maxFeePerGas;
-    const tx = { version: 1 as const, chainId, sender, nonce, gasLimit: 0n, maxFeePerGas, maxPriorityFeePerGas: tip ?? suggested, payload };
-    return { ...tx, gasLimit: fields.gasLimit ?? (await this.call("svc_estimateGas", toHex(encodeTransaction(tx)))) + (fields.gasMargin ?? 0n) };
+    const tx: Transaction = {
+      ...contentOf(action), chainId, sender, nonce, gasLimit: 0n, maxFeePerGas, maxPriorityFeePerGas: tip ?? suggested,
+      payer: fields.payer?.account ?? null, validUntil,
+    };
+    const estimated = async (): Promise<bigint> => this.call("svc_estimateGas", toHex(encodeForEstimate(tx, from, fields.payer)));
+    return { ...tx, gasLimit: fields.gasLimit ?? (await estimated()) + (fields.gasMargin ?? 0n) };
   }
   /**
-   * costs tries a transaction on the latest state without sending it: what it would take from its sender now, `likely`, and what
-   * the sender must have, `most`, its value included. Show people both: much of the limit may be a reserve that is never paid.
+   * costs tries a transaction on the latest state without sending it. `likely` is what it would take from its sender now, and `most` what
+   * the sender must have, its value included. With a payer these are its value alone, and the fee is of the payer: `likelyFee` and `mostFee`.
+   * Show people both: much of the limit may be a reserve that is never paid. Give who signs if that is no key.
    */
-  async costs(tx: Transaction): Promise<{ likelyGas: bigint; likely: bigint; most: bigint }> {
-    const [trace, prices] = await Promise.all([this.call("svc_traceCall", toHex(encodeTransaction(tx))), this.call("svc_gasPrice")]);
-    const value = "value" in tx.payload ? tx.payload.value : 0n;
+  async costs(
+    tx: Transaction, from: Party = keyAccount(tx.sender), payer?: Party,
+  ): Promise<{ likelyGas: bigint; likelyFee: bigint; mostFee: bigint; likely: bigint; most: bigint }> {
+    const [trace, prices] = await Promise.all([
+      this.call("svc_traceCall", toHex(encodeForEstimate(tx, from, payer))), this.call("svc_gasPrice"),
+    ]);
+    const value = movedAmount(tx);
     const { maxFeePerGas: max, maxPriorityFeePerGas: tip } = tx;
     const base = prices.base_fee < max ? prices.base_fee : max;
     const price = base + (tip < max - base ? tip : max - base);
     const likelyGas = trace?.gasUsed ?? 0n;
-    return { likelyGas, likely: value + likelyGas * price, most: value + tx.gasLimit * max };
+    const [likelyFee, mostFee] = [likelyGas * price, feeCap(tx)];
+    const paid = tx.payer === null;
+    return { likelyGas, likelyFee, mostFee, likely: paid ? value + likelyFee : value, most: paid ? value + mostFee : value };
   }
-  /** checkRecipient rejects with an AddressError `nobody` if an account is neither a key that somebody may have nor a contract. */
+  /**
+   * party is an account with who signs for it, as far as the node knows: for what is built for a payer who is elsewhere. A policy that no
+   * transaction has shown yet is not known, and gives what keyAccount does.
+   */
+  async party(account: Account): Promise<Party> {
+    const { policy } = await this.call("svc_getAccount", account);
+    return policy ? policyAccount(policy, account) : keyAccount(account);
+  }
+  /**
+   * checkRecipient rejects with an AddressError `nobody` if an account is no key, and the chain knows it neither as a contract nor as one
+   * that has coins or has sent something. Half of the keys in hex with a wrong digit are such accounts, but so is half of the accounts of
+   * policies that nobody has used yet: ask it only of what came as hex. Addresses have a checksum.
+   */
   async checkRecipient(account: Account): Promise<void> {
-    if (isKey(account) || (await this.call("svc_getContract", account))) return;
-    throw nobody(account);
+    if (isKey(account)) return;
+    const { contract, balance, nonce } = await this.call("svc_getAccount", account);
+    if (!contract && balance === 0n && nonce === 0n) throw nobody(account);
   }
   /** send hands a signed transaction to the node, and gives its hash as soon as the mempool has it, also if it had it before. */
   async send({ raw, hash }: Signed): Promise<Hash> {

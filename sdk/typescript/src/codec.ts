@@ -9,6 +9,22 @@ export class CodecError extends CairnError {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** encode gives the bytes that a function writes. */
+export function encode(write: (w: Writer) => unknown): Uint8Array {
+  const w = new Writer();
+  write(w);
+  return w.done();
+}
+
+/** decode reads a whole input of at most limit bytes: none may be left over. It throws a {@link CodecError}. */
+export function decode<T>(bytes: Uint8Array, limit: number, read: (r: Reader) => T): T {
+  if (bytes.length > limit) throw new CodecError(`${bytes.length} bytes are over ${limit}`);
+  const r = new Reader(bytes);
+  const value = read(r);
+  r.end();
+  return value;
+}
+
 /** Writer writes the canonical encoding (docs/protocol.md, "Encoding"). */
 export class Writer {
   #parts: Uint8Array[] = [];
@@ -29,6 +45,21 @@ export class Writer {
   fixed(bytes: Uint8Array, length: number): this {
     if (bytes.length !== length) throw new CodecError(`${length} bytes expected, not ${bytes.length}`);
     this.#parts.push(bytes);
+    return this;
+  }
+  bool(value: boolean): this {
+    return this.u8(value ? 1 : 0);
+  }
+  /** option writes whether there is a value, and the value. */
+  option<T>(value: T | null | undefined, write: (w: this, value: T) => unknown): this {
+    if (value === null || value === undefined) return this.u8(0);
+    write(this.u8(1), value);
+    return this;
+  }
+  /** list writes the number of items and the items. */
+  list<T>(items: readonly T[], write: (w: this, item: T) => unknown): this {
+    this.u64(BigInt(items.length));
+    for (const item of items) write(this, item);
     return this;
   }
   /** bytes writes a length and the bytes. */
@@ -82,6 +113,19 @@ export class Reader {
   }
   u64(): bigint {
     return this.#view.getBigUint64(this.#advance(8), true);
+  }
+  /** bool reads a byte that is 0 or 1. */
+  bool(): boolean {
+    const byte = this.u8();
+    if (byte > 1) throw new CodecError(`a byte of ${byte} where 0 or 1 is expected`);
+    return byte === 1;
+  }
+  option<T>(read: (r: this) => T): T | null {
+    return this.bool() ? read(this) : null;
+  }
+  /** list reads at most limit items. */
+  list<T>(limit: number, read: (r: this) => T): T[] {
+    return Array.from({ length: this.count(limit) }, () => read(this));
   }
   fixed(length: number): Uint8Array {
     const at = this.#advance(length);

@@ -6,12 +6,15 @@ import type { BlockRef, Event, Receipt } from "./generated.js";
 import { RevertError, RpcError } from "./errors.js";
 import type { Account, Hex } from "./hex.js";
 import { watchEvents, type Stream, type StreamOptions } from "./stream.js";
-import type { Payload } from "./transaction.js";
+import type { Action, StepAction } from "./action.js";
 
 type TypesOf<A extends Abi> = A["types"] extends infer N extends NonNullable<Abi["types"]> ? N : [];
 type ResultOf<F extends AbiFunction, A extends Abi> = F extends { returns: infer R extends string } ? ValueOf<R, TypesOf<A>> : undefined;
 type Given<F extends AbiFunction, A extends Abi> = F["args"] extends readonly [] ? [args?: Record<string, never>]
   : [args: ArgsOf<F["args"], TypesOf<A>>];
+
+/** CallAction calls a contract. */
+export type CallAction = Extract<StepAction, { type: "call" }>;
 
 /** Contract has a function for each of the contract's: views are answered by the node, calls give what to send. */
 export interface Contract<A extends Abi> {
@@ -20,7 +23,7 @@ export interface Contract<A extends Abi> {
     (...args: [...Given<F, A>, block?: BlockRef]) => Promise<ResultOf<F, A>> };
   /** what a sender sends: sender.send(gold.call.transfer({ to, amount: 150n })) */
   readonly call: { [F in Extract<A["functions"][number], { mode: "write" }> as F["name"]]:
-    (...args: F extends { payable: true } ? [...Given<F, A>, value?: bigint] : Given<F, A>) => Payload };
+    (...args: F extends { payable: true } ? [...Given<F, A>, value?: bigint] : Given<F, A>) => CallAction };
   /** result reads what a call of a function gave back, from its receipt. */
   result<N extends A["functions"][number]["name"]>(name: N, receipt: Pick<Receipt, "returnData">): ResultOf<Extract<A["functions"][number], { name: N }>, A>;
   /** watch follows the contract's events of a name, as {@link watchEvents} does. Where one is not of its types, `args` throws an AbiError. */
@@ -35,19 +38,28 @@ export interface Contract<A extends Abi> {
 
 type InitOf<A extends Abi> = Extract<A["functions"][number], { mode: "init" }>;
 
-/** copyOf stands for a contract's code in a deploy of another one with the same code, which costs a fraction: nothing is compiled. */
-export function copyOf(contract: Account): Hex {
-  return `0x01${contract.slice(2)}`;
+type InitArgs<A extends Abi> = [InitOf<A>] extends [never] ? { args?: undefined }
+  : InitOf<A>["args"] extends readonly [] ? { args?: Record<string, never> } : { args: ArgsOf<InitOf<A>["args"], TypesOf<A>> };
+
+function initArgs(abi: Abi, args: object | undefined): Hex {
+  return encodeArguments(abi.functions.find((f) => f.mode === "init")?.args ?? [], args, abi);
 }
 
-/** deploy is the payload that deploys a contract's code with the arguments of its init function. */
+/** deploy deploys a contract's code with the arguments of its init function. */
 export function deploy<const A extends Abi>(
-  abi: A, what: { name: string; code: Uint8Array | Hex; value?: bigint } & ([InitOf<A>] extends [never] ? { args?: undefined }
-    : InitOf<A>["args"] extends readonly [] ? { args?: Record<string, never> } : { args: ArgsOf<InitOf<A>["args"], TypesOf<A>> }),
-): Payload {
-  const init = abi.functions.find((f) => f.mode === "init");
-  const initArgs = encodeArguments(init?.args ?? [], what.args, abi);
-  return { type: "deploy", value: what.value ?? 0n, name: what.name, code: what.code, initArgs };
+  abi: A, what: { name: string; code: Uint8Array | Hex; value?: bigint } & InitArgs<A>,
+): Extract<Action, { type: "deploy" }> {
+  return { type: "deploy", value: what.value ?? 0n, name: what.name, code: what.code, initArgs: initArgs(abi, what.args) };
+}
+
+/**
+ * instantiate makes another contract with the code of one that there is, the template, and the arguments of its init function. It costs a
+ * fraction of a deploy: the code is neither sent nor compiled again.
+ */
+export function instantiate<const A extends Abi>(
+  abi: A, what: { name: string; template: Account; value?: bigint } & InitArgs<A>,
+): Extract<Action, { type: "instantiate" }> {
+  return { type: "instantiate", value: what.value ?? 0n, name: what.name, template: what.template, initArgs: initArgs(abi, what.args) };
 }
 
 type ErrorsOf<A extends Abi> = A["errors"] extends infer E extends NonNullable<Abi["errors"]> ? E[number] : never;
@@ -64,8 +76,12 @@ export function revertOf<const A extends Abi>(abi: A, failure: unknown): RevertO
   return { error: revert.error, code: revert.code, data: revert.data } as unknown as RevertOf<A>;
 }
 
-/** contract types a deployed contract by its ABI. Arguments go in the binary form if the ABI says that the contract takes it. */
-export function contract<const A extends Abi>(abi: A, id: Account, client: Client): Contract<A> {
+/**
+ * contract types a deployed contract by its ABI. Arguments go in the binary form if the ABI says that the contract takes it; with `readable`
+ * those of calls go as JSON, which costs more gas and which a Bitcoin wallet shows as it is.
+ */
+export function contract<const A extends Abi>(abi: A, id: Account, client: Client, options: { readable?: boolean } = {}): Contract<A> {
+  const written: Abi = options.readable ? { ...abi, binary: false } : abi;
   const view: Record<string, unknown> = Object.create(null);
   const call: Record<string, unknown> = Object.create(null);
   for (const f of abi.functions) {
@@ -75,8 +91,8 @@ export function contract<const A extends Abi>(abi: A, id: Account, client: Clien
         return decodeResult(f.returns, data, abi, f.name);
       };
     } else if (f.mode === "write") {
-      call[f.name] = (args?: object, value = 0n): Payload => {
-        return { type: "call", value, contract: id, function: f.name, args: encodeArguments(f.args, args, abi) };
+      call[f.name] = (args?: object, value = 0n): CallAction => {
+        return { type: "call", value, contract: id, function: f.name, args: encodeArguments(f.args, args, written) };
       };
     }
   }

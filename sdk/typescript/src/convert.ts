@@ -10,6 +10,8 @@ export function convert(shape: string | undefined, value: unknown): unknown {
       return BigInt(value);
     case "b":
       if (typeof value === "bigint") return value;
+      if (typeof value === "string" && /^(0|[1-9]\d{0,19})$/.test(value)) return BigInt(value); // one over 2^53 - 1
+      if (typeof value === "string" && /^(0|[1-9][0-9]{0,19})$/.test(value)) return BigInt(value);
       return BigInt(integer(value));
     case "n":
       return integer(value);

@@ -1,5 +1,5 @@
 import type { Reasons } from "./generated.js";
-import { toHex, type Hash, type Hex } from "./hex.js";
+import { toHex, type Account, type Hash, type Hex } from "./hex.js";
 
 /** CairnError is what every error of this package extends that a caller may want to tell apart. */
 export class CairnError extends Error {
@@ -27,13 +27,18 @@ export interface ReasonData {
   already_known: { hash: Hash };
   /** `reserved` of the balance are for `pending` earlier transactions: `needed - (balance - reserved)` is missing */
   cannot_pay: { balance: bigint; needed: bigint; reserved: bigint; pending: number };
+  /** of the payer, as `cannot_pay` is of the sender */
+  payer_cannot_pay: { balance: bigint; needed: bigint; reserved: bigint; pending: number };
   displaced: { hash: Hash; by: Hash };
   dropped: { hash: Hash; cause: string };
+  /** in milliseconds */
+  expired: { validUntil: number };
   fee_too_low: { baseFee: bigint; minBaseFee: bigint };
   gas_over_block: { max: bigint };
   held: { nonce: bigint; expected: bigint; limit: number };
   intrinsic_gas: { min: bigint };
   mempool_full: { retryAfterSeconds: number; class: string };
+  not_admin: { admin: Account };
   nonce_too_low: { nonce: bigint; expected: bigint };
   nonce_too_high: { nonce: bigint; expected: bigint; limit: number };
   out_of_gas: { gasUsed: bigint; revertData: Hex };
@@ -43,7 +48,10 @@ export interface ReasonData {
   storage: { retryAfterSeconds: number };
   /** `cause` is what the code trapped at, such as `unreachable` or `result_size`, which has a `limit` in bytes, else 0 */
   trap: { gasUsed: bigint; revertData: Hex; cause?: { name: string; limit: number } };
+  text_too_long: { limit: number };
   wrong_chain: { chainId: bigint };
+  /** `authority` is who may sign for the account, which is the sender or the payer */
+  wrong_policy: { account: Account; authority: Account };
 }
 
 /** The words that programs decide by. A node may know more than this version of the package. */
@@ -124,5 +132,19 @@ export class RevertError extends CairnError {
     readonly gasUsed: bigint,
   ) {
     super(message);
+  }
+}
+
+/** SignerError: something cannot be signed, or what was signed does not hold. */
+export class SignerError extends CairnError {
+  override name = "SignerError";
+  constructor(
+    readonly reason:
+      | "other_account" | "not_a_signer" | "missing_proofs" | "does_not_hold" | "no_text" | "not_p256" | "bad_assertion" | "bad_draft"
+      | "sponsored_too_long" | "refused" | "not_found",
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
   }
 }

@@ -110,6 +110,27 @@ export interface AccessList {
   height: number;
 }
 
+export interface Account {
+  /** the account */
+  account: Hash;
+  /** its address. Unless the account is a key's, the address is for this chain only: Bitcoin sent there is lost */
+  address: string;
+  /** who may sign for it at the block's time: the account itself, or the hash of a policy */
+  authority: Hash;
+  /** its balance in smallest units */
+  balance: bigint;
+  /** the height of the block */
+  blockHeight: number;
+  /** whether it is a contract */
+  contract: boolean;
+  /** the number of its transactions that are included */
+  nonce: bigint;
+  /** the policy whose hash the authority is; null if it is none, or if no transaction that this node keeps has shown it */
+  policy: Policy | null;
+  /** the recovery that is under way; null if there is none */
+  recovery: PendingRecovery | null;
+}
+
 export interface AccountProof {
   /** what stands where the path ends */
   end: ProofEnd;
@@ -125,9 +146,38 @@ export interface AccountProof {
   value: Hex | null;
 }
 
+/** what a step of a batch does */
+export type Action =
+  | {
+      /** 32 bytes that go with it; null for none */
+      memo: Hex | null;
+      /** which of these it is */
+      type: "transfer";
+    }
+  | {
+      /** the arguments */
+      args: Hex;
+      /** the function's name */
+      function: string;
+      /** which of these it is */
+      type: "call";
+    };
+
+/** the coins of an account at the beginning */
 export interface Allocation {
+  /** the account */
   account: Hash;
+  /** its balance in smallest units */
   balance: bigint;
+}
+
+export interface AnnouncedUpgrade {
+  /** blocks of this time or later are of that version, in milliseconds of Unix time */
+  from: number;
+  /** whether this program knows the version; else install one that does before then */
+  known: boolean;
+  /** the version */
+  version: number;
 }
 
 export interface Block {
@@ -143,24 +193,28 @@ export interface Block {
   height: number;
   /** the hash of the block before; of block 0 a digest of genesis */
   parentHash: Hash;
-  /** the key that signed the block */
+  /** the key whose seal the block carries */
   producer: Hash;
-  /** the RFC 6962 root over the encoded receipts */
+  /** the root over the leaves of the receipts */
   receiptsRoot: Hash;
-  /** its BIP-340 signature over the hash */
-  signature: Hex;
+  /** what shows that the producer made the block */
+  seal: Seal;
   /** the length of bincode(Block) in bytes */
   size: number;
   /** the state's root after the block */
   stateRoot: Hash;
-  /** Unix seconds */
+  /** the block's time, in seconds of Unix time, rounded down */
   timestamp: number;
+  /** the block's time, in milliseconds of Unix time */
+  timestampMs: number;
   /** the transactions' hashes, or the transactions */
   transactions: (Hash | Transaction)[];
-  /** the RFC 6962 root over the transactions' hashes */
+  /** the root over the leaves of the transactions */
   transactionsRoot: Hash;
   /** the number of transactions */
   txCount: number;
+  /** the version of the protocol by which it was made */
+  version: number;
 }
 
 export interface BlockItem {
@@ -279,7 +333,7 @@ export interface Event {
   block_hash: Hash;
   /** the height of its block */
   block_height: number;
-  /** the contract that emitted it; zero for a payment made by code */
+  /** the contract that emitted it; zero for a log of the protocol */
   contract_id: Hash;
   /** where what comes after it begins */
   cursor: string;
@@ -316,6 +370,39 @@ export interface EventFilter {
   topics?: (Hash | null)[] | null | undefined;
 }
 
+/** a signature by a signer of a policy */
+export type Evidence =
+  | {
+      /** a BIP-340 signature */
+      signature: Hex;
+      /** which of these it is */
+      type: "key";
+    }
+  | {
+      /** as which the wallet signed: 0 default, 1 all */
+      sighash: number;
+      /** a BIP-340 signature, of the text as BIP-322 has it */
+      signature: Hex;
+      /** which of these it is */
+      type: "text";
+    }
+  | {
+      /** an ECDSA signature by P-256: r and s */
+      signature: Hex;
+      /** which of these it is */
+      type: "p256";
+    }
+  | {
+      /** what the authenticator says of itself */
+      authenticator: Hex;
+      /** what follows the challenge in clientDataJSON */
+      client: Hex;
+      /** an ECDSA signature by P-256: r and s */
+      signature: Hex;
+      /** which of these it is */
+      type: "passkey";
+    };
+
 export interface FeeHistory {
   /** each block's base fee, then the next block's */
   baseFeePerGas: (bigint)[];
@@ -349,12 +436,19 @@ export interface GasPriceInfo {
   suggested_priority_fee: bigint;
 }
 
+/** the state in which a chain begins */
 export interface Genesis {
+  /** the accounts with coins, ascending */
   allocations: (Allocation)[];
+  /** the base fee of block 0 */
   base_fee: bigint;
-  chain_id: number;
+  /** the chain id */
+  chain_id: bigint;
+  /** mainnet, testnet or regtest */
   network: "mainnet" | "testnet" | "regtest";
+  /** the parameters */
   parameters: Parameters;
+  /** the time of block 0, in milliseconds of Unix time */
   time: number;
 }
 
@@ -367,6 +461,26 @@ export interface GenesisInfo {
   raw: Hex;
 }
 
+export interface HeaderItem {
+  /** the block's hash */
+  hash: Hash;
+  /** bincode(SignedHeader): 280 bytes */
+  header: Hex;
+  /** the block's height */
+  height: number;
+  /** the Merkle proof of key 00 01 under the header's state root: the parameters of the next block; null if it was not asked for and the next block has the same producer and version, or if the block is outside the window of proofs */
+  parameters: AccountProof | null;
+}
+
+export interface HeaderRange {
+  /** the first height */
+  from_height: number;
+  /** whether each header comes with a Merkle proof of the parameters after it; false by default. They can be had of blocks within the window of proofs */
+  proven?: boolean | null | undefined;
+  /** the last height */
+  to_height: number;
+}
+
 export interface HolderPage {
   /** the cursor of the last item seen */
   cursor?: string | null | undefined;
@@ -374,25 +488,54 @@ export interface HolderPage {
   limit?: number | null | undefined;
 }
 
+export interface Inclusion {
+  /** bincode(SignedHeader) of the block: 280 bytes */
+  header: Hex;
+  /** bincode(Receipt), of which the leaf is made */
+  rawReceipt: Hex;
+  /** bincode(SignedTransaction), of which the leaf is made */
+  rawTransaction: Hex;
+  /** shows the receipt's leaf under receipts_root, with the same number */
+  receipt: InclusionProof;
+  /** shows the transaction's leaf under transactions_root */
+  transaction: InclusionProof;
+}
+
+/** what shows that a list of a block has a leaf */
+export interface InclusionProof {
+  /** the leaf, which a client computes itself too */
+  leaf: Hash;
+  /** the number of leaves */
+  n: number;
+  /** the leaf's place in the list, from 0 */
+  number: number;
+  /** the digests beside the way, from the leaf up */
+  siblings: (Hash)[];
+}
+
 export interface Input {
-  /** of a call or deploy: the arguments */
+  /** of a call, deploy or instantiate: the arguments */
   args?: Hex;
-  /** of a deploy that brings its code: its SHA-256 */
+  /** of a deploy: the SHA-256 of its code */
   codeHash?: Hash;
-  /** of a deploy that brings its code: its length in bytes */
+  /** of a deploy: the length of its code in bytes */
   codeSize?: number;
-  /** of a deploy that brings no code: the contract whose code it takes */
-  copyOf?: Hash;
   /** of a call: the function's name */
   function?: string;
-  /** of a deploy: the contract's name */
+  /** of a deploy or instantiate: the contract's name */
   name?: string;
   /** of a configure: the new parameters */
   parameters?: Parameters;
+  /** of a set_policy: the new policy; absent if the account's own key takes over */
+  policy?: Policy;
+  /** of a set_policy: whether it begins a recovery, which takes effect after the delay */
+  recovery?: boolean;
+  /** of an instantiate: the contract whose code the new one gets */
+  template?: Hash;
 }
 
 export interface Log {
-  /** the contract that emitted it; zero for a payment made by code */
+  /** the contract that emitted it; zero for a log of the protocol */
   address: Hash;
   /** the height of the block */
   blockHeight: number;
@@ -407,7 +550,7 @@ export interface Log {
 }
 
 export interface MempoolClass {
-  /** held for an earlier nonce or for balance, under_base_fee, executable; or signatures and suspects, which wait to be verified */
+  /** held for an earlier nonce or for balance, under_base_fee, executable; sponsored by a payer that pays for 4,096 already; or signatures and suspects, which wait to be verified */
   class: string;
   /** how many were pending, and made way for others, since the node started */
   displaced: number;
@@ -432,6 +575,19 @@ export interface MempoolStats {
   total_gas: bigint;
 }
 
+export interface MessageVerdict {
+  /** who may sign for the account at the block's time */
+  authority: Hash;
+  /** the 32 bytes that a key signs */
+  hash: Hash;
+  /** why it did not: wrong_policy (the witness is by another authority), bad_policy or bad_signature; null if it did */
+  reason: string | null;
+  /** the text that a Bitcoin wallet signs */
+  text: string;
+  /** whether the account signed the message */
+  valid: boolean;
+}
+
 export interface NodeInfo {
   /** the height of the latest block */
   block_height: number;
@@ -443,6 +599,8 @@ export interface NodeInfo {
   cluster: Cluster | null;
   /** the hash of block 0, which names the chain */
   genesis_hash: Hash;
+  /** the versions that this program knows, ascending; it halts before the first block of another */
+  known_versions: (number)[];
   /** primary, replica or archive */
   mode: "primary" | "replica" | "archive";
   /** mainnet, testnet or regtest; fixes the prefix of addresses */
@@ -461,12 +619,14 @@ export interface NodeInfo {
   proofs: ProofRange | null;
   /** the key whose signature blocks carry now: hex without 0x, which no other answer lacks */
   protocol_public_key: string;
-  /** the version of rules and gas schedule in force */
+  /** the version of the protocol by which the next block is made, of one at the latest block's time */
   protocol_version: number;
   /** the ranges of blocks that have a proof together, by their length */
   range_proofs: (RangeProofs)[];
   /** the digest of the gas schedule that this node runs */
   schedule_digest: Hash;
+  /** the upgrade that the parameters announce; null if there is none */
+  upgrade: AnnouncedUpgrade | null;
   /** how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them */
   verification: string;
   /** the software's version */
@@ -480,17 +640,37 @@ export interface Override {
   sha256: Hash;
 }
 
+/** the rules of the chain that its admin may change */
 export interface Parameters {
+  /** the account that may change the parameters */
+  admin: Hash;
+  /** the most bytes that a block's transactions may have together */
+  block_bytes: number;
+  /** the account that receives priority fees */
   fee_recipient: Hash;
+  /** of a block */
   gas_limit: bigint;
+  /** the base fee's upper bound */
   max_base_fee: bigint;
+  /** the base fee's lower bound */
   min_base_fee: bigint;
+  /** how long ahead an upgrade must be announced, in milliseconds */
+  notice: number;
+  /** the key that seals blocks */
   producer: Hash;
+  /** the share of gas_limit at which the base fee stands still, in 1/10000 */
   target_bps: number;
+  /** the upgrade that is announced; null if there is none */
+  upgrade: Upgrade | null;
+  /** of protocol rules and gas schedule */
   version: number;
 }
 
 export interface ParametersInfo {
+  /** the account that may change the parameters */
+  admin: Hash;
+  /** the most bytes that a block's transactions may have together */
+  block_bytes: number;
   /** the account that receives priority fees */
   fee_recipient: Hash;
   /** of a block */
@@ -501,12 +681,16 @@ export interface ParametersInfo {
   max_base_fee: bigint;
   /** the base fee's lower bound */
   min_base_fee: bigint;
+  /** how long ahead an upgrade must be announced, in milliseconds */
+  notice: number;
   /** the key that signs blocks */
   producer: Hash;
   /** the Merkle proof of the parameters' state key; null for a block outside the window of proofs */
   proof: AccountProof | null;
   /** the share of gas_limit at which the base fee stands still, in 1/10000 */
   target_bps: number;
+  /** the upgrade that is announced; null if there is none */
+  upgrade: Upgrade | null;
   /** of protocol rules and gas schedule */
   version: number;
 }
@@ -522,10 +706,12 @@ export interface Payment {
   cursor: string;
   /** who paid */
   from: Hash;
-  /** transfer, deploy, call or contract */
-  kind: "transfer" | "deploy" | "call" | "contract";
-  /** of a contract's payment: the place of its event among the transaction's, from 0; null otherwise */
+  /** transfer, deploy, instantiate, call, batch or contract */
+  kind: "transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract";
+  /** of a payment by a contract or a step of a batch: the place of its event among the transaction's, from 0; null otherwise */
   log: number | null;
+  /** the 32 bytes that came with it; null if none did */
+  memo: Hex | null;
   /** the time of its block, in seconds of Unix time */
   timestamp: number;
   /** who was paid */
@@ -546,7 +732,7 @@ export interface PaymentFilter {
   /** the lowest height, at most one above the head; by default the first that is kept */
   from_block?: number | null | undefined;
   /** only of these kinds; by default all */
-  kinds?: ("transfer" | "deploy" | "call" | "contract")[] | null | undefined;
+  kinds?: ("transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract")[] | null | undefined;
   /** at most so many, 1 to 1,000; 100 by default */
   limit?: number | null | undefined;
   /** desc: newest first; by default asc */
@@ -573,6 +759,15 @@ export interface PendingFilter {
   sender?: string | null | undefined;
 }
 
+export interface PendingRecovery {
+  /** who may sign from then on */
+  authority: Hash;
+  /** when it takes effect, in milliseconds of Unix time */
+  from: number;
+  /** the policy whose hash that is; null if it is none, or not known here */
+  policy: Policy | null;
+}
+
 export interface PendingTransaction {
   /** whether a block may take it; else it is held for an earlier nonce or for balance */
   executable: boolean;
@@ -588,12 +783,34 @@ export interface PendingTransaction {
   maxPriorityFeePerGas: bigint;
   /** the sender's count of transactions before it */
   nonce: bigint;
+  /** the account that pays the fee; null if the sender does */
+  payer: Hash | null;
   /** as of the transaction */
   to: Hash;
-  /** transfer, deploy, call or configure */
+  /** transfer, deploy, call, configure, batch, set_policy or instantiate */
   type: string;
+  /** the latest time of a block that may have it, in milliseconds of Unix time; null if there is no such time */
+  validUntil: number | null;
   /** the native amount moved */
   value: bigint;
+}
+
+/** who may sign for an account */
+export interface Policy {
+  /** any number: it gives the same signers several accounts */
+  number: bigint;
+  /** who signs */
+  owner: Rule;
+  /** who may begin a recovery; null for nobody */
+  recovery: Recovery | null;
+}
+
+/** what shows that a signer of a policy signed */
+export interface PolicyProof {
+  /** the signature */
+  evidence: Evidence;
+  /** the signer's place in the rule, from 0 */
+  signer: number;
 }
 
 export interface ProofEnd {
@@ -637,18 +854,22 @@ export interface Receipt {
   blockHash: Hash;
   /** the height of its block */
   blockHeight: number;
-  /** of a deploy that succeeded: the contract; null otherwise */
+  /** of a deploy or instantiate that succeeded: the contract; null otherwise */
   contractAddress: Hash | null;
   /** the price paid per gas */
   effectiveGasPrice: bigint;
   /** why it failed, a word in snake_case; null otherwise */
   error: string | null;
+  /** what was paid: gasUsed × effectiveGasPrice */
+  fee: bigint;
   /** the sender */
   from: Hash;
   /** the gas that it used */
   gasUsed: bigint;
   /** the events that it emitted */
   logs: (Log)[];
+  /** the account that paid the fee; null if the sender did */
+  payer: Hash | null;
   /** what it returned, or the revert data of a failed one */
   returnData: Hex;
   /** 0x1 success, 0x0 failed */
@@ -661,9 +882,70 @@ export interface Receipt {
   transactionIndex: number;
 }
 
+/** who may begin to replace an account's policy */
+export interface Recovery {
+  /** after how long it takes effect, in milliseconds */
+  delay: bigint;
+  /** who signs */
+  rule: Rule;
+}
+
 export interface ResolvedAddress {
-  /** the x-only public key */
+  /** the account: an x-only public key, a policy hash or a contract */
   pubkey: Hash;
+}
+
+/** signers of whom some must sign */
+export interface Rule {
+  /** the signers, ascending by their encoding */
+  signers: (Signer)[];
+  /** how many must sign */
+  threshold: number;
+}
+
+export interface Seal {
+  /** the producer's BIP-340 signature over the block's hash; 64 zero bytes of block 0 */
+  signature: Hex;
+  /** signature */
+  type: "signature";
+}
+
+/** a signer of a policy */
+export type Signer =
+  | {
+      /** an x-only public key of secp256k1 */
+      key: Hex;
+      /** which of these it is */
+      type: "key";
+    }
+  | {
+      /** a public key of P-256: x and y */
+      point: Hex;
+      /** which of these it is */
+      type: "p256";
+    }
+  | {
+      /** the passkey's public key of P-256: x and y */
+      point: Hex;
+      /** which of these it is */
+      type: "passkey";
+      /** whether its user must be verified, as by a fingerprint */
+      verified: boolean;
+    };
+
+export interface SigningText {
+  /** the account that signs */
+  account: Hash;
+  /** the 32 bytes that a key signs: of the sender the transaction's hash */
+  hash: Hash;
+  /** the transaction's hash, whoever signs */
+  id: Hash;
+  /** who signs: sender or payer */
+  role: "sender" | "payer";
+  /** whether a witness may sign the text: it has at most 4,096 bytes */
+  signable: boolean;
+  /** the text; null if valid_until is after the year 9999 */
+  text: string | null;
 }
 
 export interface SnapshotChunk {
@@ -712,6 +994,16 @@ export interface StateSnapshot {
   storage_entries: number;
 }
 
+/** a step of a batch */
+export interface Step {
+  /** what is done */
+  action: Action;
+  /** who is paid, or the contract that is called */
+  target: Hash;
+  /** how much it is given, in smallest units */
+  value: bigint;
+}
+
 export interface SubscriptionFilter {
   /** of payments: whose, at most 1,000; by default everyone's */
   accounts?: (string)[] | null | undefined;
@@ -728,7 +1020,7 @@ export interface SubscriptionFilter {
   /** of newBlocks: without the transactions' hashes, an empty array then; txCount counts them all the same; false by default */
   headers_only?: boolean | null | undefined;
   /** of payments: only of these kinds; by default all */
-  kinds?: ("transfer" | "deploy" | "call" | "contract")[] | null | undefined;
+  kinds?: ("transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract")[] | null | undefined;
   /** of events: whether an EventProgress comes too, now and then, while no event matches; false by default */
   progress?: boolean | null | undefined;
   /** of events: the topics that they begin with; null stands for any */
@@ -779,11 +1071,13 @@ export interface TokenHolder {
 export interface Trace {
   /** why it failed, a word in snake_case; null otherwise */
   error: string | null;
+  /** the calls of a batch's steps after the first call, in their order */
+  further: (TraceCall)[];
   /** the gas that the transaction used */
   gasUsed: bigint;
-  /** the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, call, instance, new_account, forfeited; with the root's gasUsed they add up to gasUsed */
+  /** the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, new_contract, call, instance, new_account, forfeited; with the gasUsed of root and further they add up to gasUsed */
   parts: Record<string, bigint>;
-  /** the call that it made; null if no contract ran */
+  /** the call that it made, or the first one of a batch; null if no contract ran */
   root: TraceCall | null;
   /** success or failed */
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
@@ -864,13 +1158,13 @@ export interface Transaction {
   blockHash: Hash | null;
   /** the height of its block; null while pending */
   blockHeight: number | null;
-  /** of a deploy: the contract that it creates */
+  /** of a deploy or instantiate: the contract that it creates */
   contract?: Hash;
   /** in a list: where the next page begins */
   cursor?: string;
   /** why it failed, a word in snake_case; null otherwise */
   error: string | null;
-  /** what it paid for that: gasUsed × gasPrice; null while pending */
+  /** what was paid for that: gasUsed × gasPrice; null while pending */
   fee: bigint | null;
   /** the sender */
   from: Hash;
@@ -880,28 +1174,38 @@ export interface Transaction {
   gasPrice: bigint;
   /** the gas that it used; null while pending */
   gasUsed: bigint | null;
-  /** the transaction's hash */
+  /** the transaction's hash, which the sender signs */
   hash: Hash;
-  /** what the payload carries besides value; null of a transfer */
+  /** what else the payload carries; null of a transfer and a batch */
   input: Input | null;
   /** the most it pays per gas */
   maxFeePerGas: bigint;
   /** the most of that which goes to the fee recipient */
   maxPriorityFeePerGas: bigint;
+  /** of a transfer: the 32 bytes that it carries; null if it carries none */
+  memo: Hex | null;
   /** the sender's count of transactions before it */
   nonce: bigint;
-  /** the sender's BIP-340 signature */
-  signature: Hex;
+  /** the account that pays the fee; null if the sender does */
+  payer: Hash | null;
+  /** what shows that the payer signed; null without a payer */
+  payerWitness: Witness | null;
   /** pending, success or failed */
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
-  /** the recipient, the called or the created contract; of a configure the sender */
+  /** of a batch: the transfers and calls that it makes, in order; null otherwise */
+  steps: (Step)[] | null;
+  /** the recipient, the called or the created contract; of a batch, a set_policy and a configure the sender */
   to: Hash;
   /** its place in the block; null while pending */
   transactionIndex: number | null;
-  /** transfer, deploy, call or configure */
+  /** transfer, deploy, call, configure, batch, set_policy or instantiate */
   type: string;
-  /** the native amount moved */
+  /** the latest time of a block that may have it, in milliseconds of Unix time; null if there is no such time */
+  validUntil: number | null;
+  /** the native amount moved; of a batch the sum of its steps' */
   value: bigint;
+  /** what shows that the sender signed */
+  witness: Witness;
 }
 
 export interface TransactionPage {
@@ -918,7 +1222,7 @@ export interface TransactionStatus {
   blockHeight: number | null;
   /** blocks from its own to the latest, both counted; 0 unless included */
   confirmations: number;
-  /** why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, not_built, nonce_too_high or taken_back; null otherwise */
+  /** why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, wrong_policy, payer_cannot_pay, not_built, nonce_too_high or taken_back; null otherwise */
   error: string | null;
   /** pending, success, failed, dropped or unknown */
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
@@ -929,6 +1233,13 @@ export interface TrapCause {
   limit: number;
   /** unreachable, memory (a range outside of it, also one given to a host function), division (by zero, or its result has no room), indirect_call (of no function, or of one of another type), utf8 (a name is not), topics (over three), or what a host function was given that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size */
   name: string;
+}
+
+export interface Upgrade {
+  /** blocks of this time or later are of that version, in milliseconds of Unix time */
+  from: number;
+  /** the version */
+  version: number;
 }
 
 export interface Upstream {
@@ -954,7 +1265,7 @@ export interface ViewCallItem {
 export interface ViewProof {
   /** the codes that are run, in the order of loading, each once, except those known */
   codes: (Hex)[];
-  /** the block's header with its signature, encoded: 308 bytes */
+  /** the block's header with its seal, encoded: 280 bytes */
   header: Hex;
   /** the state keys that are read, ascending, and no others */
   values: (ViewValue)[];
@@ -977,6 +1288,31 @@ export interface ViewValue {
   /** what is under it; null for nothing */
   value: Hex | null;
 }
+
+/** what shows that an account signed */
+export type Witness =
+  | {
+      /** the account's BIP-340 signature */
+      signature: Hex;
+      /** which of these it is */
+      type: "key";
+    }
+  | {
+      /** as which the wallet signed: 0 default, 1 all */
+      sighash: number;
+      /** the account's BIP-340 signature, of the text as BIP-322 has it */
+      signature: Hex;
+      /** which of these it is */
+      type: "text";
+    }
+  | {
+      /** the policy */
+      policy: Policy;
+      /** of each signer who signed, in the policy's order */
+      proofs: (PolicyProof)[];
+      /** which of these it is */
+      type: "policy";
+    };
 
 /** The methods, with their parameters and results. */
 export interface Methods {
@@ -1010,6 +1346,8 @@ export interface Methods {
   svc_gasPrice: { params: []; result: GasPriceInfo };
   /** A block's access list: every state key that it read or wrote, with the value before and after, as bincode in pages. Whole at GET /accesses/HEIGHT. */
   svc_getAccessList: { params: [block: BlockRef, cursor?: string | null]; result: AccessList };
+  /** An account after a block: its balance and nonce, who may sign for it, and a recovery that is under way. */
+  svc_getAccount: { params: [account: string, block?: BlockRef | null]; result: Account };
   /** A Merkle proof of an account's record, or of its absence, under a block's state root: of the latest block, or one within the window of proofs. */
   svc_getAccountProof: { params: [account: string, block?: BlockRef | null]; result: AccountProof };
   /** An account's balance in smallest native units; 0x0 for an account that was never touched. */
@@ -1022,7 +1360,7 @@ export interface Methods {
   svc_getBlockReceipts: { params: [block: BlockRef, page?: BlockReceiptsPage | null]; result: (Receipt)[] };
   /** The transactions of a block in their order, from an index on; empty behind the last, and above the head. */
   svc_getBlockTransactions: { params: [block: BlockRef, page?: BlockTransactionsPage | null]; result: (Transaction)[] };
-  /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET /blocks/FROM-TO. */
+  /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes, which are half of it, at GET /blocks/FROM-TO. */
   svc_getBlocks: { params: [range: BlockRange]; result: (BlockItem)[] };
   /** The code of a hash, which it is to be checked against. A node without state has the codes that the blocks which it keeps deployed and called. */
   svc_getCode: { params: [code_hash: Hash]; result: Hex };
@@ -1040,18 +1378,24 @@ export interface Methods {
   svc_getFeeMarket: { params: []; result: FeeMarket };
   /** The chain's genesis. */
   svc_getGenesis: { params: []; result: GenesisInfo };
+  /** The headers of a range with their seals, ascending, for a client that follows nothing else: at most 1,000, or 64 with a proof for each. A header whose successor has another producer or version comes with a Merkle proof of the parameters after it. */
+  svc_getHeaders: { params: [range: HeaderRange]; result: (HeaderItem)[] };
+  /** A transaction and its receipt with what shows, under the header of their block, that both are in it; null while it is pending, and where it is in no block since genesis. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
+  svc_getInclusionProof: { params: [hash: Hash]; result: Inclusion | null };
   /** How full the mempool is. */
   svc_getMempoolStats: { params: []; result: MempoolStats };
   /** What this node is, and the chain it follows. */
   svc_getNodeInfo: { params: []; result: NodeInfo };
   /** The parameters in force after a block, with their Merkle proof. */
   svc_getParameters: { params: [block?: BlockRef | null]; result: ParametersInfo };
-  /** What accounts are paid and pay, however: by transfers, as the value of deploys and calls, and by contracts. The next page begins at the cursor resume; a page may be short, or empty, and not the last. */
+  /** What accounts are paid and pay, however: by transfers, steps of batches, as the value of deploys and calls, and by contracts. The next page begins at the cursor resume; a page may be short, or empty, and not the last. */
   svc_getPayments: { params: [filter?: PaymentFilter | null]; result: PaymentPage };
   /** What is in the mempool: of one sender ascending by nonce, else the newest first. */
   svc_getPendingTransactions: { params: [filter?: PendingFilter | null]; result: (PendingTransaction)[] };
   /** A block's STARK proof, and what it says: of statement S1, that the block's access list is exactly right. With parent, header and list in one file: GET /proof/HEIGHT. */
   svc_getProof: { params: [block: BlockRef]; result: BlockProof };
+  /** What the sender or the payer of a transaction signs: the hash, and the text that says the same to people and that Bitcoin wallets sign. An SDK computes both itself, and a device should. */
+  svc_getSigningText: { params: [transaction: Hex, role?: "sender" | "payer" | null]; result: SigningText };
   /** A Merkle proof of what any key of the state has, or of its absence, under a block's state root. The block is the latest one, or one within the window of proofs. The keys, also those of contracts' records, are in docs/protocol.md, "State". */
   svc_getStateProof: { params: [key: Hex, block?: BlockRef | null]; result: AccountProof };
   /** The state after a block: its root, how much is in it, and the files of its snapshot if the node has them. A development chain on a disk makes those of the latest block when they are asked for. */
@@ -1076,7 +1420,7 @@ export interface Methods {
   svc_getTransactionReceipt: { params: [hash: Hash]; result: Receipt | null };
   /** Where a transaction is: pending, success, failed, dropped or unknown. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
   svc_getTransactionStatus: { params: [hash: Hash]; result: TransactionStatus };
-  /** Included transactions in which an account is sender, recipient or a called contract, newest first. */
+  /** Included transactions in which an account is sender, payer, recipient or a called contract, of a step too, newest first. */
   svc_getTransactionsByAddress: { params: [account: string, page?: TransactionPage | null]; result: (Transaction)[] };
   /** What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it runs. That is enough to make the call again, with no node to be believed. A call that fails is shown likewise. */
   svc_getViewProof: { params: [contract: Hash, function_name: string, args?: Hex | null, block?: BlockRef | null, known_codes?: (Hash)[] | null]; result: ViewProof };
@@ -1084,7 +1428,7 @@ export interface Methods {
   svc_listContracts: { params: [limit?: number | null, cursor?: string | null]; result: (Contract)[] };
   /** The newest included transactions of all accounts, newest first. */
   svc_listRecentTransactions: { params: [limit?: number | null]; result: (Transaction)[] };
-  /** The public key within a taproot address of any network. */
+  /** The 32 bytes of an account within a taproot address of any network. */
   svc_resolveAddress: { params: [address: string]; result: ResolvedAddress };
   /** Submits a signed transaction to the mempool and gives its hash. */
   svc_sendRawTransaction: { params: [transaction: Hex]; result: Hash };
@@ -1098,6 +1442,8 @@ export interface Methods {
   svc_traceTransaction: { params: [hash: Hash, places?: boolean | null]; result: Trace | null };
   /** Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id. */
   svc_unsubscribe: { params: [id: bigint]; result: boolean };
+  /** Whether an account signed a message, as the host function account_verify says, by the rule and the authority after a block. It holds for accounts of every kind. */
+  svc_verifyMessage: { params: [account: string, message: Hex, witness: Hex, contract?: Hash | null, block?: BlockRef | null]; result: MessageVerdict };
   /** Whether a proof holds for a block of this chain, by the verifier that anyone can run. */
   svc_verifyProof: { params: [block: BlockRef, proof: Hex]; result: ProofVerdict };
   /** Calls a function of a contract in view context, after a block, as the zero account and with value 0, and gives the bytes that it returns. */
@@ -1112,8 +1458,10 @@ export interface Reasons {
   bad_address: -32602;
   bad_cursor: -32602;
   bad_parameters: -32009;
+  bad_payer: -32009;
+  bad_policy: -32009;
   bad_signature: -32002;
-  bad_version: -32009;
+  bad_valid_until: -32009;
   busy: -32040;
   cannot_pay: -32004;
   code_too_long: -32012;
@@ -1121,6 +1469,7 @@ export interface Reasons {
   dropped: -32007;
   duplicate: -32602;
   engine_failed: -32013;
+  expired: -32009;
   fee_too_low: -32005;
   field_too_long: -32009;
   gas_over_block: -32008;
@@ -1138,9 +1487,12 @@ export interface Reasons {
   no_token: -32010;
   nonce_too_high: -32003;
   nonce_too_low: -32003;
-  not_producer: -32009;
+  not_admin: -32009;
+  not_zero: -32009;
   out_of_range: -32602;
+  overflow: -32009;
   overran: -32013;
+  payer_cannot_pay: -32004;
   primary_unreachable: -32030;
   priority_over_max: -32009;
   proof_not_ready: -32020;
@@ -1153,11 +1505,11 @@ export interface Reasons {
   replacement_underpriced: -32005;
   request_gas: -32040;
   response_size: -32040;
-  sender_is_contract: -32009;
   stateless: -32021;
   storage: -32007;
   subscriptions: -32040;
   taken_back: -32602;
+  text_too_long: -32009;
   time: -32040;
   too_long: -32602;
   too_many: -32602;
@@ -1170,6 +1522,7 @@ export interface Reasons {
   view_size: -32040;
   wrong_chain: -32002;
   wrong_network: -32602;
+  wrong_policy: -32002;
   wrong_type: -32602;
 }
 
@@ -1177,46 +1530,60 @@ export const shapes: Record<string, Record<string, string>> = {
   ABI: { abi: "n", errors: "[ABIError" },
   ABIError: { code: "n" },
   AccessList: { height: "n" },
+  Account: { balance: "q", blockHeight: "n", nonce: "q", policy: "Policy", recovery: "PendingRecovery" },
   AccountProof: { height: "n" },
   Allocation: { balance: "b" },
-  Block: { baseFee: "q", gasLimit: "q", gasUsed: "q", height: "n", size: "n", timestamp: "n", transactions: "[Transaction", txCount: "n" },
+  AnnouncedUpgrade: { from: "n", version: "n" },
+  Block: { baseFee: "q", gasLimit: "q", gasUsed: "q", height: "n", size: "n", timestamp: "n", timestampMs: "n", transactions: "[Transaction", txCount: "n", version: "n" },
   BlockItem: { block: "Block" },
   BlockProof: { block_height: "n", security_bits: "n", state_hash_bits: "n" },
   Cluster: { term: "n" },
   Contract: { code_size: "n", deployed_at: "n" },
   Event: { block_height: "n", log_index: "n", timestamp: "n", transaction_index: "n" },
+  Evidence: { sighash: "n" },
   FeeHistory: { baseFeePerGas: "[q", gasUsedRatio: "[f", oldestBlock: "n", reward: "[[q" },
   FeeMarket: { base_fee: "b", max_base_fee: "b", min_base_fee: "b", target_utilization: "f", utilization: "f" },
   GasPriceInfo: { base_fee: "q", suggested_max_fee: "q", suggested_priority_fee: "q" },
-  Genesis: { allocations: "[Allocation", base_fee: "b", chain_id: "n", parameters: "Parameters", time: "n" },
+  Genesis: { allocations: "[Allocation", base_fee: "b", chain_id: "b", parameters: "Parameters", time: "n" },
   GenesisInfo: { genesis: "Genesis" },
-  Input: { codeSize: "n", parameters: "Parameters" },
+  HeaderItem: { height: "n", parameters: "AccountProof" },
+  Inclusion: { receipt: "InclusionProof", transaction: "InclusionProof" },
+  InclusionProof: { n: "n", number: "n" },
+  Input: { codeSize: "n", parameters: "Parameters", policy: "Policy" },
   Log: { blockHeight: "n", logIndex: "n" },
   MempoolClass: { displaced: "n", refused: "n" },
   MempoolStats: { classes: "[MempoolClass", held_count: "n", oldest_tx_age_secs: "n", pending_count: "n", total_gas: "b" },
-  NodeInfo: { block_height: "n", chain_id: "n", cluster: "Cluster", oldest_height: "n", parameters_override: "Override", peer_count: "n", proofs: "ProofRange", protocol_version: "n", range_proofs: "[RangeProofs" },
+  NodeInfo: { block_height: "n", chain_id: "n", cluster: "Cluster", known_versions: "[n", oldest_height: "n", parameters_override: "Override", peer_count: "n", proofs: "ProofRange", protocol_version: "n", range_proofs: "[RangeProofs", upgrade: "AnnouncedUpgrade" },
   Override: { height: "n" },
-  Parameters: { gas_limit: "b", max_base_fee: "b", min_base_fee: "b", target_bps: "n", version: "n" },
-  ParametersInfo: { gas_limit: "b", height: "n", max_base_fee: "b", min_base_fee: "b", proof: "AccountProof", target_bps: "n", version: "n" },
+  Parameters: { block_bytes: "n", gas_limit: "b", max_base_fee: "b", min_base_fee: "b", notice: "n", target_bps: "n", upgrade: "Upgrade", version: "n" },
+  ParametersInfo: { block_bytes: "n", gas_limit: "b", height: "n", max_base_fee: "b", min_base_fee: "b", notice: "n", proof: "AccountProof", target_bps: "n", upgrade: "Upgrade", version: "n" },
   Payment: { amount: "q", block_height: "n", log: "n", timestamp: "n", transaction_index: "n" },
   PaymentPage: { height: "n", payments: "[Payment" },
-  PendingTransaction: { gasLimit: "q", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", value: "q" },
+  PendingRecovery: { from: "n", policy: "Policy" },
+  PendingTransaction: { gasLimit: "q", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", validUntil: "n", value: "q" },
+  Policy: { number: "b", owner: "Rule", recovery: "Recovery" },
+  PolicyProof: { evidence: "Evidence", signer: "n" },
   ProofRange: { newest: "n", oldest: "n" },
   ProofVerdict: { security_bits: "n" },
   RangeProofs: { blocks: "n", newest: "n", oldest: "n" },
-  Receipt: { blockHeight: "n", effectiveGasPrice: "q", gasUsed: "q", logs: "[Log", status: "q", transactionIndex: "n" },
+  Receipt: { blockHeight: "n", effectiveGasPrice: "q", fee: "q", gasUsed: "q", logs: "[Log", status: "q", transactionIndex: "n" },
+  Recovery: { delay: "b", rule: "Rule" },
+  Rule: { threshold: "n" },
   SnapshotChunk: { index: "n", size_bytes: "n" },
   StateSnapshot: { accounts: "n", chainId: "n", chunk_count: "n", chunks: "[SnapshotChunk", contracts: "n", created_at: "n", height: "n", newest_files: "n", size_bytes: "n", storage_entries: "n" },
+  Step: { value: "b" },
   SyncStatus: { blocks_behind: "n", eta_secs: "n", local_height: "n", primary_height: "n", sync_rate_blocks_per_sec: "f", upstreams: "[Upstream" },
   TokenBalance: { balance: "q", balanceDecimal: "f" },
   TokenHolder: { balance: "q", block_height: "n" },
-  Trace: { gasUsed: "q", parts: "{q", root: "TraceCall" },
+  Trace: { further: "[TraceCall", gasUsed: "q", parts: "{q", root: "TraceCall" },
   TraceCall: { belowGas: "q", calls: "[TraceCall", cause: "TrapCause", gas: "q", gasUsed: "q", hostGas: "{q", parts: "{q", stoppedAt: "[TracePlace", value: "q" },
   TracePlace: { function: "n", offset: "n" },
-  Transaction: { blockHeight: "n", fee: "q", gasLimit: "q", gasPrice: "q", gasUsed: "q", input: "Input", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", transactionIndex: "n", value: "q" },
+  Transaction: { blockHeight: "n", fee: "q", gasLimit: "q", gasPrice: "q", gasUsed: "q", input: "Input", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", payerWitness: "Witness", steps: "[Step", transactionIndex: "n", validUntil: "n", value: "q", witness: "Witness" },
   TransactionStatus: { blockHeight: "n", confirmations: "n" },
   TrapCause: { limit: "n" },
+  Upgrade: { from: "n", version: "n" },
   Upstream: { height: "n" },
+  Witness: { policy: "Policy", proofs: "[PolicyProof", sighash: "n" },
 };
 
 export const results: Record<string, string> = {
@@ -1228,6 +1595,7 @@ export const results: Record<string, string> = {
   svc_estimateGas: "q",
   svc_gasPrice: "GasPriceInfo",
   svc_getAccessList: "AccessList",
+  svc_getAccount: "Account",
   svc_getAccountProof: "AccountProof",
   svc_getBalance: "q",
   svc_getBlockByHash: "Block",
@@ -1241,6 +1609,8 @@ export const results: Record<string, string> = {
   svc_getFeeHistory: "FeeHistory",
   svc_getFeeMarket: "FeeMarket",
   svc_getGenesis: "GenesisInfo",
+  svc_getHeaders: "[HeaderItem",
+  svc_getInclusionProof: "Inclusion",
   svc_getMempoolStats: "MempoolStats",
   svc_getNodeInfo: "NodeInfo",
   svc_getParameters: "ParametersInfo",

@@ -3,10 +3,13 @@ import { HDKey } from "@scure/bip32";
 import * as bip39 from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { formatAddress, type Network } from "./address.js";
-import { blockHash, type SignedHeader } from "./block.js";
 import { CairnError } from "./errors.js";
-import { from32, toHex, type Account } from "./hex.js";
-import type { Signer } from "./transaction.js";
+import { from32, toHex, type Account, type Hash, type Hex } from "./hex.js";
+import type { PublicSigner } from "./policy.js";
+import { checkMessage, type Cosigner, type Statement } from "./statement.js";
+import { messageHash, type SignedMessage } from "./text.js";
+import { KEY_SAMPLE, checkRole, signedHash, type Signer, type Transaction } from "./transaction.js";
+import type { Evidence, Role, Witness } from "./witness.js";
 
 /** KeyError: a mnemonic or private key is not one. Its message repeats nothing of it. */
 export class KeyError extends CairnError {
@@ -27,7 +30,7 @@ export function generateMnemonic(words: 12 | 24 = 24): string {
 }
 
 /** keyFromMnemonic derives a key as BIP-39, BIP-32 and BIP-86 say, with the taproot tweak. It throws a {@link KeyError}. */
-export function keyFromMnemonic(mnemonic: string, path: KeyPath): Key {
+export function keyFromMnemonic(mnemonic: string, path: KeyPath): KeySigner {
   return new Wallet(mnemonic, path).key(path.index);
 }
 
@@ -58,11 +61,11 @@ export class Wallet {
   }
 
   /** key is the key at m/86'/coin'/account'/0/index. */
-  key(index = 0): Key {
+  key(index = 0): KeySigner {
     checkIndex(index);
     const { privateKey } = this.#chain.deriveChild(index);
     if (!privateKey) throw new KeyError("the path has no private key");
-    return new Key(tweak(privateKey));
+    return new KeySigner(tweak(privateKey));
   }
 }
 
@@ -118,9 +121,10 @@ function tweak(privateKey: Uint8Array): Uint8Array {
   return order.toBytes(order.add(d, t));
 }
 
-/** Key is a private key that signs for its account. Its private bytes are in no property that prints. */
-export class Key implements Signer {
+/** KeySigner signs with a private key for its account, or as a signer of a policy. Its private bytes are in no property that prints. */
+export class KeySigner implements Signer, Cosigner {
   readonly account: Account;
+  readonly signer: PublicSigner;
   readonly #secret: Uint8Array;
   readonly #auxiliary: Uint8Array | undefined;
 
@@ -134,17 +138,30 @@ export class Key implements Signer {
     } catch {
       throw new KeyError("not a private key: 32 bytes from 1 to the group order - 1");
     }
+    this.signer = { type: "key", key: this.account };
     this.#secret = Uint8Array.from(secret);
     this.#auxiliary = auxiliary;
   }
 
-  /** sign signs the 32 bytes of a hash. */
-  async sign(hash: Uint8Array): Promise<Uint8Array> {
-    return schnorr.sign(hash, this.#secret, this.#auxiliary);
+  async sign(tx: Transaction, role: Role): Promise<Witness> {
+    checkRole(tx, role, this.account);
+    return this.#witness(signedHash(tx, role));
   }
-}
 
-/** verifyProducer reports whether the header's signature is that of the producer that it names. */
-export function verifyProducer(header: SignedHeader): boolean {
-  return schnorr.verify(header.signature, from32(blockHash(header)), from32(header.producer));
+  async signMessage(message: SignedMessage): Promise<Witness> {
+    checkMessage(message, this.account);
+    return this.#witness(messageHash(message));
+  }
+
+  async evidence({ hash }: Statement): Promise<Evidence> {
+    return this.#witness(hash);
+  }
+
+  sample(): Witness {
+    return KEY_SAMPLE;
+  }
+
+  #witness(hash: Hash): { type: "key"; signature: Hex } {
+    return { type: "key", signature: toHex(schnorr.sign(from32(hash), this.#secret, this.#auxiliary)) };
+  }
 }

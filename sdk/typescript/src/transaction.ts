@@ -1,169 +1,384 @@
-import { CodecError, Reader, Writer } from "./codec.js";
+import { MAX_U64 } from "./amounts.js";
+import { CodecError, decode, encode, type Reader, type Writer } from "./codec.js";
+import { SignerError } from "./errors.js";
 import { tagged } from "./hash.js";
-import { concat, from32, toBytes, toHex, type Account, type Hash, type Hex } from "./hex.js";
+import { from32, fromHex, toBytes, toHex, type Account, type Hash, type Hex } from "./hex.js";
+import { MAX_TIME, VERSION, readParameters, writeParameters, type Parameters } from "./parameters.js";
+import { checkPolicy, policyHash, readPolicy, writePolicy, type Policy, type PublicSigner } from "./policy.js";
+import type { SignedMessage } from "./text.js";
+import { encodeWitness, readWitness, writeWitness, type Evidence, type Role, type Witness } from "./witness.js";
 
-/** The rules that a chain's producer may change (docs/protocol.md, "Parameters"). */
-export interface Parameters {
-  version: number;
-  gasLimit: bigint;
-  targetBps: number;
-  minBaseFee: bigint;
-  maxBaseFee: bigint;
-  producer: Account;
-  feeRecipient: Account;
+/** What a transaction does beside moving `value` to `target`. Code and arguments are bytes or hex; what is decoded has bytes. */
+export type Payload<Bytes extends Uint8Array | Hex = Uint8Array | Hex> =
+  | StepPayload<Bytes>
+  | { type: "deploy"; name: string; code: Bytes; initArgs: Bytes }
+  | { type: "configure"; parameters: Parameters }
+  | { type: "batch"; steps: readonly Step<Bytes>[] }
+  | { type: "set_policy"; recovery: boolean; policy: Policy | null }
+  | { type: "instantiate"; name: string; initArgs: Bytes };
+
+/** What a step of a batch may do. A memo is 32 bytes. */
+export type StepPayload<Bytes extends Uint8Array | Hex = Uint8Array | Hex> =
+  | { type: "transfer"; memo: Hex | null }
+  | { type: "call"; function: string; args: Bytes };
+
+/** A step of a batch; its target, value and action mean what they mean in a transaction. */
+export interface Step<Bytes extends Uint8Array | Hex = Uint8Array | Hex> {
+  target: Account;
+  value: bigint;
+  action: StepPayload<Bytes>;
 }
 
-/** What a transaction does. Values are in smallest units. Code and arguments are bytes or hex; what is decoded has bytes. */
-export type Payload<Bytes extends Uint8Array | Hex = Uint8Array | Hex> =
-  | { type: "transfer"; to: Account; value: bigint }
-  | { type: "deploy"; value: bigint; name: string; code: Bytes; initArgs: Bytes }
-  | { type: "call"; value: bigint; contract: Account; function: string; args: Bytes }
-  | { type: "configure"; parameters: Parameters };
-
-/** A transaction as it is signed; fees are units a gas. */
-export interface Transaction {
-  version: 1;
-  chainId: bigint;
+/** A transaction as it is signed (docs/protocol.md, "Transactions"). Amounts are in smallest units, fees in units a gas. */
+export interface Transaction<Bytes extends Uint8Array | Hex = Uint8Array | Hex> {
   sender: Account;
+  target: Account;
+  chainId: bigint;
   nonce: bigint;
   gasLimit: bigint;
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
-  payload: Payload;
+  value: bigint;
+  /** who pays the fee in the sender's place */
+  payer: Account | null;
+  /** the last time of a block that may have it, in milliseconds */
+  validUntil: bigint | null;
+  payload: Payload<Bytes>;
 }
 
-/** A transaction with its signature of 64 bytes. */
-export interface SignedTransaction extends Transaction {
-  payload: Payload<Uint8Array>;
-  signature: Uint8Array;
+/** A transaction with what shows that its sender and its payer signed. */
+export interface SignedTransaction extends Transaction<Uint8Array> {
+  witness: Witness;
+  payerWitness: Witness | null;
 }
 
-/** Signer signs the 32 bytes of a signing hash for an account, by BIP-340. A key is one; a wallet can be. */
-export interface Signer {
-  readonly account: Account;
-  sign(hash: Uint8Array): Promise<Uint8Array>;
-}
-
-/** Signed is what a node takes, and the hash that the chain knows it by. */
+/** Signed is what a node takes, and the transaction's hash: its id, which no signature changes. */
 export interface Signed {
   raw: Uint8Array;
   hash: Hash;
 }
 
-/** Bounds of consensus in bytes (docs/protocol.md, "Size limits"). */
-export const LIMITS = { transaction: 512 << 10, code: 256 << 10, args: 64 << 10, name: 64, function: 64 } as const;
-const signatureBytes = 64;
-
-/** encodeTransaction gives the bytes of a transaction, without the signature where it has none. It throws a {@link CodecError}. */
-export function encodeTransaction(tx: Transaction & { signature?: Uint8Array }): Uint8Array {
-  const w = new Writer().u8(tx.version).u64(tx.chainId).fixed(from32(tx.sender), 32).u64(tx.nonce).u64(tx.gasLimit);
-  writePayload(w.u64(tx.maxFeePerGas).u64(tx.maxPriorityFeePerGas), tx.payload);
-  if (tx.signature) w.fixed(tx.signature, signatureBytes);
-  const encoded = w.done();
-  if (encoded.length > LIMITS.transaction) throw new CodecError(`a transaction of ${encoded.length} bytes is over ${LIMITS.transaction}`);
-  return encoded;
+/**
+ * Party is an account that takes part in a transaction. A {@link Signer} is one; for an account whose keys are elsewhere it is what
+ * {@link keyAccount} or {@link policyAccount} gives.
+ */
+export interface Party {
+  readonly account: Account;
+  /** sample is a witness as large and as dear as the one that the account gives for a payload. Its signatures do not hold: estimates take it. */
+  sample(payload: Payload, role: Role): Witness;
 }
 
-/** encodePayload gives the bytes of a payload alone. */
-export function encodePayload(payload: Payload): Uint8Array {
-  const w = new Writer();
-  writePayload(w, payload);
-  return w.done();
+/**
+ * Signer makes the witnesses of one account. KeySigner is one, and so are those of `@cairn-chain/sdk/signers`, for Bitcoin wallets, and for
+ * policies of passkeys and other keys.
+ */
+export interface Signer extends Party {
+  /** sign gives the account's witness of a transaction that names it in the role */
+  sign(tx: Transaction, role: Role): Promise<Witness>;
+  /** signMessage gives the account's witness of a message that names it */
+  signMessage(message: SignedMessage): Promise<Witness>;
+}
+
+/** The account of no target: what a transaction has there whose payload names none. */
+export const ZERO: Account = `0x${"0".repeat(64)}`;
+/** Bounds of consensus in bytes, of a batch in steps (docs/protocol.md, "Validity"). */
+export const LIMITS = {
+  transaction: 512 << 10, code: 256 << 10, args: 64 << 10, name: 64, function: 64, witness: 16 << 10, text: 4096, steps: 256,
+} as const;
+const MAX_TEXT = LIMITS.transaction;
+
+export function writeTransaction(w: Writer, tx: Transaction): void {
+  w.fixed(from32(tx.sender), 32).fixed(from32(tx.target), 32).u64(tx.chainId).u64(tx.nonce).u64(tx.gasLimit);
+  w.u64(tx.maxFeePerGas).u64(tx.maxPriorityFeePerGas).u64(tx.value);
+  w.option(tx.payer, (w, payer) => w.fixed(from32(payer), 32)).option(tx.validUntil, (w, time) => w.u64(time));
+  writePayload(w, tx.payload);
 }
 
 function writePayload(w: Writer, p: Payload): void {
   switch (p.type) {
     case "transfer":
-      w.u32(0).fixed(from32(p.to), 32).u64(p.value);
+      w.u32(0).option(p.memo, (w, memo) => w.fixed(fromHex(memo), 32));
       return;
     case "deploy":
-      w.u32(1).u64(p.value).string(p.name).bytes(toBytes(p.code)).bytes(toBytes(p.initArgs));
+      w.u32(1).string(p.name).bytes(toBytes(p.code)).bytes(toBytes(p.initArgs));
       return;
     case "call":
-      w.u32(2).u64(p.value).fixed(from32(p.contract), 32).string(p.function).bytes(toBytes(p.args));
+      w.u32(2).string(p.function).bytes(toBytes(p.args));
       return;
     case "configure":
-      w.u32(3);
-      writeParameters(w, p.parameters);
+      writeParameters(w.u32(3), p.parameters);
+      return;
+    case "batch":
+      if (p.steps.length < 1 || p.steps.length > LIMITS.steps) throw new CodecError(`a batch of ${p.steps.length} steps`);
+      w.u32(4).list(p.steps, (w, { target, value, action }) => {
+        if (action.type !== "transfer" && action.type !== "call") throw new CodecError("a step of a batch is a transfer or a call");
+        writePayload(w.fixed(from32(target), 32).u64(value), action);
+      });
+      return;
+    case "set_policy":
+      w.u32(5).bool(p.recovery).option(p.policy, writePolicy);
+      return;
+    case "instantiate":
+      w.u32(6).string(p.name).bytes(toBytes(p.initArgs));
   }
 }
 
-function writeParameters(w: Writer, p: Parameters): void {
-  w.u32(p.version).u64(p.gasLimit).u16(p.targetBps).u64(p.minBaseFee).u64(p.maxBaseFee);
-  w.fixed(from32(p.producer), 32).fixed(from32(p.feeRecipient), 32);
+/** encodePayload gives the bytes of a payload alone. */
+export function encodePayload(payload: Payload): Uint8Array {
+  return encode((w) => writePayload(w, payload));
 }
 
-/** encodeParameters gives the 94 bytes of parameters. */
-export function encodeParameters(parameters: Parameters): Uint8Array {
-  const w = new Writer();
-  writeParameters(w, parameters);
-  return w.done();
+/** encodeUnsigned gives the unsigned form, for calls and estimates: the version, and then what the hash covers. */
+export function encodeUnsigned(tx: Transaction): Uint8Array {
+  return bounded(encode((w) => writeTransaction(w.u8(VERSION), tx)));
 }
 
-/** decodeTransaction reads a signed transaction, strictly. It throws a {@link CodecError}; it verifies no signature. */
-export function decodeTransaction(bytes: Uint8Array): SignedTransaction {
-  if (bytes.length > LIMITS.transaction) throw new CodecError(`a transaction of ${bytes.length} bytes is over ${LIMITS.transaction}`);
-  const r = new Reader(bytes);
-  const tx = readTransaction(r);
-  r.end();
-  return tx;
+/** encodeTransaction gives the bytes of a signed transaction; `payerWitness` may be null until its payer signs. It throws a {@link CodecError}. */
+export function encodeTransaction(tx: Transaction & { witness: Witness; payerWitness: Witness | null }): Uint8Array {
+  return bounded(encode((w) => {
+    writeTransaction(w.u8(VERSION), tx);
+    writeWitness(w, tx.witness);
+    w.option(tx.payerWitness, writeWitness);
+  }));
 }
 
-/** readTransaction reads a signed transaction where more may follow. */
-export function readTransaction(r: Reader): SignedTransaction {
-  const version = r.u8();
-  const tx = {
-    version: version as 1, chainId: r.u64(), sender: toHex(r.fixed(32)), nonce: r.u64(), gasLimit: r.u64(),
-    maxFeePerGas: r.u64(), maxPriorityFeePerGas: r.u64(), payload: readPayload(r), signature: r.fixed(signatureBytes),
+function bounded(encoded: Uint8Array): Uint8Array {
+  if (encoded.length > LIMITS.transaction) throw new CodecError(`a transaction of ${encoded.length} bytes is over ${LIMITS.transaction}`);
+  return encoded;
+}
+
+/** readTransaction reads what a transaction's hash covers. */
+export function readTransaction(r: Reader): Transaction<Uint8Array> {
+  return {
+    sender: toHex(r.fixed(32)), target: toHex(r.fixed(32)), chainId: r.u64(), nonce: r.u64(), gasLimit: r.u64(), maxFeePerGas: r.u64(),
+    maxPriorityFeePerGas: r.u64(), value: r.u64(), payer: r.option((r) => toHex(r.fixed(32))), validUntil: r.option((r) => r.u64()),
+    payload: readPayload(r),
   };
-  if (version !== 1) throw new CodecError(`version ${version} of transactions is unknown`);
-  return tx;
+}
+
+function readVersion(r: Reader): void {
+  const version = r.u8();
+  if (version !== VERSION) throw new CodecError(`version ${version} of transactions is unknown`);
+}
+
+/** readSigned reads a signed transaction where more may follow, and gives its hash. */
+export function readSigned(r: Reader): { transaction: SignedTransaction; hash: Hash } {
+  const start = r.offset;
+  readVersion(r);
+  const tx = readTransaction(r);
+  const hash = toHex(tagged("cairn/tx/v2", r.source.subarray(start + 1, r.offset)));
+  const transaction = { ...tx, witness: readWitness(r), payerWitness: r.option(readWitness) };
+  if (r.offset - start > LIMITS.transaction) throw new CodecError(`a transaction of ${r.offset - start} bytes is over ${LIMITS.transaction}`);
+  return { transaction, hash };
 }
 
 function readPayload(r: Reader): Payload<Uint8Array> {
-  const [variant, max] = [r.u32(), LIMITS.transaction];
+  const variant = r.u32();
   switch (variant) {
     case 0:
-      return { type: "transfer", to: toHex(r.fixed(32)), value: r.u64() };
-    case 1:
-      return { type: "deploy", value: r.u64(), name: r.string(max), code: r.bytes(max), initArgs: r.bytes(max) };
     case 2:
-      return {
-        type: "call", value: r.u64(), contract: toHex(r.fixed(32)), function: r.string(max), args: r.bytes(max),
-      };
+      return readAction(r, variant);
+    case 1:
+      return { type: "deploy", name: r.string(MAX_TEXT), code: r.bytes(MAX_TEXT), initArgs: r.bytes(MAX_TEXT) };
     case 3:
       return { type: "configure", parameters: readParameters(r) };
+    case 4: {
+      const steps = r.list(LIMITS.steps, (r) => ({ target: toHex(r.fixed(32)), value: r.u64(), action: readAction(r, r.u32()) }));
+      if (steps.length === 0) throw new CodecError("a batch of no steps");
+      return { type: "batch", steps };
+    }
+    case 5:
+      return { type: "set_policy", recovery: r.bool(), policy: r.option(readPolicy) };
+    case 6:
+      return { type: "instantiate", name: r.string(MAX_TEXT), initArgs: r.bytes(MAX_TEXT) };
   }
   throw new CodecError(`payload ${variant} is unknown`);
 }
 
-function readParameters(r: Reader): Parameters {
-  return {
-    version: r.u32(), gasLimit: r.u64(), targetBps: r.u16(), minBaseFee: r.u64(), maxBaseFee: r.u64(),
-    producer: toHex(r.fixed(32)), feeRecipient: toHex(r.fixed(32)),
-  };
+function readAction(r: Reader, variant: number): StepPayload<Uint8Array> {
+  if (variant === 0) return { type: "transfer", memo: r.option((r) => toHex(r.fixed(32))) };
+  if (variant === 2) return { type: "call", function: r.string(MAX_TEXT), args: r.bytes(MAX_TEXT) };
+  throw new CodecError(`action ${variant} of a step is unknown`);
 }
 
-/** signingHash is what the sender signs: tagged("cairn/tx/v1", the transaction without its signature). */
-export function signingHash(tx: Transaction): Uint8Array {
-  const { signature: _, ...unsigned } = tx as SignedTransaction;
-  return tagged("cairn/tx/v1", encodeTransaction(unsigned));
+/** decodeTransaction reads a signed transaction, strictly. It throws a {@link CodecError}; it verifies no signature. */
+export function decodeTransaction(bytes: Uint8Array): SignedTransaction {
+  return decodeSigned(bytes).transaction;
 }
 
-/** transactionHash is the name of a signed transaction: tagged("cairn/txid/v1", its bytes). */
-export function transactionHash(raw: Uint8Array): Hash {
-  return toHex(tagged("cairn/txid/v1", raw));
+/** decodeSigned is {@link decodeTransaction} with the transaction's hash. */
+export function decodeSigned(bytes: Uint8Array): { transaction: SignedTransaction; hash: Hash } {
+  return decode(bytes, LIMITS.transaction, readSigned);
 }
 
-/** signTransaction signs a transaction. It throws a TypeError where the signer is not the sender's. */
-export async function signTransaction(tx: Transaction, signer: Signer): Promise<Signed> {
-  if (signer.account !== tx.sender) throw new TypeError("the signer is of another account than the transaction's sender");
-  const signature = await signer.sign(signingHash(tx));
-  const raw = encodeTransaction({ ...tx, signature });
-  return { raw, hash: transactionHash(raw) };
+/** decodeUnsigned reads an unsigned form, strictly. It throws a {@link CodecError}. */
+export function decodeUnsigned(bytes: Uint8Array): Transaction<Uint8Array> {
+  return decode(bytes, LIMITS.transaction, (r) => {
+    readVersion(r);
+    return readTransaction(r);
+  });
 }
 
-/** contractId is the ID of the contract that a deploy of the sender with that nonce makes. */
+/** transactionHash is the id of a transaction, and what its sender signs: tagged("cairn/tx/v2", its bytes without version and witnesses). */
+export function transactionHash(tx: Transaction): Hash {
+  return toHex(tagged("cairn/tx/v2", encode((w) => writeTransaction(w, tx))));
+}
+
+/** payerHash is what the payer of a transaction of a hash signs. */
+export function payerHash(hash: Hash): Hash {
+  return toHex(tagged("cairn/payer/v2", from32(hash)));
+}
+
+/** signedHash is what an account signs in a role. */
+export function signedHash(tx: Transaction, role: Role): Hash {
+  const hash = transactionHash(tx);
+  return role === "payer" ? payerHash(hash) : hash;
+}
+
+/** movedAmount is what a transaction moves from its sender, without the fee: its value, or the sum of its steps' values. */
+export function movedAmount({ value, payload }: Pick<Transaction, "value" | "payload">): bigint {
+  return payload.type === "batch" ? payload.steps.reduce((sum, step) => sum + step.value, 0n) : value;
+}
+
+/** feeCap is the most that a transaction can cost beside what it moves. */
+export function feeCap({ gasLimit, maxFeePerGas }: Pick<Transaction, "gasLimit" | "maxFeePerGas">): bigint {
+  return gasLimit * maxFeePerGas;
+}
+
+/** checkRole throws a {@link SignerError} where a transaction names another account in a role. */
+export function checkRole(tx: Pick<Transaction, "sender" | "payer">, role: Role, account: Account): void {
+  if ((role === "sender" ? tx.sender : tx.payer) !== account) {
+    throw new SignerError("other_account", `the signer is of ${account}, which is not the transaction's ${role}`);
+  }
+}
+
+/**
+ * signTransaction signs a transaction for its sender, and for its payer if its signer is given. Without it the payer adds its witness by
+ * `sponsor`. It throws a {@link SignerError} where a signer is of another account.
+ */
+export async function signTransaction(tx: Transaction, signer: Signer, payer?: Signer): Promise<Signed> {
+  checkRole(tx, "sender", signer.account);
+  if (payer) checkRole(tx, "payer", payer.account);
+  const witness = await signer.sign(tx, "sender");
+  const payerWitness = payer ? await payer.sign(tx, "payer") : null;
+  return { raw: encodeTransaction({ ...tx, witness, payerWitness }), hash: transactionHash(tx) };
+}
+
+/** KEY_SAMPLE is a sample of a key's witness. */
+export const KEY_SAMPLE: Witness = { type: "key", signature: `0x${"00".repeat(64)}` };
+
+/** keyAccount is an account that its own key signs for. */
+export function keyAccount(account: Account): Party {
+  return { account, sample: () => KEY_SAMPLE };
+}
+
+/** policyAccount is an account that a policy signs for. Its ID is the policy's hash, unless it has another origin and set the policy later. */
+export function policyAccount(policy: Policy, account: Account = policyHash(policy)): Party {
+  return { account, sample: (payload, role) => samplePolicy(policy, ruleOf({ payload }, role)) };
+}
+
+/** ruleOf is the rule of a policy by which it signs a transaction in a role. */
+export function ruleOf({ payload }: Pick<Transaction, "payload">, role: Role): "owner" | "recovery" {
+  return role === "sender" && payload.type === "set_policy" && payload.recovery ? "recovery" : "owner";
+}
+
+/** How many bytes of a passkey's client data a sample has. Browsers write 40 to 200 behind the challenge. */
+const SAMPLE_CLIENT = 256;
+const SAMPLE_SIGNATURE: Hex = `0x${"00".repeat(64)}`;
+
+/** samplePolicy is a witness by those signers of a rule whose evidence is the dearest. */
+function samplePolicy(policy: Policy, by: "owner" | "recovery"): Witness {
+  const rule = by === "owner" ? policy.owner : policy.recovery?.rule;
+  const rank = { key: 0, p256: 1, passkey: 2 };
+  const proofs = (rule?.signers ?? []).map((signer, i) => ({ signer: i, rank: rank[signer.type], evidence: sampleEvidence(signer) }));
+  proofs.sort((a, b) => b.rank - a.rank);
+  const chosen = proofs.slice(0, rule?.threshold ?? 0).sort((a, b) => a.signer - b.signer);
+  return { type: "policy", policy, proofs: chosen.map(({ signer, evidence }) => ({ signer, evidence })) };
+}
+
+function sampleEvidence(signer: PublicSigner): Evidence {
+  const signature = SAMPLE_SIGNATURE;
+  if (signer.type === "key") return { type: "text", signature, sighash: 0 };
+  if (signer.type === "p256") return { type: "p256", signature };
+  return { type: "passkey", authenticator: `0x${"00".repeat(37)}`, client: `0x${"00".repeat(SAMPLE_CLIENT)}`, signature };
+}
+
+/**
+ * encodeForEstimate gives a transaction as the node's estimates take it: with samples of witnesses, which have their price; without parties
+ * as if keys signed.
+ */
+export function encodeForEstimate(tx: Transaction, sender?: Party, payer?: Party): Uint8Array {
+  const witness = sender?.sample(tx.payload, "sender") ?? KEY_SAMPLE;
+  const payerWitness = tx.payer === null ? null : payer?.sample(tx.payload, "payer") ?? KEY_SAMPLE;
+  const byKeys = witness.type === "key" && (payerWitness === null || payerWitness.type === "key");
+  return byKeys ? encodeUnsigned(tx) : encodeTransaction({ ...tx, witness, payerWitness });
+}
+
+/** contractId is the ID of the contract that a deploy or instantiate of the sender with that nonce makes. */
 export function contractId(sender: Account, nonce: bigint): Account {
-  return toHex(tagged("cairn/contract/v1", concat(from32(sender), new Writer().u64(nonce).done())));
+  return toHex(tagged("cairn/contract/v2", encode((w) => w.fixed(from32(sender), 32).u64(nonce))));
+}
+
+/** instanceId is the ID of the contract that a contract makes with the host function `create`. */
+export function instanceId(creator: Account, codeHash: Hash, salt: Hash): Account {
+  return toHex(tagged("cairn/instance/v2", from32(creator), from32(codeHash), from32(salt)));
+}
+
+/**
+ * staticFault says which of the rules 3 to 10 of validity a transaction breaks first (docs/protocol.md, "Validity"); undefined if it
+ * breaks none. These rules need no state and no signature.
+ */
+export function staticFault(tx: SignedTransaction): { rule: number; message: string } | undefined {
+  const fault = (rule: number, message: string): { rule: number; message: string } => ({ rule, message });
+  if (tx.nonce === MAX_U64) return fault(3, "the nonce is the last one");
+  const long = tooLong(tx);
+  if (long !== undefined) return fault(4, long);
+  const unused = targetless.includes(tx.payload.type);
+  if (unused && (tx.target !== ZERO || (tx.payload.type !== "deploy" && tx.value !== 0n))) {
+    return fault(5, `a ${tx.payload.type} has a target or a value without use`);
+  }
+  if (feeCap(tx) > MAX_U64 || movedAmount(tx) > MAX_U64) return fault(6, "the fee cap or the amount does not fit in 64 bits");
+  if (tx.maxPriorityFeePerGas > tx.maxFeePerGas) return fault(7, "the priority fee is over the maximum fee");
+  if (tx.payer === tx.sender) return fault(8, "the payer is the sender");
+  if ((tx.payer === null) !== (tx.payerWitness === null)) return fault(8, "a payer and a payer's witness go together");
+  if (tx.validUntil !== null && tx.validUntil > MAX_TIME) return fault(8, "validUntil is after the year 9999");
+  const invalid = policiesOf(tx).map(policyFault).find((message) => message !== undefined);
+  if (invalid !== undefined) return fault(9, invalid);
+  if (tx.payload.type !== "set_policy" || !tx.payload.recovery) return undefined;
+  if (tx.payer === null) return fault(10, "a recovery needs a payer");
+  if (tx.witness.type !== "policy" || !tx.witness.policy.recovery) return fault(10, "a recovery is signed by a policy that has one");
+  return undefined;
+}
+
+
+const targetless = ["deploy", "configure", "batch", "set_policy"];
+
+function tooLong(tx: SignedTransaction): string | undefined {
+  const bytes = (text: string): number => new TextEncoder().encode(text).length;
+  const { payload: p } = tx;
+  const actions = p.type === "batch" ? p.steps.map(({ action }) => action) : [p];
+  for (const p of actions) {
+    if ((p.type === "deploy" || p.type === "instantiate") && bytes(p.name) > LIMITS.name) return "the name is too long";
+    if (p.type === "call" && bytes(p.function) > LIMITS.function) return "the function's name is too long";
+    if (p.type === "call" && p.args.length > LIMITS.args) return "the arguments are too long";
+    if (p.type === "deploy" && p.code.length > LIMITS.code) return "the code is too long";
+    if ((p.type === "deploy" || p.type === "instantiate") && p.initArgs.length > LIMITS.args) return "the arguments are too long";
+  }
+  const witnesses = [tx.witness, ...(tx.payerWitness ? [tx.payerWitness] : [])];
+  return witnesses.some((witness) => encodeWitness(witness).length > LIMITS.witness) ? "a witness is too long" : undefined;
+}
+
+function policiesOf(tx: SignedTransaction): Policy[] {
+  const witnesses = [tx.witness, tx.payerWitness].flatMap((witness) => (witness?.type === "policy" ? [witness.policy] : []));
+  return tx.payload.type === "set_policy" && tx.payload.policy ? [...witnesses, tx.payload.policy] : witnesses;
+}
+
+function policyFault(policy: Policy): string | undefined {
+  try {
+    checkPolicy(policy);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CodecError) return error.message;
+    throw error;
+  }
 }

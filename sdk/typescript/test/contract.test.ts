@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
   AbiError, RpcError, contract, contractId, decodeArguments, decodeResult, decodeRevert, deploy, encodeArguments, fromHex, succeeded, toBytes, toHex, type Abi, type Account,
-  type ArgsOf, type Client, type Hex, type Payload, type ValueOf,
+  type ArgsOf, type Client, type Hex, type Action, type ValueOf,
 } from "@cairn-chain/sdk";
 import { createSender } from "@cairn-chain/sdk/sender";
 import { atTyped, typedError } from "./bindings/typed.js";
 import { devKey, startNode } from "./node.js";
-import { vectors } from "./vectors.js";
+import { numbered } from "./vectors.js";
 
 const abi = {
   binary: true,
@@ -54,10 +54,10 @@ export function types(token: ReturnType<typeof contract<typeof abi>>): void {
     return 0n;
   };
   const init = { name: "Gold", symbol: "GLD", decimals: 2, initialSupply: 5n };
-  const deployed: Payload = deploy(abi, { name: "gold", code: "0x00", args: init });
+  const deployed: Action = deploy(abi, { name: "gold", code: "0x00", args: init });
   // @ts-expect-error the arguments of init are missing
   deploy(abi, { name: "gold", code: "0x00" });
-  const hexAndBytes: Payload = { type: "call", value: 0n, contract: "0x00", function: "f", args: encodeArguments([], {}) };
+  const hexAndBytes: Action = { type: "call", value: 0n, contract: "0x00", function: "f", args: encodeArguments([], {}) };
   void [moved, followed, deployed, hexAndBytes];
   // @ts-expect-error an argument is missing
   token.call.transfer({ to: "0x00" });
@@ -108,7 +108,7 @@ interface Vector {
 }
 
 test("values of every type are read and written in both forms", () => {
-  const known = vectors.abi as { abi: Abi; values: Vector[]; refused: Vector[] };
+  const known = numbered.abi as { abi: Abi; values: Vector[]; refused: Vector[] };
   assert.ok(known.values.length > 25 && known.refused.length > 25);
   const loose = (text: string): string => text.replace(/"(-?\d+)"/g, "$1");
   for (const { type, json, binary } of known.values) {
@@ -135,7 +135,7 @@ test("values of every type are read and written in both forms", () => {
 });
 
 test("reverts are read in both forms", () => {
-  const known = vectors.abi as { abi: Abi; reverts: { data: string; revert: Record<string, unknown> }[] };
+  const known = numbered.abi as { abi: Abi; reverts: { data: string; revert: Record<string, unknown> }[] };
   for (const { data, revert } of known.reverts) {
     const got = decodeRevert(known.abi, `0x${data}`);
     assert.equal(asText(got).replace(/"(\d+)"/g, "$1"), asText({ ...pick(revert, "text"), ...pick(revert, "error"), ...pick(revert, "code"),

@@ -7,7 +7,7 @@ import { createInterface, type Interface } from "node:readline";
 import { join } from "node:path";
 import { test } from "node:test";
 import { transformSync } from "esbuild";
-import type { Account, Payload, Receipt, rpc } from "@cairn-chain/sdk";
+import type { Account, Action, Receipt, rpc } from "@cairn-chain/sdk";
 import { createSender, type Sent } from "@cairn-chain/sdk/sender";
 import { random } from "./vectors.js";
 import { devKey, directory, launch } from "./node.js";
@@ -89,11 +89,11 @@ test(`deposits to ${ADDRESSES} addresses are seen once, over ${KILLS} kills`, { 
   t.after(() => watcher.kill());
 
   const sent: { job: Sent; deposit: Omit<Deposit, "hash"> | undefined }[] = [];
-  const callBank = (name: string, value: bigint): Payload => ({ type: "call", value, contract: bank, function: name, args: new Uint8Array() });
+  const callBank = (name: string, value: bigint): Action => ({ type: "call", value, contract: bank, function: name, args: new Uint8Array() });
   for (let kill = 0; kill < KILLS; kill++) {
     for (let i = 0; i < 20; i++) {
       const [to, amount] = [addresses[next(addresses.length)]!, BigInt(next(1000) + 1)];
-      sent.push({ job: payer.send({ type: "transfer", to, value: amount }, { anyRecipient: true }), deposit: { kind: "transfer", to, amount } });
+      sent.push({ job: payer.send({ type: "transfer", to, value: amount }), deposit: { kind: "transfer", to, amount } });
     }
     const amount = BigInt(next(1000) + 1);
     sent.push({ job: shop.send(callBank("deposit", amount), { gasLimit: BANK_GAS }), deposit: undefined });

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
-import { RpcError, formatAddress, parseCoins, type Payload } from "@cairn-chain/sdk";
+import { RpcError, formatAddress, parseCoins, type Action } from "@cairn-chain/sdk";
 import { MemoryStore, SenderError, TooLate, createSender } from "@cairn-chain/sdk/sender";
 import { random } from "./vectors.js";
 import { devKey, directory, startNode } from "./node.js";
 
 const [from, to] = [devKey(0), devKey(1)];
-const pay = (value: bigint): Payload => ({ type: "transfer", to: to.account, value });
+const pay = (value: bigint): Action => ({ type: "transfer", to: to.account, value });
 
 for (const count of [20, 500]) {
   test(`${count} sends at once from one account are all included`, async (t) => {

@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createClient, fromHex, type Client } from "@cairn-chain/sdk";
-import { Key } from "@cairn-chain/sdk/keys";
+import { KeySigner } from "@cairn-chain/sdk/keys";
 import { vectors } from "./vectors.js";
 
 export const program = process.env["CAIRN"];
 
 /** devKey is the key of a development chain's account. */
-export const devKey = (index: number): Key => {
-  return new Key(fromHex(`0x${vectors.wallet.accounts_of_testnet_and_regtest[index].private_key}`));
+export const devKey = (index: number): KeySigner => {
+  return new KeySigner(fromHex(`0x${vectors.wallet.accounts_of_testnet_and_regtest[index].private_key}`));
 };
 
 /** directory makes a directory that the test's end removes. */

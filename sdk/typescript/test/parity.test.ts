@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import * as sdk from "@cairn-chain/sdk";
+import * as keys from "@cairn-chain/sdk/keys";
 import * as sender from "@cairn-chain/sdk/sender";
+import * as signers from "@cairn-chain/sdk/signers";
+import * as verify from "@cairn-chain/sdk/verify";
 
 const repository = new URL("../../../", import.meta.url);
 
@@ -19,16 +22,18 @@ const lower = (name: string): string => name[0]!.toLowerCase() + name.slice(1);
 
 /** What Go has under another name: in TypeScript one word for things of several types, or a function for what Go has a type for. */
 const renamed: Record<string, string> = {
-  New: "createClient", NewSigner: "signTransaction", Invoke: "call", Raw: "call", Add: "batch",
+  New: "createClient", NewSigner: "KeySigner", NewTextSigner: "TextSigner", NewP256Signer: "P256Signer", NewPasskeySigner: "PasskeySigner",
+  NewPolicySigner: "PolicySigner", NewDraft: "Draft", ParseDraft: "Draft", NewRule: "makeRule", RuleFor: "ruleOf", Sign: "signTransaction", Steps: "batch",
+  Headers: "followHeaders", InclusionProof: "readIncluded", Invoke: "call", Raw: "call", Add: "batch",
   WaitReceipt: "receipt", WaitProven: "proven", BlockByNumber: "block", BlockByHash: "block", ProofBundle: "proof", RangeProof: "proof",
   SubscribeBlocks: "watchBlocks", SubscribeEvents: "watchEvents", SubscribePending: "watchPending", SubscribeRangeProofs: "watchRangeProofs",
-  SubscribeSyncStatus: "watchSyncStatus", Payments: "watchPayments", Failure: "succeeded", View: "contract", ErrNobody: "checkRecipient", AskRecipient: "checkRecipient",
+  SubscribeSyncStatus: "watchSyncStatus", Payments: "watchPayments", Failure: "succeeded", View: "contract",
   CostsOf: "costs",
 };
 
 /** What is one method of the node: TypeScript types all of them by `call`. */
 const byCall: Record<string, string> = {
-  AccessList: "svc_getAccessList", AccountProof: "svc_getAccountProof", BlockNumber: "svc_blockNumber", BlockReceipts: "svc_getBlockReceipts",
+  AccessList: "svc_getAccessList", Account: "svc_getAccount", AccountProof: "svc_getAccountProof", BlockNumber: "svc_blockNumber", BlockReceipts: "svc_getBlockReceipts",
   BlockTransactions: "svc_getBlockTransactions", Blocks: "svc_getBlocks", ChainID: "svc_chainId", Code: "svc_getCode",
   Contract: "svc_getContract", ContractABI: "svc_getContractAbi", ContractCode: "svc_getContractCode", Contracts: "svc_listContracts",
   EstimateGas: "svc_estimateGas", Events: "svc_getEvents", FeeHistory: "svc_getFeeHistory", FeeMarket: "svc_getFeeMarket",
@@ -46,8 +51,10 @@ const byCall: Record<string, string> = {
 const goOnly: Record<string, string> = {
   Close: "connections are the runtime's in JavaScript", Download: "files for nodes", AccessListFile: "files for nodes",
   EncodedBlocks: "files for nodes", OfferedSnapshot: "files for nodes", Source: "the archive of a contract's sources, for its verification",
-  CallAs: "for tests of contracts", SubscribeProofs: "proofs are waited for with `proven`, or read by verifyChain", Call: "a payload is an object literal",
-  Transfer: "a payload is an object literal", Configure: "a payload is an object literal", Outbid: "senders replace by themselves",
+  CallAs: "for tests of contracts", SubscribeProofs: "proofs are waited for with `proven`, or read by verifyChain", Call: "an action is an object literal",
+  Transfer: "an action is an object literal", TransferWithMemo: "an action is an object literal", Configure: "an action is an object literal",
+  CallEncoded: "an action is an object literal", SetPolicy: "an action is an object literal", Recover: "an action is an object literal",
+  SignAll: "keys sign one by one here", ActionOf: "within the package here", Outbid: "senders replace by themselves",
   Shortfall: "error.is types the data of cannot_pay",
 };
 
@@ -64,7 +71,7 @@ const tsOnly: Record<string, string> = {
 
 test("what the SDK for Go offers is in the one for TypeScript", () => {
   const typed = readFileSync(new URL("sdk/typescript/src/generated.ts", repository), "utf8"); // the methods of call
-  const here = new Set([...methods(sdk.Client), ...Object.keys(sdk)]);
+  const here = new Set([sdk, keys, signers, verify].flatMap((part) => Object.keys(part)).concat(methods(sdk.Client)));
   const offered = [...declared("client/", /^func \(c \*Client\) ([A-Z]\w*)\(/gm), ...declared("client/", /^func ([A-Z]\w*)[[(]/gm)];
   assert.ok(offered.length > 60, `${offered.length} names were found`);
   for (const name of offered) {

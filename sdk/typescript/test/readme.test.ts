@@ -10,7 +10,7 @@ import { directory, startNode } from "./node.js";
 const readme = read("../README.md");
 const tutorial = read("../../../docs/tutorials/typescript.md");
 const printed = /^It prints:\n\n```text\n(.*?)^```/ms.exec(tutorial)![1]!;
-const said = [/^paid in block \d+; they have 10001\.5 coins\n$/, /^(100[12] paid 0x[0-9a-f]{64}\n){3}$/, /^true true\nthere is no such block yet\n$/, /^call\n$/, /^block 1\nblock 2\n$/];
+const said = [/^paid in block \d+; they have 10001\.5 coins\n$/, /^true\n$/, /^(100[12] paid 0x[0-9a-f]{64}\n){3}$/, /^true true\nthere is no such block yet\n$/, /^call\n$/, /^block 1\nblock 2\n$/];
 
 function read(path: string): string {
   return readFileSync(new URL(path, import.meta.url), "utf8");

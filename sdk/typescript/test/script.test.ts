@@ -2,18 +2,19 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { createClient, decodeTransaction, fromHex, transactionHash, type Account, type Payload } from "@cairn-chain/sdk";
+import { createClient, decodeSigned, decodeTransaction, fromHex, type Account, type Action } from "@cairn-chain/sdk";
+import { blankSigner } from "./signer.js";
 import { MemoryStore, createSender, type Entry, type Sent, type Time } from "@cairn-chain/sdk/sender";
 
 const directory = new URL("../testdata/sender/", import.meta.url);
 const account: Account = `0x${"aa".repeat(32)}`;
-const signer = { account, sign: async (): Promise<Uint8Array> => new Uint8Array(64) };
+const signer = blankSigner(account);
 
 /** summary is a transaction as scripts write it. */
 function summary(raw: string): unknown {
   const tx = decodeTransaction(fromHex(raw));
-  const { payload, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = tx;
-  const what = payload.type === "transfer" ? { to: payload.to === account ? "self" : Number(payload.to), value: Number(payload.value) } : {};
+  const { payload, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, target, value } = tx;
+  const what = payload.type === "transfer" ? { to: target === account ? "self" : Number(target), value: Number(value) } : {};
   return { nonce: Number(nonce), gas: Number(gasLimit), maxFee: Number(maxFeePerGas), priority: Number(maxPriorityFeePerGas), ...what };
 }
 
@@ -51,7 +52,7 @@ interface Script {
   about: string;
   /** the sender's maxFeeCap */
   cap?: number;
-  jobs: { id: string; cancel?: string; to?: number; value?: number; all?: number; before?: number; gas?: number; maxFee?: number; any?: boolean }[];
+  jobs: { id: string; cancel?: string; to?: number; value?: number; all?: number; before?: number; gas?: number; maxFee?: number; validFor?: number }[];
   posts: { calls: unknown[]; answers?: any[]; fails?: "unreachable" | number }[];
   journal: unknown[];
   outcomes: Record<string, string>;
@@ -112,8 +113,8 @@ async function run(script: Script): Promise<Outcome> {
       told.then(() => (outcomes[`cancel ${job.cancel}`] = "cancelled"), (e) => (outcomes[`cancel ${job.cancel}`] = e.reason ?? e.name));
       return;
     }
-    const options = { id: job.id, ...(job.gas && { gasLimit: BigInt(job.gas) }), ...(job.maxFee && { maxFee: BigInt(job.maxFee) }), ...(job.any && { anyRecipient: true }) };
-    const payload: Payload = { type: "transfer", to: to(job.to ?? 0), value: BigInt(job.value ?? 0) };
+    const options = { id: job.id, ...(job.gas && { gasLimit: BigInt(job.gas) }), ...(job.maxFee && { maxFee: BigInt(job.maxFee) }), ...(job.validFor && { validFor: job.validFor }) };
+    const payload: Action = { type: "transfer", to: to(job.to ?? 0), value: BigInt(job.value ?? 0) };
     const it: Sent = job.all === undefined ? sender.send(payload, options) : sender.sendAll(to(job.all), options);
     outcomes[job.id] = "open";
     sent.set(job.id, it);
@@ -132,7 +133,7 @@ function answer(value: any, call: any, names: Names): object {
   return { result: JSON.parse(JSON.stringify(value), named) };
 }
 
-const hashOf = (raw: string): string => transactionHash(fromHex(raw));
+const hashOf = (raw: string): string => decodeSigned(fromHex(raw)).hash;
 
 /** write writes what came of a script into it, a call and an entry a line. */
 function write(file: string, script: Script, got: Outcome): void {

@@ -1,14 +1,15 @@
 // What a script of answers cannot show of the sender: how long it waits, how much it sends and asks at once, which journals it refuses.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createClient, decodeTransaction, fromHex, signTransaction, toHex, transactionHash, type Account, type Payload } from "@cairn-chain/sdk";
+import { contentOf, createClient, decodeSigned, decodeTransaction, fromHex, signTransaction, toHex, type Account, type Action } from "@cairn-chain/sdk";
 import { MemoryStore, SenderError, createSender, type Entry, type Time } from "@cairn-chain/sdk/sender";
+import { blankSigner } from "./signer.js";
 import { digestOf } from "../dist/sender/job.js";
 
 const account: Account = `0x${"aa".repeat(32)}`;
-const signer = { account, sign: async (): Promise<Uint8Array> => new Uint8Array(64) };
+const signer = blankSigner(account);
 const prices = { base_fee: "0xa", suggested_priority_fee: "0x1", suggested_max_fee: "0x15" };
-const transfer: Payload = { type: "transfer", to: `0x${"01".repeat(32)}`, value: 5n };
+const transfer: Action = { type: "transfer", to: `0x${"01".repeat(32)}`, value: 5n };
 
 interface Call {
   id: number;
@@ -31,7 +32,7 @@ function node(more: (call: Call, calls: Call[]) => unknown = () => undefined): {
     for (const call of calls) {
       const said = more(call, calls);
       if (said instanceof Response) return said;
-      const result = said ?? (call.method === "svc_sendRawTransaction" ? transactionHash(fromHex(call.params[0])) : usual[call.method]);
+      const result = said ?? (call.method === "svc_sendRawTransaction" ? decodeSigned(fromHex(call.params[0])).hash : usual[call.method]);
       answers.push({ id: call.id, ...(typeof result === "object" && result !== null && "code" in result ? { error: result } : { result }) });
     }
     return new Response(JSON.stringify(Array.isArray(body) ? answers : answers[0]));
@@ -90,7 +91,7 @@ test("what is sent again goes in requests that a node takes", async () => {
     return new Response("", { status: 503 });
   });
   const sender = await createSender(client, signer, { time: clock() });
-  const deploy = (n: number): Payload => ({ type: "deploy", value: 0n, name: `c${n}`, code: new Uint8Array(200_000), initArgs: new Uint8Array() });
+  const deploy = (n: number): Action => ({ type: "deploy", value: 0n, name: `c${n}`, code: new Uint8Array(200_000), initArgs: new Uint8Array() });
   await Promise.all(Array.from({ length: 20 }, (_, n) => sender.send(deploy(n), { gasLimit: 21000n }).accepted));
   assert.ok(Math.max(...sent) < 2 * (2 << 20), `${sent} digits in a request`);
   await sender.close();
@@ -102,10 +103,10 @@ async function journal(jobs: number, versions: number): Promise<Entry[]> {
   for (let i = 0; i < jobs; i++) {
     for (let v = 0; v < versions; v++) {
       const fee = BigInt(100 + 20 * v);
-      const tx = { version: 1 as const, chainId: 7n, sender: account, nonce: BigInt(i), gasLimit: 21000n, payload: transfer };
+      const tx = { ...contentOf(transfer), chainId: 7n, sender: account, nonce: BigInt(i), gasLimit: 10_000n, payer: null, validUntil: null };
       const { raw, hash } = await signTransaction({ ...tx, maxFeePerGas: fee, maxPriorityFeePerGas: 1n }, signer);
       const what = { id: `job ${i}`, nonce: String(i), raw: toHex(raw), hash };
-      entries.push(v === 0 ? { type: "signed", digest: digestOf({ payload: transfer }), ...what } : { type: "version", ...what });
+      entries.push(v === 0 ? { type: "signed", digest: digestOf({ action: transfer }), ...what } : { type: "version", ...what });
     }
   }
   return entries;
@@ -136,7 +137,7 @@ test("a journal that no sender wrote is refused", async () => {
   const bad: Record<string, unknown[]> = {
     "another hash": [{ ...signed, hash: version.hash }], "no transaction": [{ ...signed, raw: "0x01" }], "no hex": [{ ...signed, raw: "raw" }],
     "two nonces": [signed, { ...version, raw: toHex(moved.raw), hash: moved.hash }], "a version of nothing": [version],
-    "another type": [{ ...signed, type: "later" }], "done without a status": [{ type: "done", id: "a", digest: digestOf({ payload: transfer }), hash: signed.hash, height: 1 }],
+    "another type": [{ ...signed, type: "later" }], "done without a status": [{ type: "done", id: "a", digest: digestOf({ action: transfer }), hash: signed.hash, height: 1 }],
   };
   for (const [what, entries] of Object.entries(bad)) {
     let closed = false;
@@ -152,7 +153,7 @@ test("a journal that no sender wrote is refused", async () => {
 });
 
 test("a margin is added to what the node estimates, and to nothing else", async () => {
-  const call: Payload = { type: "call", value: 0n, contract: account, function: "f", args: new Uint8Array() };
+  const call: Action = { type: "call", value: 0n, contract: account, function: "f", args: new Uint8Array() };
   const limits: bigint[] = [];
   const { client } = node((c) => {
     if (c.method === "svc_sendRawTransaction") limits.push(decodeTransaction(fromHex(c.params[0])).gasLimit);

@@ -14,7 +14,7 @@ interface Vectors {
   refused: { about: string; step: string; with: Partial<rpc.ViewProof> }[];
 }
 const vectors: Vectors = JSON.parse(readFileSync(new URL("../../../docs/view-vectors.json", import.meta.url), "utf8"));
-const trust: Trust = { chainId: BigInt(vectors.chainId), producer: vectors.producer };
+const trust: Trust = { chainId: BigInt(vectors.chainId), network: "regtest", producer: vectors.producer };
 
 function answered(asked: { function: string; args: Hex }, proof: rpc.ViewProof): Outcome {
   const codes = [fromHex(vectors.code)];

@@ -1,9 +1,22 @@
-// What the pages find out themselves, with no node believed: values under the state root of a header that the producer signed.
-import { RpcError, blockHash, encodeArguments, fromHex, parseHeader, toHex, type Account, type SignedHeader } from "@cairn-chain/sdk";
+// What the pages find out themselves, with no node believed: values under the state root of a header that the producer sealed.
+import {
+  RpcError,
+  blockHash,
+  encodeArguments,
+  fromHex,
+  parseHeader,
+  toHex,
+  type Account,
+  type AccountRecord,
+  type Hash,
+  type SignedHeader,
+  type rpc,
+} from "@cairn-chain/sdk";
+import type { BlockVerdict, Included, Trust } from "@cairn-chain/sdk/verify";
 import { authority } from "./authority";
 import { abiOfCode } from "./section";
 import { decodeResult, type Value } from "./decode";
-import { client, info, takenBack } from "./node";
+import { client, info, patient, takenBack } from "./node";
 import { startWorker } from "./workers";
 
 /** Checked is a value, and the block after which it is true. */
@@ -17,9 +30,9 @@ takenBack.subscribe((height) => {
   if (height !== null) newest = 0n;
 });
 
-function trusted(): { chainId: bigint; producer: Account } {
+function trusted(): Trust {
   if (!authority.value || !info.value) throw new Error("the node has not said yet which chain it has");
-  return { chainId: BigInt(info.value.chain_id), producer: authority.value.producer };
+  return { chainId: BigInt(info.value.chain_id), network: info.value.network, producer: authority.value.producer };
 }
 
 /** at bounds the block of an answer: the one that was asked for, or none older than was seen. */
@@ -31,11 +44,63 @@ function seen<T>(checked: Checked<T>): Checked<T> {
   return checked;
 }
 
-/** checkBalance reads an account's balance by a Merkle proof. It throws a VerifyError, or what the client throws. */
-export async function checkBalance(account: Account, height?: number): Promise<Checked<bigint>> {
+/** checkAccount reads an account's record by a Merkle proof. It throws a VerifyError, or what the client throws. */
+export async function checkAccount(account: Account, height?: number): Promise<Checked<AccountRecord>> {
   const { readAccount } = await import("@cairn-chain/sdk/view");
-  const { balance, header } = await readAccount(client, trusted(), account, at(height));
-  return seen({ value: balance, header });
+  const { header, ...value } = await readAccount(client, trusted(), account, at(height));
+  return seen({ value, header });
+}
+
+/** checkBalance is checkAccount for who asks for the balance only. */
+export async function checkBalance(account: Account, height?: number): Promise<Checked<bigint>> {
+  const { value, header } = await checkAccount(account, height);
+  return { value: value.balance, header };
+}
+
+/** Shown is a transaction that is in a block, and what its witnesses break if they do not hold. */
+export interface Shown extends Included {
+  fault: string | undefined;
+}
+
+/** checkIncluded shows that a transaction is in a block, and what its receipt says; null while no block has it. It throws a VerifyError. */
+export async function checkIncluded(hash: Hash): Promise<Shown | null> {
+  const { readIncluded, transactionFault } = await import("@cairn-chain/sdk/verify");
+  const trust = trusted();
+  const included = await readIncluded(client, trust, hash);
+  return included && { ...included, fault: transactionFault(included.transaction, trust.network)?.message };
+}
+
+/** What the worker of blocks is given, and what it answers. */
+export interface BlockTask {
+  raw: Uint8Array;
+  receipts: rpc.Receipt[];
+  network: Trust["network"];
+}
+export type BlockAnswer = { verdict: BlockVerdict; transactions: number; took: number } | { refused: string };
+
+/** checkBlock reads a whole block and its receipts, and checks them against its header apart from the page. */
+export async function checkBlock(height: number): Promise<BlockAnswer & { size: number }> {
+  const range = { from_height: height, to_height: height, include_transactions: true, raw_only: true };
+  const [item] = await patient.call("svc_getBlocks", range);
+  if (!item) throw new Error("the node gives no such block");
+  const raw = fromHex(item.raw);
+  const receipts: rpc.Receipt[] = [];
+  for (;;) {
+    const page = await patient.call("svc_getBlockReceipts", height, { from: receipts.length });
+    if (page.length === 0) break;
+    receipts.push(...page);
+  }
+  const running = startWorker("block");
+  try {
+    const answer = await new Promise<BlockAnswer>((resolve) => {
+      running.onmessage = ({ data }) => resolve(data as BlockAnswer);
+      running.onerror = () => resolve({ refused: "the worker could not be started" });
+      running.postMessage({ raw, receipts, network: trusted().network } satisfies BlockTask);
+    });
+    return { ...answer, size: raw.length };
+  } finally {
+    running.terminate();
+  }
 }
 
 const codes = new Map<string, Promise<Uint8Array>>();
@@ -148,11 +213,11 @@ export async function verifyBlock(height: number): Promise<Answer> {
   return mine;
 }
 
-/** signedHeader reads a block's header from the node, and reports whether it has a hash and its producer's signature. */
+/** signedHeader reads a block's header from the node, and reports whether it has a hash and its producer's seal. */
 export async function signedHeader(height: number, hash: string): Promise<boolean> {
   const [item] = await client.call("svc_getBlocks", { from_height: height, to_height: height, raw_only: true });
   if (!item) return false;
   const header = parseHeader(fromHex(item.raw));
-  const { verifyProducer } = await import("@cairn-chain/sdk/keys");
-  return blockHash(header) === hash && verifyProducer(header);
+  const { verifySeal } = await import("@cairn-chain/sdk/verify");
+  return blockHash(header) === hash && verifySeal(header);
 }

@@ -12,10 +12,12 @@ import { Block, Home, held } from "./pages/home";
 import { Labels } from "./pages/labels";
 import { Contracts } from "./pages/contracts";
 import { Fees, Mempool, Node } from "./pages/node";
+import { UpgradeBanner } from "./pages/parameters";
 import { Proof } from "./pages/proof";
 import { Search } from "./pages/search";
 import { Token } from "./pages/token";
 import { Tx } from "./pages/tx";
+import { Wallet } from "./pages/wallet";
 import "./style.css";
 
 const route = signal<Route>(readRoute(location.pathname, location.search));
@@ -61,6 +63,7 @@ const pages: [string, string, string][] = [
   ["fees", "Fees", "f"],
   ["mempool", "Mempool", "m"],
   ["node", "Node", "n"],
+  ["wallet", "Wallet", "w"],
 ];
 const help = signal(false);
 let prefix = 0; // when g was pressed
@@ -126,6 +129,8 @@ function Page({ at }: { at: Route }): JSX.Element {
       return <Node />;
     case "labels":
       return <Labels />;
+    case "wallet":
+      return <Wallet />;
     case "proof":
       return <Proof key={at.height} height={at.height} />;
     case "search":
@@ -232,6 +237,7 @@ function Help(): JSX.Element | null {
     ["g f", "fees"],
     ["g m", "mempool"],
     ["g n", "node"],
+    ["g w", "wallet"],
     ["j k", "next and previous row"],
     ["Enter", "open"],
     ["[ ]", "block before and after"],
@@ -280,6 +286,7 @@ function App(): JSX.Element {
           </button>
         </p>
       )}
+      <UpgradeBanner />
       {sync.value?.state === "halted" && (
         <p class="banner bad" role="alert">
           This node takes no more blocks. <Link to="node">Why?</Link>

@@ -1,5 +1,5 @@
 // What the pages are put together from.
-import { HttpError, RpcError, UnreachableError, formatAddress } from "@cairn-chain/sdk";
+import { HttpError, RpcError, UnreachableError, formatAddress, formatMemo } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { devName } from "./dev";
@@ -186,6 +186,15 @@ export const Coins = ({ amount }: { amount: bigint }): JSX.Element => (
     {coins(amount)}
   </span>
 );
+
+/** Memo is what somebody wrote to a payment: in quotes, as text; in hex where it is none. */
+export const Memo = ({ of }: { of: string | null }): JSX.Element | null =>
+  of === null ? null : (
+    <span class="memo">
+      {" "}
+      <Said text={formatMemo(of as Id)} most={66} />
+    </span>
+  );
 
 /** Time is a time in Unix seconds: how long ago, and in UTC when pointed at; or the other way round where it is to be exact. */
 export function Time({ at, exact }: { at: number; exact?: boolean }): JSX.Element {

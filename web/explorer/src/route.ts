@@ -2,7 +2,7 @@
 export const BASE = "/explorer";
 
 export type Route =
-  | { page: "home" | "contracts" | "tokens" | "fees" | "mempool" | "node" | "labels" }
+  | { page: "home" | "contracts" | "tokens" | "fees" | "mempool" | "node" | "labels" | "wallet" }
   | { page: "block"; ref: number | `0x${string}` }
   | { page: "tx" | "account" | "contract" | "token"; id: `0x${string}` }
   | { page: "proof"; height: number }
@@ -11,7 +11,7 @@ export type Route =
 
 const id = /^0x[0-9a-f]{64}$/;
 const height = /^(0|[1-9]\d{0,15})$/;
-const plain = ["contracts", "tokens", "fees", "mempool", "node", "labels"] as const;
+const plain = ["contracts", "tokens", "fees", "mempool", "node", "labels", "wallet"] as const;
 
 /** readRoute tells which page a path is. What is no height, hash or ID is no page: nothing else gets into a link or a call. */
 export function readRoute(path: string, query: string): Route {

@@ -19,7 +19,7 @@ export function readQuery(text: string, network: Network): Query {
   }
   const hex = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(query);
   if (hex) return { kind: "hash", hash: `0x${hex[1]!.toLowerCase()}` };
-  if (/^(?:0x)?0[23][0-9a-fA-F]{64}$/.test(query)) return { kind: "account", account: parseAccount(query, network, { contract: true }) };
+  if (/^(?:0x)?0[23][0-9a-fA-F]{64}$/.test(query)) return { kind: "account", account: parseAccount(query, network) };
   if (/^(bc|tb|bcrt)1p/i.test(query)) {
     try {
       return { kind: "account", account: parseAccount(query, network) };

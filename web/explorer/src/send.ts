@@ -1,17 +1,22 @@
-// Calls of contracts, signed with a development key. It is loaded when the first one is made.
-import { fromHex, succeeded, type Payload, type rpc } from "@cairn-chain/sdk";
-import { Key } from "@cairn-chain/sdk/keys";
+// What is signed with a development key. It is loaded when the first is.
+import { fromHex, succeeded, type Action, type rpc } from "@cairn-chain/sdk";
+import { KeySigner } from "@cairn-chain/sdk/keys";
 import { createSender } from "@cairn-chain/sdk/sender";
 import keys from "./devkeys.json";
 import { isDevelopment, patient } from "./node";
 
-/** send sends a payload as a development account, and gives the receipt. It throws where the transaction failed, and on other chains. */
-export async function send(account: number, payload: Payload): Promise<rpc.Receipt> {
+/** devSigner is the signer of a development account. It throws on other chains. */
+export function devSigner(account: number): KeySigner {
   const secret = keys[account];
   if (!isDevelopment() || !secret) throw new Error("development keys are for development chains only");
-  const sender = await createSender(patient, new Key(fromHex(secret.private)), { poll: 250 });
+  return new KeySigner(fromHex(secret.private));
+}
+
+/** send does an action as a development account, and gives the receipt. It throws where the transaction failed, and on other chains. */
+export async function send(account: number, action: Action): Promise<rpc.Receipt> {
+  const sender = await createSender(patient, devSigner(account), { poll: 250 });
   try {
-    return succeeded(await sender.send(payload).receipt);
+    return succeeded(await sender.send(action).receipt);
   } finally {
     await sender.close();
   }

@@ -1,13 +1,17 @@
 // Lists of transactions.
 import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
-import { BlockLink, Coins, Said, Table, TimeOf, TxLink, Who } from "./parts";
+import { thousands } from "./format";
+import { BlockLink, Coins, Memo, Said, Table, TimeOf, TxLink, Who } from "./parts";
 
 const verbs: Record<string, string> = {
   transfer: "Transfer",
   call: "Call",
   deploy: "Deploy",
   configure: "Configure",
+  batch: "Batch",
+  set_policy: "Set policy",
+  instantiate: "Instantiate",
 };
 
 /** What says what a transaction does, in a few words. */
@@ -19,6 +23,9 @@ export function What({ tx }: { tx: Pick<rpc.Transaction, "type"> & Partial<rpc.T
       ) : (
         (verbs[tx.type] ?? tx.type)
       )}
+      {tx.steps && ` of ${thousands(tx.steps.length)}`}
+      {tx.type === "set_policy" && tx.input?.recovery === true && <span class="failed"> recovery</span>}
+      <Memo of={tx.memo ?? null} />
     </span>
   );
 }
@@ -81,5 +88,6 @@ export function Transactions({
 
 function Direction({ tx, of }: { tx: rpc.Transaction; of: string }): JSX.Element {
   if (tx.from === of && tx.to === of) return <span class="dir">↻ self</span>;
+  if (tx.payer === of && tx.from !== of && tx.to !== of) return <span class="dir out">→ its fee</span>;
   return tx.from === of ? <span class="dir out">→ out</span> : <span class="dir in">← in</span>;
 }

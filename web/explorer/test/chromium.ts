@@ -186,6 +186,15 @@ export class Tab {
     }
   }
 
+  /** authenticator gives the page an authenticator whose user is always there and says yes, and its ID. */
+  async authenticator(): Promise<string> {
+    await this.call("WebAuthn.enable");
+    const options = {
+      protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true,
+    };
+    return (await this.call("WebAuthn.addVirtualAuthenticator", { options }))["authenticatorId"] as string;
+  }
+
   /** crash kills the process of the page, as lack of memory does. */
   async crash(): Promise<void> {
     const gone = new Promise<void>((resolve) =>

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { fromHex } from "@cairn-chain/sdk";
-import { Key } from "@cairn-chain/sdk/keys";
+import { KeySigner } from "@cairn-chain/sdk/keys";
 import { createSender } from "@cairn-chain/sdk/sender";
 import { Browser, type Tab } from "./chromium.js";
 import { startNode, type Node } from "./node.js";
@@ -223,7 +223,7 @@ test("a lying node is found out, and a page counts by the key that a person ente
   const dev1 = DEV[1]!.account;
   await page(tab, node, `account/${dev1}`);
   await tab.until(verified(".verified"));
-  await answers(tab, node, { svc_getBalance: () => "0x1", svc_getTokenHolders: () => [{ address: dev1, balance: "0x5", balanceDecimal: 1 }] });
+  await answers(tab, node, { svc_getAccount: (account) => ({ ...account, balance: "0x1" }), svc_getTokenHolders: () => [{ address: dev1, balance: "0x5", balanceDecimal: 1 }] });
   await page(tab, node, `account/${dev1}`);
   await tab.until(verified(".verified"));
   assert.match(await tab.text(), /10,000 coins\s+✓ verified here/); // not what the node said
@@ -441,7 +441,7 @@ test("a proof is offered once there is one, and what there is instead is said be
 test("a block of many transactions is read by pages, and no list of all is asked for", async (t) => {
   const { node, tab } = await opened(t, ...STOPPED);
   await node.client.call("dev_setBlockTime", null);
-  const sender = await createSender(node.client, new Key(fromHex(DEV[0]!.private)), { poll: 20 });
+  const sender = await createSender(node.client, new KeySigner(fromHex(DEV[0]!.private)), { poll: 20 });
   const to = DEV[1]!.account;
   const sent = Array.from({ length: 120 }, (_, i) => sender.send({ type: "transfer", to, value: BigInt(i + 1) }));
   await Promise.all(sent.map(({ accepted }) => accepted));
@@ -509,7 +509,7 @@ test("pages say that they load, that there is nothing, and what went wrong, and 
   for (const [path, empty] of [
     [`account/${unused}`, "No payments yet"], ["block/0", "This block is empty"], ["contracts", "No contracts yet"],
     ["tokens", "No tokens among"], ["mempool", "Nothing waits"], [`tx/${unused}`, "Not known to this node"],
-    [`token/${unused}`, "There is no token"], [`contract/${unused}`, "There is no contract"], ["labels", "None yet"],
+    [`token/${unused}`, "There is no token"], [`contract/${unused}`, "There is no contract"], ["labels", "None yet"], ["wallet", "No account is kept"],
   ] as const) {
     await page(tab, node, path);
     await tab.until(`document.querySelector('.empty')?.textContent.includes(${JSON.stringify(empty)})`);
@@ -562,6 +562,7 @@ test("axe finds nothing on any page, wide and narrow, light and dark", async (t)
     "node",
     "proof/1",
     "labels",
+    "wallet",
     "search?q=gold",
     "nothing",
   ];

@@ -1,6 +1,6 @@
 // A page that pays out with a journal in IndexedDB: it is bundled, opened in a Chromium and killed in the middle.
 import { createClient, parseCoins, type Account } from "@cairn-chain/sdk";
-import { Key } from "@cairn-chain/sdk/keys";
+import { KeySigner } from "@cairn-chain/sdk/keys";
 import { IndexedDBStore, SenderError, createSender, type Scope, type Sender } from "@cairn-chain/sdk/sender";
 
 export const PAYEE: Account = "0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
@@ -11,7 +11,7 @@ export const isError = (error: unknown): string => (error instanceof SenderError
 const state = { accepted: 0, paid: 0, failed: "", locked: 0 };
 
 /** create makes the sender, once no other tab has its journal. */
-async function create(url: string, key: Key): Promise<Sender> {
+async function create(url: string, key: KeySigner): Promise<Sender> {
   for (;;) {
     try {
       return await createSender(createClient(url), key, { store: new IndexedDBStore("payouts"), poll: 50 });
@@ -25,7 +25,7 @@ async function create(url: string, key: Key): Promise<Sender> {
 
 /** payOut pays ids 1 to count, 0.01 coins and the id's number of units each. */
 async function payOut(url: string, secret: string, count: number): Promise<void> {
-  const key = new Key(Uint8Array.from(secret.match(/../g)!, (byte) => parseInt(byte, 16)));
+  const key = new KeySigner(Uint8Array.from(secret.match(/../g)!, (byte) => parseInt(byte, 16)));
   const sender = await create(url, key);
   const ids = Array.from({ length: count }, (_, i) => i + 1);
   await Promise.all(ids.map(async (id) => {

@@ -23,7 +23,7 @@ import { readMoment } from "../src/moment.js";
 import { readRoute } from "../src/route.js";
 import { fold, join, type Header } from "../src/rows.js";
 import { readQuery } from "../src/search.js";
-import { sourceOf } from "../src/section.js";
+import { canChange, sourceOf } from "../src/section.js";
 
 const HOSTILE_NAME = "<img src=x onerror=window.pwned=1>";
 const hex = (text: string): string => toHex(new TextEncoder().encode(text));
@@ -255,6 +255,25 @@ test("what a module says of its source", () => {
     ["endless length", module([0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], said), null],
   ];
   for (const [name, code, want] of cases) assert.equal(sourceOf(code), want, name);
+});
+
+test("code that can replace itself is told from code that cannot", () => {
+  const text = (of: string): number[] => [of.length, ...Buffer.from(of)];
+  const importOf = (name: string, kind = 0): number[] => [...text("env"), ...text(name), kind, 0x80, 1];
+  const module = (...imports: number[][]): Uint8Array => {
+    const section = [imports.length, ...imports.flat()];
+    return new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 1, 0, 2, section.length, ...section, 3, 1, 0]);
+  };
+  const cases: [string, Uint8Array, boolean][] = [
+    ["no imports", module(), false],
+    ["others", module(importOf("call"), importOf("replace_codes"), importOf("replace_cod")), false],
+    ["the first", module(importOf("replace_code"), importOf("call")), true],
+    ["the last", module(importOf("call"), importOf("replace_code")), true],
+    ["an import that is no function", module(importOf("memory", 2), importOf("call")), true],
+    ["an import that is cut short", module([3, 1, 2]), true],
+    ["no module", new Uint8Array(3), false],
+  ];
+  for (const [name, code, want] of cases) assert.equal(canChange(code), want, name);
 });
 
 test("storage is named and typed by the ABI, and whatever does not fit it is left to be shown as it is", () => {

@@ -59,6 +59,7 @@ async function spoiled(t: TestContext): Promise<Walked> {
       mempool: ["mempool"],
       node: ["node"],
       labels: ["labels"],
+      wallet: ["wallet"],
       block: ["block/0", `block/${height}`, "block/99999"],
       tx: [`tx/${sent!.hash}`, `tx/${failed!.hash}`, `tx/${unused}`],
       account: [

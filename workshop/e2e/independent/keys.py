@@ -3,54 +3,19 @@
 import hashlib
 import hmac
 import unicodedata
+from functools import lru_cache
 
+from curve import SECP256K1, to_bytes, to_int
 from messages import tagged
 
-# SEC 2, section 2.4.1: y² = x³ + 7 over the field of P elements, group order N. A point is (x, y), infinity is None.
-P = 2 ** 256 - 2 ** 32 - 977
-N = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-G = (0x79BE667EF9DCBBAC55A06295CE870B07029BFCDB2DCE28D959F2815B16F81798,
-     0x483ADA7726A3C4655DA4FBFC0E1108A8FD17B448A68554199C47D08FFB10D4B8)
-
-
-def add(a, b):
-    if a is None or b is None:
-        return a or b
-    if a[0] == b[0]:
-        if a[1] != b[1]:
-            return None
-        slope = 3 * a[0] * a[0] * pow(2 * a[1], -1, P)
-    else:
-        slope = (b[1] - a[1]) * pow(b[0] - a[0], -1, P)
-    x = (slope * slope - a[0] - b[0]) % P
-    return x, (slope * (a[0] - x) - a[1]) % P
-
-
-def double(X, Y, Z):
-    """2·(X : Y : Z) in Jacobian coordinates, x = X/Z² and y = Y/Z³, which need no division."""
-    squared = Y * Y % P
-    S, M = 4 * X * squared % P, 3 * X * X % P
-    doubled = (M * M - 2 * S) % P
-    return doubled, (M * (S - doubled) - 8 * squared * squared) % P, 2 * Y * Z % P
+P, N, G = SECP256K1.p, SECP256K1.n, SECP256K1.g
 
 
 def multiply(scalar, point):
-    """Double and add, from the top bit. The scalar is below N, so that an addition never meets the same x."""
-    if point is None or scalar == 0:
-        return None
-    x, y = point
-    X, Y, Z = x, y, 1
-    for digit in bin(scalar)[3:]:
-        X, Y, Z = double(X, Y, Z)
-        if digit == "1":  # add (x, y)
-            H, R = (x * Z * Z - X) % P, (y * Z * Z * Z - Y) % P
-            cube, V = H * H * H % P, X * H * H % P
-            sum_x = (R * R - cube - 2 * V) % P
-            X, Y, Z = sum_x, (R * (V - sum_x) - Y * cube) % P, Z * H % P
-    inverse = pow(Z, -1, P)
-    return X * inverse * inverse % P, Y * inverse * inverse * inverse % P
+    return SECP256K1.multiply(scalar, point)
 
 
+@lru_cache(maxsize=1 << 16)
 def lift_x(x):
     """The point with this x and an even y, or None (BIP-340)."""
     if x >= P:
@@ -60,14 +25,6 @@ def lift_x(x):
     if y * y % P != square:
         return None
     return x, y if y % 2 == 0 else P - y
-
-
-def to_bytes(number):
-    return number.to_bytes(32, "big")
-
-
-def to_int(data):
-    return int.from_bytes(data, "big")
 
 
 def even_y(private):
@@ -88,13 +45,15 @@ def sign(private, message, auxiliary):
     return nonce_x + to_bytes((k + challenge(nonce_x, public, message) * d) % N)
 
 
+@lru_cache(maxsize=1 << 16)
 def verify(public, message, signature):
     """Whether it is a BIP-340 signature of message by the 32 bytes public."""
-    point, r, s = lift_x(to_int(public)), to_int(signature[:32]), to_int(signature[32:])
-    if point is None or r >= P or s >= N:
+    r, s = to_int(signature[:32]), to_int(signature[32:])
+    point = lift_x(to_int(public)) if r < P and s < N else None
+    if point is None:
         return False
     e = challenge(signature[:32], public, message)
-    found = add(multiply(s, G), multiply((N - e) % N, point))
+    found = SECP256K1.combine((s, G), ((N - e) % N, point))
     return found is not None and found[1] % 2 == 0 and found[0] == r
 
 
@@ -168,6 +127,7 @@ def polymod(values):
     return check
 
 
+@lru_cache(maxsize=1 << 12)
 def address(public, network):
     """BIP-350: bech32m of the network's prefix, the witness version 1 and the account."""
     prefix = PREFIXES[network]

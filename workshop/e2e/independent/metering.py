@@ -237,7 +237,7 @@ def measure_function(module, function_type, body):
 
 
 def measure(code):
-    """A module as the vectors have it: what a deploy takes in execution, load, instance items, functions; or refused."""
+    """A module as the vectors have it: what a deploy takes, load, instance items, functions; or its refusal."""
     module = Module(code)
     defined = module.functions[module.imports:]
     measured = [measure_function(module, t, body) for t, body in zip(defined, module.bodies)]

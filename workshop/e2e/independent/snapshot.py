@@ -6,9 +6,9 @@ import subprocess
 import sys
 import urllib.request
 
-import keys
 import tree
-from messages import GENESIS, HEADER, SIGNED_HEADER, sha256, tagged
+from execution import seal_holds
+from messages import GENESIS, SIGNED_HEADER, block_hash, sha256
 from wire import U8, Bytes, Fixed, List, Option, Struct, decode
 
 DIGEST = Fixed(32)
@@ -53,7 +53,7 @@ def root(leaves, depth=0):
         return tree.ZEROS
     if len(leaves) == 1:
         return leaves[0][1]
-    sides = [leaf for leaf in leaves if not tree.bit(leaf[0], depth)], [leaf for leaf in leaves if tree.bit(leaf[0], depth)]
+    sides = [[leaf for leaf in leaves if tree.bit(leaf[0], depth) == side] for side in (0, 1)]
     return tree.node(root(sides[0], depth + 1), root(sides[1], depth + 1))
 
 
@@ -90,8 +90,8 @@ def check(source):
     else:
         manifest = json.loads(fetch(source + "/manifest.json"))
     header = decode(SIGNED_HEADER, bytes.fromhex(manifest["header"][2:]))
-    block_hash = tagged("cairn/block/v1", HEADER.encode(header["header"]))
-    require("0x" + block_hash.hex() == manifest["block_hash"], "the manifest names another block")
+    found = block_hash(header["header"])
+    require("0x" + found.hex() == manifest["block_hash"], "the manifest names another block")
     pieces, state, last, ended = {"genesis": b"", "block": b""}, {}, None, False
     for listed in manifest["chunks"]:
         file = fetch(source + (listed["url"] if "://" in source else "/%06d.zst" % listed["index"]))
@@ -111,7 +111,8 @@ def check(source):
     require(ended, "the state goes on")
     require(tree.state_root(state) == header["header"]["state_root"], "the state has another root")
     producer = decode(GENESIS, pieces["genesis"])["parameters"]["producer"]
-    require(keys.verify(producer, block_hash, header["signature"]), "it is not signed by the producer of the genesis")
+    require(header["header"]["producer"] == producer, "its producer is not that of the genesis")
+    require(seal_holds(header["header"], header["seal"]), "its seal does not hold")
     return {"height": manifest["height"], "chunks": len(manifest["chunks"]), "entries": len(state)}
 
 

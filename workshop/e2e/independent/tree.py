@@ -1,4 +1,4 @@
-"""Poseidon1 over KoalaBear and the state tree (docs/protocol.md, "State hash", "State tree and proofs").
+"""Poseidon1 over KoalaBear, the state tree and a block's lists (docs/protocol.md, "Hashes of state and lists").
 
 A digest is a tuple of 8 field elements; a path is one as a number of 248 bits, the first bit on top.
 """
@@ -56,7 +56,7 @@ def multiply(lanes):
     return [x % P for x in struct.unpack("<%dQ" % WIDTH, folded.to_bytes(8 * WIDTH, "little"))]
 
 
-@lru_cache(maxsize=None)
+@lru_cache(maxsize=1 << 20)
 def permute(state):
     """The permutation of 16 elements."""
     for r in range(FULL + PARTIAL):
@@ -132,30 +132,84 @@ def _root(entries, depth):
     return node(_root(sides[0], depth + 1), _root(sides[1], depth + 1))
 
 
-def verify_proof(root, key, value, siblings, end, other_path=None, other_value=None):
-    """Whether the Merkle proof shows that key has value (None: is absent) under root. All but end are bytes."""
-    siblings = [parse_digest(sibling) for sibling in siblings]
-    if None in siblings or len(siblings) > PATH_BITS or parse_digest(root) is None:
+def bit_agrees(path, other, bits):
+    return all(bit(path, i) == bit(other, i) for i in range(bits))
+
+
+def proof_holds(root, proof):
+    """Whether a decoded MerkleProof holds under the state root."""
+    siblings, end, value = [parse_digest(sibling) for sibling in proof["siblings"]], proof["end"], proof["value"]
+    if None in siblings or len(siblings) > PATH_BITS or (end["type"] == "leaf") != (value != b""):
         return False
-    path = path_digest(key)
-    if (end == "leaf") != (value is not None):
-        return False
-    if end == "leaf":
+    path = path_digest(proof["key"])
+    if end["type"] == "leaf":
         digest = leaf(path, value_hash(value))
-    elif end == "empty":
+    elif end["type"] == "empty":
         digest = ZEROS
-    elif end == "other":
-        there, held = parse_digest(other_path or b""), parse_digest(other_value or b"")
-        if there is None or held is None or there == path:
-            return False
-        if any(bit(there, i) != bit(path, i) for i in range(len(siblings))):
+    else:
+        there, held = parse_digest(end["path"]), parse_digest(end["value_hash"])
+        if there is None or held is None or there == path or not bit_agrees(there, path, len(siblings)):
             return False
         digest = leaf(there, held)
-    else:
-        return False
     for depth in reversed(range(len(siblings))):
         digest = node(siblings[depth], digest) if bit(path, depth) else node(digest, siblings[depth])
     return digest_bytes(digest) == root
+
+
+TRANSACTIONS, RECEIPTS = 5, 7  # tags of the lists of a block
+MOST_LEAVES = 2 ** 18 - 1
+
+
+def pair(data):
+    return [int.from_bytes(data[i:i + 2], "big") for i in range(0, len(data), 2)]
+
+
+def transaction_leaf(transaction_id, signature=None, witness_digest=None):
+    """The leaf of a transaction with the witness Key and no payer, which has a signature, or of another one."""
+    covered = transaction_id + (signature or witness_digest)
+    return sponge(4, len(covered), pair(covered))
+
+
+def receipt_leaf(details, status, gas_used):
+    parts = [gas_used >> shift & 0xFFFF for shift in (0, 16, 32)]
+    return sponge(6, 20, pair(details) + [status] + parts)
+
+
+def list_digest(leaves):
+    """T of the leaves: a tree filled up with zero digests."""
+    level = list(leaves) or [ZEROS]
+    level += [ZEROS] * ((1 << (len(level) - 1).bit_length()) - len(level))
+    while len(level) > 1:
+        level = [node(left, right) for left, right in zip(level[::2], level[1::2])]
+    return level[0]
+
+
+def list_root(tag, leaves):
+    """transactions_root or receipts_root."""
+    return digest_bytes(sponge(tag, len(leaves), list_digest(leaves)))
+
+
+def inclusion(leaves, number):
+    """The inclusion proof of a leaf."""
+    level, at, siblings = list(leaves), number, []
+    level += [ZEROS] * ((1 << (len(level) - 1).bit_length()) - len(level))
+    while len(level) > 1:
+        siblings.append(digest_bytes(level[at ^ 1]))
+        level, at = [node(left, right) for left, right in zip(level[::2], level[1::2])], at >> 1
+    return {"number": number, "n": len(leaves), "leaf": digest_bytes(leaves[number]), "siblings": siblings}
+
+
+def inclusion_holds(tag, root, proof):
+    """Whether a decoded InclusionProof holds under the root of the list with the tag."""
+    number, n, siblings = proof["number"], proof["n"], [parse_digest(sibling) for sibling in proof["siblings"]]
+    digest = parse_digest(proof["leaf"])
+    if digest is None or None in siblings or not number < n or not 1 <= n <= MOST_LEAVES:
+        return False
+    if len(siblings) != (n - 1).bit_length():
+        return False
+    for height, sibling in enumerate(siblings):
+        digest = node(sibling, digest) if number >> height & 1 else node(digest, sibling)
+    return digest_bytes(sponge(tag, n, digest)) == root
 
 
 EMPTY, OWN, OTHER, BRANCH, DIGEST = range(5)
@@ -196,7 +250,7 @@ class _Witness:
             raise WitnessError("shape %d where %d keys have values" % (shape, len(present)))
         there, held = self.digest(), self.digest()
         for path, _ in entries:
-            if path == there or any(bit(path, i) != bit(there, i) for i in range(depth)):
+            if path == there or not bit_agrees(path, there, depth):
                 raise WitnessError("the other entry does not lie here")
         return leaf(there, held)
 

@@ -26,12 +26,12 @@ func Balance(dir string, account types.Account, add int64) (err error) {
 		if len(key) < 1 || !bytes.Equal(key[1:], state.AccountKey(account)) {
 			return nil
 		}
-		record, err := state.DecodeAccount(value)
+		record, err := state.DecodeAccount(account, value)
 		if err != nil {
 			return err
 		}
 		record.Balance += types.Amount(add)
-		b.Set(bytes.Clone(key), record.Encode())
+		b.Set(bytes.Clone(key), record.Encode(account))
 		changed++
 		return nil
 	})

@@ -59,7 +59,7 @@ func NewChain(options wasm.Options, onDisk bool) (n *ChainNode, err error) {
 	if n.db, err = kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}); err != nil {
 		return n, err
 	}
-	if n.store, err = chain.Open(n.db, chain.Options{Schedule: params.Schedule1.Digest(),
+	if n.store, err = chain.Open(n.db, chain.Options{Schedule: params.Prices.Digest(),
 		WitnessBytes: 64 << 20}); err != nil {
 		return n, err
 	}
@@ -120,31 +120,40 @@ type Made struct {
 // End returns the wall-clock time that the block took after its execution.
 func (m *Made) End() time.Duration { return m.Timings.Tree + m.Timings.Append }
 
-// Block makes a block of count transactions with a gas limit each, whose payloads alternate. All must be included.
-func (n *ChainNode) Block(gas types.Gas, count int, payloads ...types.Payload) (made Made, err error) {
+// Action is a payload with its target and value.
+type Action struct {
+	Target  types.Account
+	Value   types.Amount
+	Payload types.Payload
+}
+
+// Block makes a block of count transactions with a gas limit each, whose actions alternate. All must be included.
+func (n *ChainNode) Block(gas types.Gas, count int, actions ...Action) (made Made, err error) {
 	signed := make([]types.SignedTransaction, count)
 	for i := range signed {
+		action := actions[i%len(actions)]
 		if signed[i], err = types.Sign(types.Transaction{
-			Version:      types.TransactionVersion,
-			ChainID:      chainID,
 			Sender:       n.user.PublicKey(),
+			Target:       action.Target,
+			ChainID:      chainID,
 			Nonce:        n.nonce,
 			GasLimit:     gas,
 			MaxFeePerGas: params.DefaultMaxBaseFee,
-			Payload:      payloads[i%len(payloads)],
+			Value:        action.Value,
+			Payload:      action.Payload,
 		}, n.user, [32]byte{}); err != nil {
 			return made, err
 		}
 		n.nonce++
 	}
-	waiting := batch(types.VerifySignatures(types.NewTxs(signed...)))
+	waiting := batch(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed...)))
 	var memory, memoryAfter runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	before, err := cputime.Used()
 	if err != nil {
 		return made, err
 	}
-	made.Block, err = n.Ledger.Build(ledger.Batch{Time: n.Ledger.Tip().Header.Header.Timestamp + 1,
+	made.Block, err = n.Ledger.Build(ledger.Batch{Time: n.Ledger.Tip().Header.Header.Timestamp + 1_000,
 		Transactions: &waiting},
 		func(h types.BlockHash) (types.Signature, error) { return n.producer.Sign(h[:], [32]byte{}) })
 	after, used := cputime.Used()
@@ -189,7 +198,7 @@ func (c Candidate) copy(i int) []byte {
 
 // Deploy deploys a candidate's contracts, and returns a call of each. [IsRefusal] recognizes the errors of candidates
 // that cannot be deployed.
-func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
+func (n *ChainNode) Deploy(c Candidate) ([]Action, error) {
 	if _, err := c.check(); err != nil {
 		return nil, err
 	}
@@ -197,7 +206,7 @@ func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 	var all []byte
 	for i := range c.Copies {
 		code := c.copy(i)
-		made, err := n.Block(params.DefaultGasLimit, 1, types.Deploy{Code: code, Amount: types.CoinUnits})
+		made, err := n.Block(params.DefaultGasLimit, 1, Action{Value: types.CoinUnits, Payload: types.Deploy{Code: code}})
 		if err != nil {
 			return nil, err
 		}
@@ -208,10 +217,11 @@ func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 		ids = append(ids, *r.Contract)
 		all = append(all, r.Contract[:]...)
 	}
-	calls := make([]types.Payload, len(ids))
+	calls := make([]Action, len(ids))
 	for i, id := range ids {
 		rotated := slices.Concat(all[32*i:], all[:32*i])
-		calls[i] = types.Call{Contract: id, Function: "run", Args: bytes.Join([][]byte{c.Args, rotated}, nil)}
+		call := types.Call{Function: "run", Args: bytes.Join([][]byte{c.Args, rotated}, nil)}
+		calls[i] = Action{Target: types.Account(id), Payload: call}
 	}
 	return calls, nil
 }
@@ -254,7 +264,7 @@ func follows(maker *ChainNode, options wasm.Options, onDisk bool) (err error) {
 				return err
 			}
 		}
-		received, err := ledger.Receive(block.Encode())
+		received, err := ledger.Receive(types.Regtest, block.Encode())
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,11 @@ import (
 const (
 	keyAt     = 64  // key of a BIP-340 signature of the empty message, which is at 128
 	hashAt    = 192 // hash; its recoverable signature is at 224
+	selfAt    = 448 // the contract's ID
 	resultAt  = 512 // followed by 64 bytes
+	pointAt   = 640 // point of P-256, followed by a signature
 	accountAt = 1_024
+	witnessAt = 2_048 // accounts and their witnesses, one behind the other
 	bulkAt    = 8_192
 	mostBulk  = 1<<20 - bulkAt
 )
@@ -52,7 +55,20 @@ var hostCalls = []hostCall{
 	{"args_read", manyI32(1), 0, 0, func(_, _ int64) []int64 { return []int64{bulkAt} }},
 	{"caller", manyI32(1), 0, 0, func(_, _ int64) []int64 { return []int64{resultAt} }},
 	{"args_len", nil, I32, 0, func(_, _ int64) []int64 { return nil }},
+	noCall: {},
+	{"p256_verify", manyI32(3), I32, 0, func(_, _ int64) []int64 { return []int64{pointAt, hashAt, pointAt + 64} }},
+	{"account_verify", manyI32(5), I32, 1_024, func(key, n int64) []int64 {
+		w := witnesses[key%int64(len(witnesses))]
+		return []int64{w.account, bulkAt, n, w.at, w.length()}
+	}},
+	{"create", append(manyI32(6), I64, I64, I32), I32, 1, func(key, n int64) []int64 {
+		return []int64{selfAt, accountAt, bulkAt, key % 65, bulkAt, 0, n, 0, resultAt}
+	}},
+	{"replace_code", manyI32(1), I32, 0, func(_, _ int64) []int64 { return []int64{selfAt} }},
 }
+
+// noCall is the index of no call.
+const noCall = 17
 
 // Ways of choosing a call's key or account.
 const (
@@ -68,7 +84,7 @@ var host = &shape{name: "host", kind: Chain, build: buildHost, numbers: append(h
 
 func hostNumbers(names ...string) (all []number) {
 	for _, n := range names {
-		all = append(all, number{"call" + n, 0, uint64(len(hostCalls))}, number{"bytes" + n, 0, mostBulk},
+		all = append(all, number{"call" + n, 0, uint64(len(hostCalls)) - 1}, number{"bytes" + n, 0, mostBulk},
 			number{"key" + n, 0, 256}, number{"mode" + n, 0, keyModes - 1})
 	}
 	return all
@@ -78,12 +94,11 @@ func hostNumbers(names ...string) (all []number) {
 // to remain.
 const reserve = 400_000
 
-// callsOf writes the host calls that genes name. Local 0 is the source of keys. An index beyond the last call means no
-// call.
+// callsOf writes the host calls that genes name. Local 0 is the source of keys.
 func callsOf(m *Module, v values, names ...string) func() []byte {
 	var parts [][]byte
 	for _, n := range names {
-		if v.of("call"+n) == len(hostCalls) {
+		if v.of("call"+n) == noCall {
 			continue
 		}
 		c := hostCalls[v.of("call"+n)]
@@ -109,12 +124,16 @@ func callsOf(m *Module, v values, names ...string) func() []byte {
 
 func buildHost(v values) Candidate {
 	m := newContract(16)
-	m.Data = [][]byte{Data(keyAt, signatures())}
+	m.Data = [][]byte{Data(keyAt, signatures()), Data(pointAt, p256Signature())}
+	for _, w := range witnesses {
+		m.Data = append(m.Data, Data(int32(w.account), string(w.data)))
+	}
+	own := m.AddImport(HostImport{Name: "self", Params: manyI32(1)})
 	calls := callsOf(m, v, "1", "2", "3")
 	left := m.AddImport(HostImport{Name: "gas_left", Result: I64})
 	give := m.AddImport(HostImport{Name: []string{"return_data", "revert"}[v.of("end")&1], Params: manyI32(2)})
 	// Local 1 counts turns.
-	body := Concat([]byte{LoopOp, Empty}, bytes.Repeat(calls(), v.of("unroll")),
+	body := Concat(Const(I32, selfAt), Call(own), []byte{LoopOp, Empty}, bytes.Repeat(calls(), v.of("unroll")),
 		Op(LocalGet, 1), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 1), Const(I64, int64(v.of("turns"))),
 		[]byte{0x54 /* i64.lt_u */},
 		Call(left), Const(I64, reserve+int64(v.of("output"))), []byte{0x56 /* i64.gt_u */, I32And}, Op(BrIfOp, 0),

@@ -120,7 +120,7 @@ func (c Candidate) check() (*vm.Module, error) {
 
 // DeployGas returns the gas of deploying a module.
 func DeployGas(code []byte, module *vm.Module) types.Gas {
-	return fees.IntrinsicGas(types.Deploy{Code: code}) + module.DeployGas()
+	return fees.PayloadGas(types.Deploy{Code: code}) + fees.WitnessGas(nil) + module.DeployGas()
 }
 
 // measuring runs f with the garbage collector off and returns its processor time.
@@ -304,7 +304,7 @@ func onChain(options wasm.Options, value func(*Made) time.Duration) func(Genes, 
 }
 
 // deployed returns a node with a candidate's contracts, at most as many as a block can load, and a call of each.
-func deployed(c Candidate, options wasm.Options, onDisk bool) (n *ChainNode, calls []types.Payload, err error) {
+func deployed(c Candidate, options wasm.Options, onDisk bool) (n *ChainNode, calls []Action, err error) {
 	if _, err = c.check(); err != nil {
 		return nil, nil, err
 	}
@@ -364,7 +364,7 @@ func Cold(c Candidate, runs int) (best Score, err error) {
 
 // Measure makes blocks of alternating calls with about the given gas in total, after a first block that warms up. It
 // returns the block with the least value.
-func (n *ChainNode) Measure(calls []types.Payload, gas types.Gas, runs int,
+func (n *ChainNode) Measure(calls []Action, gas types.Gas, runs int,
 	value func(*Made) time.Duration) (best Made, err error) {
 	probe, err := n.Block(min(gas, 1_000_000), 1, calls[0])
 	if err != nil {

@@ -36,7 +36,7 @@ func TestStatelessAgrees(t *testing.T) {
 	maker := must(NewChain(wasm.Options{}, false))(t)
 	engine := must(wasm.New(wasm.Options{Fresh: true}))(t)
 	db := must(kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}))(t)
-	store := must(chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Stateless: true}))(t)
+	store := must(chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), Stateless: true}))(t)
 	t.Cleanup(func() {
 		if err := errors.Join(maker.Close(), store.Close(), db.Close(), engine.Close()); err != nil {
 			t.Error(err)
@@ -84,7 +84,7 @@ func follow(t *testing.T, maker *ChainNode, follower *ledger.Stateless, prover *
 	}
 	bundle := blockproof.Bundle{Parent: parent, Header: task.Header, Accesses: task.Accesses,
 		Proof: must(prover.Prove(&task))(t)}
-	received := must(ledger.Receive(block.Encode()))(t)
+	received := must(ledger.Receive(types.Regtest, block.Encode()))(t)
 	must(follower.Import(must(follower.Verify(received, bundle.Encode()))(t), ledger.Fetch{Code: maker.store.Code}))(t)
 	want := must(maker.store.Receipts(h))(t)
 	if got := must(follower.Store().Receipts(h))(t); !reflect.DeepEqual(got, want) {

@@ -21,6 +21,8 @@ export enum CallStatus {
   ReentryRefused = 6,
   /** Calls too deep, or too much memory. */
   Limits = 7,
+  /** The contract that was to be created exists. */
+  Exists = 8,
 }
 
 /**
@@ -217,9 +219,42 @@ export class Call {
     return result;
   }
 
+  /**
+   * Creates a contract with the code of the one that this call names, the template, and the call's name as its name, of at
+   * most 64 bytes. The arguments are those of its init, whose caller is this contract. The new contract follows from this
+   * one, the template's code and the salt: see `instanceOf`. Where it fails this call reverts too, as send does.
+   */
+  create(salt: Hash): Account {
+    const made = this.tryCreate(salt);
+    made.result.check();
+    return made.contract;
+  }
+
+  /** Creates a contract as create does; the result says how it ended. */
+  tryCreate(salt: Hash): Created {
+    this.close();
+    const made = new Account();
+    const none = this.packed && !this.whole && this.args.length == 1; // no argument: a template without init takes none
+    const status = host.create(
+      changetype<usize>(this.contract), changetype<usize>(salt), this.name.start, this.name.length, this.args.start,
+      none ? 0 : this.args.length, this.coins, this.limit, changetype<usize>(made),
+    );
+    return new Created(new Result(this.contract, status), made);
+  }
+
   private close(): void {
     if (this.args.length && !this.whole && !this.packed) this.args.byte(0x7d);
   }
+}
+
+/** How the creation of a contract ended. */
+export class Created {
+  constructor(
+    /** What its init gave, if it ran. */
+    readonly result: Result,
+    /** The new contract, if there is one. */
+    readonly contract: Account,
+  ) {}
 }
 
 /** What a call of another contract gave. Its value is read as the type that the callee's ABI says, in either form. */

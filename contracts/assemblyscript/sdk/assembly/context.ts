@@ -82,6 +82,22 @@ export function sha256(data: Bytes): Hash {
   return hash;
 }
 
+/** The contract that a creator makes, or has made, of a code with a salt: see Call.create. */
+export function instanceOf(creator: Account, code: Hash, salt: Hash): Account {
+  const tag = new Writer();
+  tag.text("cairn/instance/v2");
+  const hash = new Hash();
+  host.sha256(tag.start, tag.length, changetype<usize>(hash));
+  const message = new Writer();
+  for (let i = 0; i < 2; i++) message.raw(changetype<usize>(hash), 32);
+  message.raw(changetype<usize>(creator), 32);
+  message.raw(changetype<usize>(code), 32);
+  message.raw(changetype<usize>(salt), 32);
+  const made = new Account();
+  host.sha256(message.start, message.length, changetype<usize>(made));
+  return made;
+}
+
 /** Keccak-256 with the original padding, as Ethereum uses it. */
 export function keccak256(data: Bytes): Hash {
   const hash = new Hash();
@@ -96,7 +112,10 @@ export function blake3(data: Bytes): Hash {
   return hash;
 }
 
-/** Whether 64 bytes are a BIP-340 signature of a message by an account's key. */
+/**
+ * Whether 64 bytes are a BIP-340 signature of a message by a key. To ask whether an account agreed, use `accountVerify`:
+ * not every account is a key, and one that is may have changed who signs for it.
+ */
 export function schnorrVerify(key: Account, message: Bytes, signature: Bytes): bool {
   require(signature.length == 64, "a signature has 64 bytes");
   return host.schnorr_verify(changetype<usize>(key), changetype<usize>(message), message.length, changetype<usize>(signature)) != 0;
@@ -107,6 +126,44 @@ export function ecdsaRecover(hash: Hash, signature: Bytes): Bytes | null {
   require(signature.length == 65, "a recoverable signature has 65 bytes");
   const key = new StaticArray<u8>(64);
   return host.ecdsa_recover(changetype<usize>(hash), changetype<usize>(signature), changetype<usize>(key)) ? key : null;
+}
+
+/**
+ * Whether 64 bytes r ‖ s (any s) are an ECDSA signature over P-256 of a digest by a point x ‖ y. To ask whether an account
+ * agreed, use `accountVerify`.
+ */
+export function p256Verify(point: Bytes, digest: Hash, signature: Bytes): bool {
+  require(point.length == 64 && signature.length == 64, "a point and a signature have 64 bytes");
+  return host.p256_verify(changetype<usize>(point), changetype<usize>(digest), changetype<usize>(signature)) != 0;
+}
+
+/** The protocol's limits of a signed message and of its witness, in bytes. */
+const MAX_MESSAGE: u32 = 1024;
+const MAX_WITNESS: u32 = 8192;
+
+/**
+ * Whether an account signed a message to this contract: a permit, an order, a login. It works for every kind of account,
+ * and follows it when it changes who signs for it. The message has at most 1 KiB, the encoded witness 8 KiB.
+ *
+ * A witness holds for ever, in this contract. So write into the message what it is for, a number that is used once, and a
+ * time after which you refuse it, and keep the number.
+ */
+export function accountVerify(account: Account, message: Bytes, witness: Bytes): bool {
+  limit("message", message.length, MAX_MESSAGE);
+  limit("witness", witness.length, MAX_WITNESS);
+  return host.account_verify(changetype<usize>(account), changetype<usize>(message), message.length, changetype<usize>(witness), witness.length) != 0;
+}
+
+/**
+ * Gives this contract the code of another one, the template, from the next call of it on, also in this transaction. The
+ * running call ends on the old code, storage stays as it is, and `init` does not run: the new code must read what the old
+ * one stored. Reverts where the template is no contract.
+ *
+ * Who may do this decides everything the contract does. A code that never calls this function cannot change, and
+ * `cairn contract show` says which. So give users a delay in which they can leave.
+ */
+export function replaceCode(template: Account): void {
+  require(host.replace_code(changetype<usize>(template)) == 0, "the template is no contract");
 }
 
 /** The protocol's limit of a message, in bytes. */

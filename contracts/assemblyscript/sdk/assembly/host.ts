@@ -60,4 +60,12 @@
 // @ts-ignore: decorator
 @external("cairn", "ecdsa_recover") export declare function ecdsa_recover(hash: usize, signature: usize, out: usize): u32;
 // @ts-ignore: decorator
+@external("cairn", "p256_verify") export declare function p256_verify(point: usize, digest: usize, signature: usize): u32;
+// @ts-ignore: decorator
+@external("cairn", "account_verify") export declare function account_verify(account: usize, message: usize, length: u32, witness: usize, witnessLength: u32): u32;
+// @ts-ignore: decorator
+@external("cairn", "create") export declare function create(template: usize, salt: usize, name: usize, nameLength: u32, args: usize, argsLength: u32, value: u64, gas: u64, out: usize): u32;
+// @ts-ignore: decorator
+@external("cairn", "replace_code") export declare function replace_code(template: usize): u32;
+// @ts-ignore: decorator
 @external("cairn", "debug") export declare function debug(message: usize, length: u32): void;

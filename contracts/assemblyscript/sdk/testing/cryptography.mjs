@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { blake3 as blake } from "@noble/hashes/blake3.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
+import { p256 } from "@noble/curves/nist.js";
 import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
 
 export const sha256 = (data) => createHash("sha256").update(data).digest();
@@ -19,4 +20,19 @@ export function ecdsaRecover(hash, signature) {
   } catch {
     return undefined;
   }
+}
+
+/** Whether r ‖ s is an ECDSA signature over P-256 of a digest by a point x ‖ y; with low only if s is at most n / 2. */
+export function p256Verify(point, digest, signature, low = false) {
+  try {
+    return p256.verify(signature, digest, Buffer.concat([Buffer.of(4), point]), { lowS: low, prehash: false });
+  } catch {
+    return false;
+  }
+}
+
+/** BIP-340's tagged hash. */
+export function tagged(tag, ...parts) {
+  const hash = sha256(tag);
+  return sha256(Buffer.concat([hash, hash, ...parts]));
 }

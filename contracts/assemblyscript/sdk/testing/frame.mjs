@@ -1,6 +1,7 @@
 // One call of a contract: a fresh instance and the host functions of docs/protocol.md ("Host functions").
 import { isUtf8 } from "node:buffer";
-import { blake3, ecdsaRecover, keccak256, schnorrVerify, sha256 } from "./cryptography.mjs";
+import { blake3, ecdsaRecover, keccak256, p256Verify, schnorrVerify, sha256, tagged } from "./cryptography.mjs";
+import { witnessHolds } from "./witness.mjs";
 
 const MAX_DEPTH = 32;
 const MAX_OUTPUT = 65536;
@@ -118,6 +119,15 @@ export class Frame {
       schnorr_verify: (key, at, length, signature) =>
         Number(schnorrVerify(this.#bytes(key, 32), this.#bytes(at, length), this.#bytes(signature, 64))),
       ecdsa_recover: (hash, signature, out) => this.#recover(this.#bytes(hash, 32), this.#bytes(signature, 65), out),
+      p256_verify: (point, digest, signature) =>
+        Number(p256Verify(this.#bytes(point, 64), this.#bytes(digest, 32), this.#bytes(signature, 64))),
+      account_verify: (account, at, length, witness, witnessLength) => {
+        const [of, message] = [this.#bytes(account, 32), this.#bytes(at, length, 1024)];
+        return Number(witnessHolds(chain.chainId, id(this.id), of, message, this.#bytes(witness, witnessLength, 8192)));
+      },
+      create: (template, salt, name, nameLength, args, length, value, gas, out) =>
+        this.#create(template, salt, name, nameLength, args, length, BigInt.asUintN(64, value), out),
+      replace_code: (template) => this.#replaceCode(this.#account(template)),
       debug: (at, length) => console.log(this.#bytes(at, length, 1024).toString()),
     };
   }
@@ -182,15 +192,19 @@ export class Frame {
     if (active.length >= MAX_DEPTH) return 7;
     if (!contract) return 3;
     if (!contract.callable(name)) return 4;
-    const reentrant = WebAssembly.Module.exports(contract.module).some((e) => e.name === "_reentrant");
-    if (active.includes(id) && !reentrant) return 6;
+    if (active.includes(id) && !contract.exports("_reentrant")) return 6;
     if (this.chain.balance(this.id) < value) return 5;
     const undo = this.chain.checkpoint();
     this.chain.move(this.id, id, value);
     this.#logPayment(value);
-    const frame = new Frame(this.chain, { id, caller: this.id, sender: this.sender, value, args, view, active });
+    return this.#enter({ id, value, args, view, active }, contract.module, name, undo);
+  }
+
+  /** Runs a function of another contract; gives the code of how it ended. */
+  #enter(call, module, name, undo) {
+    const frame = new Frame(this.chain, { caller: this.id, sender: this.sender, ...call });
     try {
-      this.#result = frame.run(contract.module, name);
+      this.#result = frame.run(module, name);
       return 0;
     } catch (error) {
       if (!(error instanceof Trap)) throw error;
@@ -198,6 +212,43 @@ export class Frame {
       this.#result = error.data;
       return error.reverted ? 1 : 2;
     }
+  }
+
+  /** The steps of `create`, in the protocol's order. */
+  #create(templatePointer, saltPointer, namePointer, nameLength, argsPointer, argsLength, value, out) {
+    const template = this.#account(templatePointer);
+    const salt = this.#bytes(saltPointer, 32);
+    this.#text(namePointer, nameLength);
+    const args = this.#bytes(argsPointer, argsLength, MAX_OUTPUT);
+    this.#range(out, 32);
+    this.#changes();
+    this.#result = Buffer.alloc(0);
+    const active = [...this.active, this.id];
+    const contract = this.chain.contract(template);
+    if (active.length >= MAX_DEPTH) return 7;
+    if (!contract) return 3;
+    const hasInit = contract.exports("init");
+    if (args.length && !hasInit) return 4;
+    const made = tagged("cairn/instance/v2", Buffer.from(this.id.slice(2), "hex"), sha256(contract.code), salt);
+    const id = "0x" + made.toString("hex");
+    if (this.chain.contract(id)) return 8;
+    if (this.chain.balance(this.id) < value) return 5;
+    const undo = this.chain.checkpoint();
+    this.chain.setCode(id, contract.code);
+    this.chain.move(this.id, id, value);
+    this.#logPayment(value);
+    const code = hasInit ? this.#enter({ id, value, args, view: false, active }, contract.module, "init", undo) : 0;
+    if (code === 0) this.#give(made, out);
+    return code;
+  }
+
+  #replaceCode(template) {
+    this.#changes();
+    const contract = this.chain.contract(template);
+    if (!contract) return 3;
+    this.chain.setCode(this.id, contract.code);
+    this.#log("CodeReplaced".length + 2 * 32);
+    return 0;
   }
 }
 

@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Frame, Trap } from "./frame.mjs";
 
+export { Signer } from "./witness.mjs";
+
 const MAX_LOGS = 1024; // of a transaction
 const MAX_LOG_BYTES = 256 << 10;
 
@@ -36,8 +38,7 @@ export class Chain {
   height = 1n;
   time = 1_700_000_000n;
   chainId = 31337n;
-  #contracts = new Map();
-  #state = { storage: new Map(), balances: new Map(), events: [], logs: 0, logBytes: 0 };
+  #state = { contracts: new Map(), storage: new Map(), balances: new Map(), events: [], logs: 0, logBytes: 0 };
 
   /** Coins of an account, a BigInt of smallest units. */
   balance(of) {
@@ -50,27 +51,33 @@ export class Chain {
 
   /** Deploys a module, `code` being its bytes, and runs its init with the arguments. Gives the contract. */
   deploy(code, { from = account("deployer"), args, value = 0n } = {}) {
-    const id = account(`contract ${this.#contracts.size}`);
-    const contract = new Contract(this, id, code);
-    this.#contracts.set(id, contract);
+    const id = account(`contract ${this.#state.contracts.size}`);
+    const contract = this.setCode(id, code);
     try {
       contract.deployed = this.run({ id, name: "init", from, args, value, init: true });
     } catch (error) {
-      this.#contracts.delete(id);
+      this.#state.contracts.delete(id);
       throw error;
     }
     return contract;
   }
 
-  /** A contract by its ID. */
+  /** A contract by its ID, such as one that a contract has created. */
   contract(id) {
-    return this.#contracts.get(id);
+    return this.#state.contracts.get(id);
+  }
+
+  /** Gives a contract a code, and makes the contract if there is none. */
+  setCode(id, code) {
+    const contract = new Contract(this, id, code);
+    this.#state.contracts.set(id, contract);
+    return contract;
   }
 
   /** A transaction's call, or a view: { result, events }. Throws a [[CallError]]. */
   run({ id, name, from, args, value = 0n, view = false, init = false }) {
-    const contract = this.#contracts.get(id);
-    if (init && !WebAssembly.Module.exports(contract.module).some((e) => e.name === "init")) return { result: undefined, events: [] };
+    const contract = this.contract(id);
+    if (init && !contract.exports("init")) return { result: undefined, events: [] };
     if (!init && !contract.callable(name)) throw new CallError(`no function ${name}`);
     const before = this.#copy();
     Object.assign(this.#state, { events: [], logs: 0, logBytes: 0 });
@@ -89,8 +96,10 @@ export class Chain {
   }
 
   #copy() {
-    const { storage, balances, events, ...counts } = this.#state;
-    return { ...counts, storage: new Map(storage), balances: new Map(balances), events: [...events] };
+    const { contracts, storage, balances, events, ...counts } = this.#state;
+    return {
+      ...counts, contracts: new Map(contracts), storage: new Map(storage), balances: new Map(balances), events: [...events],
+    };
   }
 
   /** What undoes everything from here on. */
@@ -137,6 +146,11 @@ export class Contract {
   get abi() {
     const [section] = WebAssembly.Module.customSections(this.module, "cairn_abi");
     return JSON.parse(Buffer.from(section).toString());
+  }
+
+  /** Whether the module exports a name, and so init or _reentrant. */
+  exports(name) {
+    return WebAssembly.Module.exports(this.module).some((e) => e.name === name);
   }
 
   callable(name) {

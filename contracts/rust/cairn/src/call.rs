@@ -2,17 +2,17 @@
 
 use crate::binary::{MARK, MARK_PASSED};
 use crate::contract::Object;
-use crate::{heap, host, json, sys, Account, Buffer, Reader, Value};
+use crate::{heap, host, json, sys, Account, Buffer, Hash, Reader, Value};
 
 /// Why a call of another contract failed. What the callee did is undone; the caller goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// As the chain gives it: 1 reverted, 2 trapped or out of gas, 3 no such contract, 4 no such function, 5 too few
-    /// coins, 6 re-entry refused, 7 too deep, or too much memory.
+    /// coins, 6 re-entry refused, 7 too deep, or too much memory, 8 the contract that is to be created exists.
     pub code: i32,
     /// What the callee reverted with.
     pub reason: &'static [u8],
-    /// The callee.
+    /// The callee, or the template of a contract that was to be created.
     pub contract: Account,
 }
 
@@ -44,6 +44,7 @@ impl Failure {
             4 => b"no such function",
             5 => b"too few coins",
             6 => b"re-entry refused",
+            8 => b"the contract exists",
             _ => b"too deep, or too much memory",
         }
     }
@@ -89,6 +90,70 @@ pub fn call_view(contract: &Account, function: &str, args: &[u8], gas: u64) -> R
     outcome(contract, unsafe {
         sys::call_view(contract.0.as_ptr(), function.as_ptr(), function.len(), args.as_ptr(), args.len(), gas)
     })
+}
+
+/// Makes a contract with the code of another one, the template, and runs its `init` with arguments as they are, coins of
+/// this contract, and at most so much gas. Gives the new contract, whose creator and first caller this contract is. Its
+/// ID follows from this contract, the template's code and the salt, so each salt makes one: see [`instance_of`].
+///
+/// The name is for people, and has at most 64 bytes.
+pub fn create(
+    template: &Account, salt: &[u8; 32], name: &str, args: &[u8], value: u64, gas: u64,
+) -> Result<Account, Failure> {
+    let mut code = 0;
+    let made = heap::fixed(|out| {
+        code = unsafe {
+            let (name, name_len) = (name.as_ptr(), name.len());
+            let (args, args_len) = (args.as_ptr(), args.len());
+            sys::create(template.0.as_ptr(), salt.as_ptr(), name, name_len, args, args_len, value, gas, out)
+        }
+    });
+    outcome(template, code).map(|_| Account(made))
+}
+
+/// The contract that a creator makes, or has made, of a code with a salt.
+pub fn instance_of(creator: &Account, code: &Hash, salt: &[u8; 32]) -> Account {
+    let tag = host::sha256(b"cairn/instance/v2");
+    let mut message = Buffer::new();
+    for part in [tag.0, tag.0, creator.0, code.0, salt] {
+        message.push_array(part)
+    }
+    Account(host::sha256(message.bytes()).0)
+}
+
+/// A contract that is about to be created, with arguments of its `init` by name.
+pub struct Creation {
+    template: Account,
+    salt: [u8; 32],
+    name: &'static str,
+    args: Object,
+    given: bool,
+}
+
+impl Creation {
+    /// A contract with the code of the template.
+    pub fn new(template: Account, salt: [u8; 32]) -> Self {
+        Creation { template, salt, name: "", args: Object::new(), given: false }
+    }
+
+    /// Names the contract.
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
+    }
+
+    /// Adds an argument of `init`.
+    pub fn arg<T: Value>(mut self, name: &str, value: &T) -> Self {
+        self.args.member(name, value);
+        self.given = true;
+        self
+    }
+
+    /// Creates the contract, as [`create`] does.
+    pub fn create(mut self, value: u64, gas: u64) -> Result<Account, Failure> {
+        let args: &[u8] = if self.given { self.args.finish() } else { b"" };
+        create(&self.template, &self.salt, self.name, args, value, gas)
+    }
 }
 
 /// A call that is being put together; [`interface!`](crate::interface) makes them.

@@ -7,6 +7,8 @@ const MAX_KEY: usize = 256;
 const MAX_VALUE: usize = 16 << 10; // of storage, and of an event's data
 const MAX_NAME: usize = 64;
 const MAX_DEBUG: usize = 1 << 10;
+const MAX_MESSAGE: usize = 1 << 10; // of account_verify
+const MAX_WITNESS: usize = 8 << 10;
 
 /// Reverts where something is longer than the protocol allows, and says so: the host would only end the call.
 #[inline(always)]
@@ -195,7 +197,8 @@ pub fn blake3(data: &[u8]) -> Hash {
     Hash(heap::fixed(|out| unsafe { sys::blake3(data.as_ptr(), data.len(), out) }))
 }
 
-/// Whether a BIP-340 signature of a message is that of a key.
+/// Whether a BIP-340 signature of a message is that of a key. To ask whether an account agreed, use
+/// [`account_verify`]: not every account is a key, and one that is may have changed who signs for it.
 pub fn schnorr_verify(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
     unsafe { sys::schnorr_verify(key.as_ptr(), message.as_ptr(), message.len(), signature.as_ptr()) == 1 }
 }
@@ -205,6 +208,36 @@ pub fn ecdsa_recover(hash: &Hash, signature: &[u8; 65]) -> Option<&'static [u8; 
     let mut found = 0;
     let key = heap::fixed(|out| found = unsafe { sys::ecdsa_recover(hash.0.as_ptr(), signature.as_ptr(), out) });
     if found == 1 { Some(key) } else { None }
+}
+
+/// Whether an ECDSA signature (r ‖ s, any s) over P-256 of a digest is that of a point (x ‖ y). To ask whether an account
+/// agreed, use [`account_verify`].
+pub fn p256_verify(point: &[u8; 64], digest: &Hash, signature: &[u8; 64]) -> bool {
+    unsafe { sys::p256_verify(point.as_ptr(), digest.0.as_ptr(), signature.as_ptr()) == 1 }
+}
+
+/// Whether an account signed a message to this contract: a permit, an order, a login. It works for every kind of
+/// account, and follows it when it changes who signs for it. The message has at most 1 KiB, the encoded witness 8 KiB.
+///
+/// A witness holds for ever, in this contract. So write into the message what it is for, a number that is used once, and
+/// a time after which you refuse it, and keep the number. The example `coin` has permits of this kind.
+pub fn account_verify(account: &Account, message: &[u8], witness: &[u8]) -> bool {
+    limit("message", message.len(), MAX_MESSAGE);
+    limit("witness", witness.len(), MAX_WITNESS);
+    unsafe {
+        let account = account.0.as_ptr();
+        sys::account_verify(account, message.as_ptr(), message.len(), witness.as_ptr(), witness.len()) == 1
+    }
+}
+
+/// Gives this contract the code of another one, the template, from the next call of it on, also in this transaction. The
+/// running call ends on the old code, storage stays as it is, and `init` does not run: the new code must read what the
+/// old one stored. Reverts where the template is no contract.
+///
+/// Who may do this decides everything the contract does. A code that never calls this function cannot change, and
+/// `cairn contract show` says which. So give users a delay in which they can leave.
+pub fn replace_code(template: &Account) {
+    require(unsafe { sys::replace_code(template.0.as_ptr()) } == 0, "the template is no contract")
 }
 
 /// A message for who traces the call, of at most 1 KiB. It has no effect on the chain.

@@ -59,7 +59,7 @@ pub mod testing;
 use testing::sys;
 
 pub use binary::Reader;
-pub use call::{call, call_view, Failure, OrFail, Request};
+pub use call::{call, call_view, create, instance_of, Creation, Failure, OrFail, Request};
 pub use heap::{list, Buffer};
 pub use host::*;
 pub use json::Parser;

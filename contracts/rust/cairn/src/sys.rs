@@ -39,5 +39,14 @@ extern "C" {
     pub fn blake3(data: *const u8, len: usize, out: *mut u8);
     pub fn schnorr_verify(key: *const u8, message: *const u8, len: usize, signature: *const u8) -> i32;
     pub fn ecdsa_recover(hash: *const u8, signature: *const u8, out: *mut u8) -> i32;
+    pub fn p256_verify(point: *const u8, digest: *const u8, signature: *const u8) -> i32;
+    pub fn account_verify(
+        account: *const u8, message: *const u8, len: usize, witness: *const u8, witness_len: usize,
+    ) -> i32;
+    pub fn create(
+        template: *const u8, salt: *const u8, name: *const u8, name_len: usize, args: *const u8, args_len: usize,
+        value: u64, gas: u64, out: *mut u8,
+    ) -> i32;
+    pub fn replace_code(template: *const u8) -> i32;
     pub fn debug(message: *const u8, len: usize);
 }

@@ -1,6 +1,6 @@
 //! The functions that compute give in native tests what a node gives (contracts/rust/host_test.go writes the lines).
 
-use cairn::{blake3, ecdsa_recover, keccak256, schnorr_verify, sha256, Hash};
+use cairn::{account_verify, blake3, ecdsa_recover, keccak256, p256_verify, schnorr_verify, sha256, Account, Hash};
 
 fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hex")).collect()
@@ -19,6 +19,13 @@ fn result(words: &[&str]) -> String {
     match words[0] {
         "schnorr_verify" => {
             (schnorr_verify(array(words[1]), &bytes(words[2]), array(words[3])) as u8).to_string()
+        }
+        "p256_verify" => {
+            (p256_verify(array(words[1]), &Hash(array(words[2])), array(words[3])) as u8).to_string()
+        }
+        "account_verify" => {
+            let (message, witness) = (words[2].trim_end_matches('.'), words[3].trim_end_matches('.'));
+            (account_verify(&Account(array(words[1])), &bytes(message), &bytes(witness)) as u8).to_string()
         }
         "ecdsa_recover" => {
             ecdsa_recover(&Hash(array(words[1])), array(words[2])).map_or("-".to_string(), |key| hex(key))

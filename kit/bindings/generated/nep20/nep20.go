@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/kit/bind"
 	"github.com/cairn-chain/cairn/types"
@@ -21,15 +22,24 @@ type Contract struct{ ID types.ContractID }
 // At is the contract of an ID.
 func At(id types.ContractID) Contract { return Contract{ID: id} }
 
-// Deploy is the payload that deploys code under a name, with coins, and runs init(name string, symbol string, decimals u32, initialSupply u64).
-func Deploy(name string, code []byte, value types.Amount, name2 string, symbol string, decimals uint32, initialSupply uint64) (types.Deploy, error) {
-	args, err := bind.Arguments(declared, "init", func(e *codec.Encoder) {
+// Deploy deploys code under a name, with coins, and runs init(name string, symbol string, decimals u32, initialSupply u64).
+func Deploy(name string, code []byte, value types.Amount, name2 string, symbol string, decimals uint32, initialSupply uint64) (client.Action, error) {
+	return bind.Deploy(declared, name, code, value, func(e *codec.Encoder) {
 		e.String(name2)
 		e.String(symbol)
 		e.U32(decimals)
 		e.U64(initialSupply)
 	})
-	return types.Deploy{Amount: value, Name: name, Code: code, InitArgs: args}, err
+}
+
+// Instantiate makes a contract with a template's code, with coins, and runs init(name string, symbol string, decimals u32, initialSupply u64).
+func Instantiate(name string, template types.ContractID, value types.Amount, name2 string, symbol string, decimals uint32, initialSupply uint64) (client.Action, error) {
+	return bind.Instantiate(declared, name, template, value, func(e *codec.Encoder) {
+		e.String(name2)
+		e.String(symbol)
+		e.U32(decimals)
+		e.U64(initialSupply)
+	})
 }
 
 // Name views name() string after the block at.
@@ -73,8 +83,8 @@ func (k Contract) Allowance(ctx context.Context, c bind.Viewer, at api.BlockRef,
 	return result, err
 }
 
-// Transfer is the payload that calls transfer(to account, amount u64) bool.
-func (k Contract) Transfer(to types.Account, amount uint64) (types.Call, error) {
+// Transfer calls transfer(to account, amount u64) bool.
+func (k Contract) Transfer(to types.Account, amount uint64) (client.Action, error) {
 	return bind.Call(declared, k.ID, "transfer", 0, func(e *codec.Encoder) {
 		e.Fixed(to[:])
 		e.U64(amount)
@@ -86,8 +96,8 @@ func TransferResult(output []byte) (bool, error) {
 	return bind.Result(declared, "transfer", output, (*codec.Decoder).Option)
 }
 
-// Approve is the payload that calls approve(spender account, amount u64) bool.
-func (k Contract) Approve(spender types.Account, amount uint64) (types.Call, error) {
+// Approve calls approve(spender account, amount u64) bool.
+func (k Contract) Approve(spender types.Account, amount uint64) (client.Action, error) {
 	return bind.Call(declared, k.ID, "approve", 0, func(e *codec.Encoder) {
 		e.Fixed(spender[:])
 		e.U64(amount)
@@ -99,8 +109,8 @@ func ApproveResult(output []byte) (bool, error) {
 	return bind.Result(declared, "approve", output, (*codec.Decoder).Option)
 }
 
-// TransferFrom is the payload that calls transferFrom(from account, to account, amount u64) bool.
-func (k Contract) TransferFrom(from types.Account, to types.Account, amount uint64) (types.Call, error) {
+// TransferFrom calls transferFrom(from account, to account, amount u64) bool.
+func (k Contract) TransferFrom(from types.Account, to types.Account, amount uint64) (client.Action, error) {
 	return bind.Call(declared, k.ID, "transferFrom", 0, func(e *codec.Encoder) {
 		e.Fixed(from[:])
 		e.Fixed(to[:])
@@ -113,8 +123,8 @@ func TransferFromResult(output []byte) (bool, error) {
 	return bind.Result(declared, "transferFrom", output, (*codec.Decoder).Option)
 }
 
-// Mint is the payload that calls mint(to account, amount u64) bool.
-func (k Contract) Mint(to types.Account, amount uint64) (types.Call, error) {
+// Mint calls mint(to account, amount u64) bool.
+func (k Contract) Mint(to types.Account, amount uint64) (client.Action, error) {
 	return bind.Call(declared, k.ID, "mint", 0, func(e *codec.Encoder) {
 		e.Fixed(to[:])
 		e.U64(amount)
@@ -126,8 +136,8 @@ func MintResult(output []byte) (bool, error) {
 	return bind.Result(declared, "mint", output, (*codec.Decoder).Option)
 }
 
-// Burn is the payload that calls burn(amount u64) bool.
-func (k Contract) Burn(amount uint64) (types.Call, error) {
+// Burn calls burn(amount u64) bool.
+func (k Contract) Burn(amount uint64) (client.Action, error) {
 	return bind.Call(declared, k.ID, "burn", 0, func(e *codec.Encoder) {
 		e.U64(amount)
 	})

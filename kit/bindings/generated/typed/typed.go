@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/kit/bind"
 	"github.com/cairn-chain/cairn/types"
@@ -225,8 +226,8 @@ func (k Contract) Nothing(ctx context.Context, c bind.Viewer, at api.BlockRef) (
 	return result, Explain(err)
 }
 
-// Keep is the payload that calls keep(id u16, offer Offer, state State).
-func (k Contract) Keep(id uint16, offer Offer, state State) (types.Call, error) {
+// Keep calls keep(id u16, offer Offer, state State).
+func (k Contract) Keep(id uint16, offer Offer, state State) (client.Action, error) {
 	return bind.Call(declared, k.ID, "keep", 0, func(e *codec.Encoder) {
 		e.U16(id)
 		putOffer(e, offer)
@@ -234,8 +235,8 @@ func (k Contract) Keep(id uint16, offer Offer, state State) (types.Call, error) 
 	})
 }
 
-// Describe is the payload that calls describe(small i16, big u128, text string, state State).
-func (k Contract) Describe(small int16, big abi.Uint128, text string, state State) (types.Call, error) {
+// Describe calls describe(small i16, big u128, text string, state State).
+func (k Contract) Describe(small int16, big abi.Uint128, text string, state State) (client.Action, error) {
 	return bind.Call(declared, k.ID, "describe", 0, func(e *codec.Encoder) {
 		e.U16(uint16(small))
 		bind.PutUint128(e, big)
@@ -252,8 +253,8 @@ func (k Contract) Kept(ctx context.Context, c bind.Viewer, at api.BlockRef, id u
 	return result, Explain(err)
 }
 
-// See is the payload that calls see(wide u128, state State, offer Offer).
-func (k Contract) See(wide abi.Uint128, state State, offer Offer) (types.Call, error) {
+// See calls see(wide u128, state State, offer Offer).
+func (k Contract) See(wide abi.Uint128, state State, offer Offer) (client.Action, error) {
 	return bind.Call(declared, k.ID, "see", 0, func(e *codec.Encoder) {
 		bind.PutUint128(e, wide)
 		putState(e, state)
@@ -261,16 +262,16 @@ func (k Contract) See(wide abi.Uint128, state State, offer Offer) (types.Call, e
 	})
 }
 
-// Refuse is the payload that calls refuse(have u64, need u64).
-func (k Contract) Refuse(have uint64, need uint64) (types.Call, error) {
+// Refuse calls refuse(have u64, need u64).
+func (k Contract) Refuse(have uint64, need uint64) (client.Action, error) {
 	return bind.Call(declared, k.ID, "refuse", 0, func(e *codec.Encoder) {
 		e.U64(have)
 		e.U64(need)
 	})
 }
 
-// Relay is the payload that calls relay(to account, offer Offer, binary bool) Offer.
-func (k Contract) Relay(to types.Account, offer Offer, binary bool) (types.Call, error) {
+// Relay calls relay(to account, offer Offer, binary bool) Offer.
+func (k Contract) Relay(to types.Account, offer Offer, binary bool) (client.Action, error) {
 	return bind.Call(declared, k.ID, "relay", 0, func(e *codec.Encoder) {
 		e.Fixed(to[:])
 		putOffer(e, offer)
@@ -283,8 +284,8 @@ func RelayResult(output []byte) (Offer, error) {
 	return bind.Result(declared, "relay", output, getOffer)
 }
 
-// RelayRefusal is the payload that calls relayRefusal(to account, have u64, need u64, binary bool).
-func (k Contract) RelayRefusal(to types.Account, have uint64, need uint64, binary bool) (types.Call, error) {
+// RelayRefusal calls relayRefusal(to account, have u64, need u64, binary bool).
+func (k Contract) RelayRefusal(to types.Account, have uint64, need uint64, binary bool) (client.Action, error) {
 	return bind.Call(declared, k.ID, "relayRefusal", 0, func(e *codec.Encoder) {
 		e.Fixed(to[:])
 		e.U64(have)

@@ -1,7 +1,9 @@
 import type { Receipt } from "../generated.js";
 import { sha256 } from "../hash.js";
-import { concat, fromHex, toHex, type Account, type Hash, type Hex } from "../hex.js";
-import { decodeTransaction, encodePayload, transactionHash, type Payload, type SignedTransaction } from "../transaction.js";
+import { concat, from32, fromHex, toHex, type Account, type Hash, type Hex } from "../hex.js";
+import { actionOf, contentOf, type Action } from "../action.js";
+import { encode } from "../codec.js";
+import { decodeSigned, encodePayload, type SignedTransaction } from "../transaction.js";
 import { CairnError } from "../errors.js";
 import type { Entry } from "./store.js";
 
@@ -13,7 +15,7 @@ export class SenderError extends CairnError {
   override name = "SenderError";
   constructor(
     readonly reason:
-      | "idempotency_conflict" | "bad_id" | "closed" | "failed" | "displaced" | "insufficient_for_fee"
+      | "idempotency_conflict" | "bad_id" | "closed" | "failed" | "displaced" | "expired" | "insufficient_for_fee"
       | "cancelled" | "too_late" | "locked" | "bad_journal" | "other_scope",
     message: string,
     options?: ErrorOptions,
@@ -68,8 +70,8 @@ export interface SendOptions {
   gasLimit?: bigint;
   /** added to what the node estimates, for a call that may do more by the time it is in a block; what is not used is given back */
   gasMargin?: bigint;
-  /** lets a transfer go to an account that nobody can have and that is no contract; else such a job fails with an AddressError */
-  anyRecipient?: boolean;
+  /** how long its transactions are valid from when the first is signed, in milliseconds: that of the sender's options unless said */
+  validFor?: number;
   /** the most that it may pay per gas, replacements included; the lower of it and maxFeeCap counts */
   maxFee?: bigint;
 }
@@ -87,6 +89,8 @@ export class Job {
   readonly accepted = new Settled<Hash>();
   readonly receipt = new Settled<Receipt>();
   nonce: bigint | undefined;
+  /** the last time of a block that may have one of its versions, in milliseconds; null for any */
+  until: bigint | null = null;
   versions: Version[] = [];
   /** whether the bytes may be with somebody: they were accepted once, or an attempt had no answer */
   out = false;
@@ -103,7 +107,7 @@ export class Job {
     readonly id: string,
     readonly digest: Hex,
     /** undefined of a sweep until its value is known */
-    public payload: Payload | undefined,
+    public action: Action | undefined,
     public options: SendOptions,
     /** of a sweep: who gets everything */
     readonly sweepTo?: Account,
@@ -116,6 +120,11 @@ export class Job {
   /** whether a transaction that cancels it may be out: then no other of it is sent any more */
   get cancelled(): boolean {
     return this.versions.length > 0 && this.latest.cancels;
+  }
+
+  /** expired reports whether no block can have it any more, once one of a time is in the chain */
+  expired(head: bigint): boolean {
+    return this.until !== null && this.until < head;
   }
 
   /** has reports whether a transaction is one of its versions, or one of those that cancel it. */
@@ -138,6 +147,7 @@ export class Job {
   /** release takes the job from its nonce: no bytes of it are with anybody. */
   release(): void {
     this.nonce = undefined;
+    this.until = null;
     this.versions = [];
     this.out = this.pooled = this.undecided = false;
     this.due = Infinity;
@@ -148,10 +158,11 @@ export class Job {
 /** What remains of a job that is in a block. */
 export type Done = Extract<Entry, { type: "done" }>;
 
-/** digestOf tells whether two jobs of an id are the same: SHA-256 of the payload, or of a sweep's recipient. */
-export function digestOf(what: { payload: Payload } | { sweepTo: Account }): Hex {
-  if ("payload" in what) return toHex(sha256(encodePayload(what.payload)));
-  return toHex(sha256(concat(new TextEncoder().encode("sweep"), fromHex(what.sweepTo))));
+/** digestOf tells whether two jobs of an id are the same: SHA-256 of target, value and payload, or of a sweep's recipient. */
+export function digestOf(what: { action: Action } | { sweepTo: Account }): Hex {
+  if ("sweepTo" in what) return toHex(sha256(concat(new TextEncoder().encode("sweep"), fromHex(what.sweepTo))));
+  const { target, value, payload } = contentOf(what.action);
+  return toHex(sha256(concat(encode((w) => w.fixed(from32(target), 32).u64(value)), encodePayload(payload))));
 }
 
 /** restore reads a journal: the jobs that are open, and those that are done and have a name. It throws a SenderError: bad_journal. */
@@ -166,7 +177,8 @@ export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done
         const version = versionOf(entry);
         let job = open.get(entry.id);
         if (entry.type === "signed") {
-          job = new Job(entry.id, entry.digest, version.tx.payload, {}, sweepOf(entry.digest, version.tx));
+          job = new Job(entry.id, entry.digest, actionOf(version.tx), {}, sweepOf(entry.digest, version.tx));
+          job.until = version.tx.validUntil;
           open.set(entry.id, job);
         }
         if (!job) throw new SenderError("bad_journal", `the journal has a version of ${entry.id}, which was not signed`);
@@ -194,8 +206,8 @@ export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done
 function versionOf(entry: Extract<Entry, { raw: Hex }>): Version {
   try {
     const raw = fromHex(entry.raw);
-    const hash = transactionHash(raw);
-    if (hash === entry.hash) return { raw, hash, tx: decodeTransaction(raw), cancels: entry.type === "cancel" };
+    const { transaction: tx, hash } = decodeSigned(raw);
+    if (hash === entry.hash) return { raw, hash, tx, cancels: entry.type === "cancel" };
   } catch (error) {
     throw new SenderError("bad_journal", `the journal has no transaction of ${entry.id}`, { cause: error });
   }
@@ -203,5 +215,5 @@ function versionOf(entry: Extract<Entry, { raw: Hex }>): Version {
 }
 
 function sweepOf(digest: Hex, tx: SignedTransaction): Account | undefined {
-  return tx.payload.type === "transfer" && digest === digestOf({ sweepTo: tx.payload.to }) ? tx.payload.to : undefined;
+  return tx.payload.type === "transfer" && digest === digestOf({ sweepTo: tx.target }) ? tx.target : undefined;
 }

@@ -1,5 +1,6 @@
 import type { Receipt } from "../generated.js";
 import type { Hash } from "../hex.js";
+import type { Signer } from "../transaction.js";
 import type { Store } from "./store.js";
 
 /** Sent is one job on its way. */
@@ -39,11 +40,18 @@ export interface SenderOptions {
    * the job could not be cancelled that is stuck at the cap.
    */
   maxFeeCap?: bigint;
+  /**
+   * how long transactions are valid from when the first of a job is signed, in milliseconds: for ever unless said, or 5 minutes with a payer,
+   * and then 10 minutes at most. A job that no block has by then fails with the reason `expired`, for certain: its id is free again.
+   */
+  validFor?: number;
+  /** pays the fees of all transactions in the account's place; for a sponsor elsewhere, a signer that asks it for its witness */
+  payer?: Signer;
   /** what to do with a job whose nonce was used by a transaction that is not the sender's: send it at a new one unless given */
   onDisplaced?: "resend" | "reject";
   /** told of the transfers of nothing to oneself that fill nonces which would stop others */
   onFiller?: (hash: Hash) => void;
-  /** told of a job whose nonce is used, without a receipt or a proof that something else used it: it waits */
+  /** told of a job whose nonce is used, without a receipt or a proof that something else used it: it waits until one is there */
   onUndecided?: (id: string) => void;
   time?: Time;
 }

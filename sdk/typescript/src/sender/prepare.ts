@@ -1,19 +1,27 @@
-import { isKey, nobody } from "../address.js";
+import { contentOf, type Action } from "../action.js";
 import { MAX_U64 } from "../amounts.js";
 import { RpcError } from "../errors.js";
 import type { Call, Client } from "../client.js";
 import { GAS, intrinsicGas } from "../gas.js";
 import type { Receipt, rpc } from "../index.js";
 import { toHex, type Account } from "../hex.js";
-import { encodeTransaction, type Payload, type SignedTransaction } from "../transaction.js";
+import { encodeForEstimate, type Party, type SignedTransaction } from "../transaction.js";
 import { InsufficientForFee, type Job } from "./job.js";
 
 /** Terms are what a transaction is signed with beside its nonce. */
 export interface Terms {
-  payload: Payload;
+  action: Action;
   gasLimit: bigint;
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
+}
+
+/** Parties are who signs, and what is known of the chain and the account: `fresh` is one that may have no entry yet. */
+export interface Parties {
+  chainId: bigint;
+  sender: Party;
+  payer: Party | undefined;
+  fresh: boolean;
 }
 
 /** transient are the reasons to ask again later: nothing is wrong with what was asked. */
@@ -21,69 +29,58 @@ export const transient = ["mempool_full", "storage", "rate", "busy", "time", "re
 
 /** prepare finds fees and gas of jobs together: for each its terms, or the error that it cannot be sent for. */
 export async function prepare(
-  client: Client, chainId: bigint, sender: Account, jobs: Job[], cap: (job: Job) => bigint | undefined,
+  client: Client, parties: Parties, jobs: Job[], cap: (job: Job) => bigint | undefined,
 ): Promise<(Terms | Error)[]> {
   const calls: Call[] = [{ method: "svc_gasPrice", params: [] }];
   const asked = jobs.map((job) => {
-    const call = question(job.payload!, chainId, sender);
-    const to = job.payload!.type === "transfer" ? job.payload!.to : undefined;
-    return {
-      gas: job.options.gasLimit === undefined && call ? calls.push(call) - 1 : undefined,
-      recipient: to !== undefined && isDoubtful(job, to) ? calls.push(contractOf(to)) - 1 : undefined,
-    };
+    const call = question(job.action!, parties);
+    return job.options.gasLimit === undefined && call ? calls.push(call) - 1 : undefined;
   });
   const answers = await client.post(calls);
   const prices = answers[0];
   if (prices instanceof Error) throw prices;
   return jobs.map((job, i) => {
-    const { gas: index, recipient } = asked[i]!;
-    const answer = index === undefined ? job.options.gasLimit : answers[index];
+    const index = asked[i];
+    const answer = index === undefined ? undefined : answers[index];
     if (answer instanceof Error) return answer;
-    if (recipient !== undefined) {
-      const contract = answers[recipient];
-      if (contract instanceof Error) return contract;
-      if (contract === null) return nobody((job.payload as Transfer).to);
-    }
-    return { payload: job.payload!, gasLimit: gasLimitOf(job, index === undefined ? undefined : (answer as bigint)), ...fees(prices as rpc.GasPriceInfo, cap(job)) };
+    return { action: job.action!, gasLimit: gasLimitOf(job, answer as bigint | undefined, parties), ...fees(prices as rpc.GasPriceInfo, cap(job)) };
   });
 }
 
-type Transfer = Extract<Payload, { type: "transfer" }>;
-
-/** isDoubtful says whether a job pays nobody unless its recipient is a contract. */
-function isDoubtful(job: Job, to: Account): boolean {
-  return job.options.anyRecipient !== true && !isKey(to);
-}
-
-/** contractOf asks for a contract, which is null where there is none. */
-function contractOf(account: Account): Call {
-  return { method: "svc_getContract", params: [account] };
-}
-
 /** gasLimitOf is what a job says, else what follows from the answer to its question. */
-function gasLimitOf(job: Job, answer: bigint | undefined): bigint {
+function gasLimitOf(job: Job, answer: bigint | undefined, parties: Parties): bigint {
   const { gasLimit, gasMargin = 0n } = job.options;
   if (gasLimit !== undefined) return gasLimit;
-  if (answer === undefined) return intrinsicGas(job.payload!);
-  return job.payload!.type === "transfer" ? transferGas(answer) : least(answer + gasMargin, MAX_U64);
+  if (answer === undefined) return intrinsic(job.action!, parties);
+  return job.action!.type === "transfer" ? transferGas(job.action!, answer > 0n, parties) : least(answer + gasMargin, MAX_U64);
 }
 
-/** question is what to ask the node for a payload's gas; undefined where it is known. */
-function question(payload: Payload, chainId: bigint, sender: Account): Call | undefined {
-  if (payload.type === "transfer") {
-    return payload.value === 0n ? undefined : { method: "svc_getTransactionCount", params: [payload.to, "latest"] };
+/** intrinsic is the gas that a transaction of the account takes before it runs. */
+export function intrinsic(action: Action, { sender, payer, fresh }: Parties): bigint {
+  const { payload } = contentOf(action);
+  const gas = intrinsicGas({ payload, payer: payer?.account ?? null }, sender.sample(payload, "sender"), payer?.sample(payload, "payer"));
+  return payer && fresh ? gas + GAS.NewAccount : gas;
+}
+
+/** question is what to ask the node for an action's gas; undefined where it is known. */
+function question(action: Action, { chainId, sender, payer }: Parties): Call | undefined {
+  if (action.type === "transfer") {
+    return action.value === 0n ? undefined : { method: "svc_getTransactionCount", params: [action.to, "latest"] };
   }
-  if (payload.type === "configure") return undefined;
-  const tx = { version: 1 as const, chainId, sender, nonce: 0n, gasLimit: 0n, maxFeePerGas: 0n, maxPriorityFeePerGas: 0n, payload };
-  return { method: "svc_estimateGas", params: [toHex(encodeTransaction(tx))] };
+  if (action.type === "configure" || action.type === "set_policy") return undefined;
+  const tx = {
+    ...contentOf(action), chainId, sender: sender.account, nonce: 0n, gasLimit: 0n, maxFeePerGas: 0n, maxPriorityFeePerGas: 0n,
+    payer: payer?.account ?? null, validUntil: null,
+  };
+  return { method: "svc_estimateGas", params: [toHex(encodeForEstimate(tx, sender, payer))] };
 }
 
 /**
- * transferGas is the gas limit of a transfer to an account of this nonce. An account that has sent has an entry for ever; a balance
+ * transferGas is the gas limit of a transfer to an account that has an entry for ever, since it has sent, or that may have none: a balance
  * alone may be gone until the transfer's block. What is not needed is given back.
  */
-function transferGas(nonce: bigint): bigint {
-  return nonce > 0n ? GAS.IntrinsicTransfer : GAS.IntrinsicTransfer + GAS.NewAccount;
+function transferGas(transfer: Action, hasEntry: boolean, parties: Parties): bigint {
+  return intrinsic(transfer, parties) + (hasEntry ? 0n : GAS.NewAccount);
 }
 
 /** fees are what the node suggests, at most a cap. */
@@ -109,40 +106,45 @@ export function raised(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undef
  * nothing are the terms that cancel a transaction: a transfer of nothing to oneself, for what the node suggests and a tenth more than
  * before at least; undefined where that is no amount. A cap holds it back only as far as the node would still take it.
  */
-export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms | undefined {
-  const payload: Payload = { type: "transfer", to: old.sender, value: 0n };
+export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: bigint | undefined, parties: Parties): Terms | undefined {
+  const action: Action = { type: "transfer", to: old.sender, value: 0n };
   const tenthMore = more(old.maxFeePerGas, 0n);
   if (tenthMore > MAX_U64) return undefined;
   const maxFeePerGas = least(greatest(tenthMore, prices.suggested_max_fee), cap === undefined ? undefined : greatest(cap, tenthMore));
   const maxPriorityFeePerGas = least(more(old.maxPriorityFeePerGas, prices.suggested_priority_fee), maxFeePerGas);
-  return { payload, gasLimit: intrinsicGas(payload), maxFeePerGas, maxPriorityFeePerGas };
+  return { action, gasLimit: intrinsic(action, parties), maxFeePerGas, maxPriorityFeePerGas };
 }
 
 /** Receipts are what one request for the receipts of jobs found: of whichever version, which jobs have none, and why some are not known. */
 interface Receipts {
   receipts: Map<Job, Receipt>;
   absent: Job[];
+  /** the absent ones that a node does not know which has all blocks */
+  denied: Set<Job>;
   failed: Error | undefined;
 }
 
+/** HEAD asks for the newest block: the answers behind it in a request are of this block or a newer one. */
+export const HEAD: Call = { method: "svc_getBlockByNumber", params: ["latest", false, true] };
+
 /** receiptsOf asks for the receipts of jobs with one request. */
-export async function receiptsOf(client: Client, jobs: Job[]): Promise<Receipts> {
+export async function receiptsOf(ask: (calls: Call[]) => Promise<unknown[]>, jobs: Job[]): Promise<Receipts> {
   const versions = jobs.flatMap((job) => job.versions.map((version) => ({ job, version })));
-  const answers = await client.post(versions.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] })));
+  const answers = await ask(versions.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] })));
   const receipts = new Map<Job, Receipt>();
-  const unknown = new Set<Job>();
+  const [unknown, pruned] = [new Set<Job>(), new Set<Job>()];
   let failed: Error | undefined;
   for (const [i, answer] of answers.entries()) {
     const { job, version } = versions[i]!;
     // a node that keeps a part of the chain cannot know of what it has pruned, as one that is behind
-    if (answer instanceof RpcError && answer.is("pruned")) continue;
-    if (answer instanceof Error) {
+    if (answer instanceof RpcError && answer.is("pruned")) pruned.add(job);
+    else if (answer instanceof Error) {
       unknown.add(job);
       failed ??= answer;
     } else if ((answer as Receipt | null)?.transactionHash === version.hash) receipts.set(job, answer as Receipt);
   }
   const absent = jobs.filter((job) => !receipts.has(job) && !unknown.has(job));
-  return { receipts, absent, failed };
+  return { receipts, absent, denied: new Set(absent.filter((job) => !pruned.has(job))), failed };
 }
 
 /** usedBy is the transaction in a block that used an account's nonce; undefined where the node knows none. */
@@ -155,23 +157,21 @@ export async function usedBy(client: Client, account: Account, nonce: bigint): P
 
 /**
  * sweep finds what leaves nothing: max fee and priority fee are one price, so that it is the price whatever the base fee is, and the
- * value is the balance without gas × price. It throws {@link InsufficientForFee}, or an AddressError where the recipient is nobody.
+ * value is the balance without gas × price, or with a payer the balance. It throws {@link InsufficientForFee}.
  */
-export async function sweep(client: Client, sender: Account, job: Job, cap: bigint | undefined): Promise<Terms> {
+export async function sweep(client: Client, parties: Parties, job: Job, cap: bigint | undefined): Promise<Terms> {
   const to = job.sweepTo!;
   const [height] = values<[bigint]>(await client.post([{ method: "svc_blockNumber", params: [] }]));
-  const [balance, nonce, had, prices, contract] = values<[bigint, bigint, bigint, rpc.GasPriceInfo, unknown]>(await client.post([
-    { method: "svc_getBalance", params: [sender, height] }, { method: "svc_getTransactionCount", params: [to, height] },
+  const [balance, nonce, had, prices] = values<[bigint, bigint, bigint, rpc.GasPriceInfo]>(await client.post([
+    { method: "svc_getBalance", params: [parties.sender.account, height] }, { method: "svc_getTransactionCount", params: [to, height] },
     { method: "svc_getBalance", params: [to, height] }, { method: "svc_gasPrice", params: [] },
-    ...(isDoubtful(job, to) ? [contractOf(to)] : []),
   ]));
-  if (contract === null) throw nobody(to);
-  const gasLimit = nonce > 0n || had > 0n ? GAS.IntrinsicTransfer : GAS.IntrinsicTransfer + GAS.NewAccount;
+  const action: Action = { type: "transfer", to, value: 1n };
+  const gasLimit = transferGas(action, nonce > 0n || had > 0n, parties);
   const price = least(sweepPrice(prices), cap);
-  if (balance <= gasLimit * price) throw new InsufficientForFee(balance, gasLimit * price);
-  return {
-    payload: { type: "transfer", to, value: balance - gasLimit * price }, gasLimit, maxFeePerGas: price, maxPriorityFeePerGas: price,
-  };
+  const fee = parties.payer ? 0n : gasLimit * price;
+  if (balance <= fee) throw new InsufficientForFee(balance, fee);
+  return { action: { ...action, value: balance - fee }, gasLimit, maxFeePerGas: price, maxPriorityFeePerGas: price };
 }
 
 /** sweepPrice is what a sweep pays per gas: a base fee that may rise once, and the suggested priority fee. */
@@ -179,13 +179,13 @@ function sweepPrice(prices: rpc.GasPriceInfo): bigint {
   return (prices.base_fee * 9n + 7n) / 8n + prices.suggested_priority_fee;
 }
 
-/** sweepAgain pays more of the same balance for gas; undefined where it has no more, or the price is over the cap. */
-export function sweepAgain(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms | undefined {
-  if (old.payload.type !== "transfer") return undefined;
+/** sweepAgain pays more of the same balance for gas, or more of the payer's; undefined where it has no more, or the price is over the cap. */
+export function sweepAgain(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undefined, { payer }: Pick<Parties, "payer">): Terms | undefined {
+  if (old.action.type !== "transfer") return undefined;
   const price = more(old.maxFeePerGas, sweepPrice(prices));
-  const value = old.payload.value - old.gasLimit * (price - old.maxFeePerGas);
+  const value = payer ? old.action.value : old.action.value - old.gasLimit * (price - old.maxFeePerGas);
   if (value <= 0n || price > (cap ?? MAX_U64)) return undefined;
-  return { ...old, payload: { ...old.payload, value }, maxFeePerGas: price, maxPriorityFeePerGas: price };
+  return { ...old, action: { ...old.action, value }, maxFeePerGas: price, maxPriorityFeePerGas: price };
 }
 
 /** values are the results of a request of which none may fail. */

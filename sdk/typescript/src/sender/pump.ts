@@ -1,14 +1,16 @@
-import { AddressError } from "../address.js";
 import type { Call, Client } from "../client.js";
 import { HttpError, ProtocolError, RpcError, UnreachableError } from "../errors.js";
 import type { Receipt, rpc } from "../index.js";
 import { toHex, type Account, type Hash } from "../hex.js";
 import { Signal } from "../signal.js";
-import { decodeTransaction, signTransaction, type Payload, type Signer, type Transaction } from "../transaction.js";
+import { actionOf, contentOf, type Action } from "../action.js";
+import { decodeTransaction, signTransaction, type Signer, type Transaction } from "../transaction.js";
 import { Job, OWN_IDS, SenderError, Settled, digestOf, restore, type Done } from "./job.js";
 import type { Journal } from "./journal.js";
 import { PLACES, UNTAKEN, backoff, readAnswer } from "./answer.js";
-import { least, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Terms } from "./prepare.js";
+import {
+  HEAD, least, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Parties, type Terms,
+} from "./prepare.js";
 import { realTime, type SenderOptions, type SenderStatus, type Time } from "./options.js";
 import { MAX_BATCH, Queue, fitting } from "./queue.js";
 import { Slots } from "./slots.js";
@@ -32,6 +34,8 @@ export class Pump {
   readonly #queue = new Queue();
   #unwanted: Job[] = [];
   #height = 0n;
+  /** the time of the newest block that was seen, in milliseconds; 0 while none was asked for */
+  #head = 0n;
   #resyncAt = 0;
   #pollAt = 0;
   #gapSince: number | undefined;
@@ -137,7 +141,7 @@ export class Pump {
 
   /** resync learns where the account is: what blocks have used, and what the pool has of ours and of others. */
   async #resync(): Promise<void> {
-    const [base, pending, height] = values<[bigint, rpc.PendingTransaction[], bigint]>(await this.client.post([
+    const [base, pending, height] = values<[bigint, rpc.PendingTransaction[], bigint]>(await this.#ask([
       { method: "svc_getTransactionCount", params: [this.account, "latest"] },
       { method: "svc_getPendingTransactions", params: [{ sender: this.account, limit: 2000 }] },
       { method: "svc_blockNumber", params: [] },
@@ -149,6 +153,28 @@ export class Pump {
     const pool = new Map(pending.map((tx) => [tx.nonce, tx.hash]));
     for (const [job, hash] of this.#slots.meet(pool, now)) this.#accept(job, hash);
     this.#pollAt = now;
+  }
+
+  /** ask makes calls, and asks for the time of the newest block before them if a job is valid only for a time. */
+  async #ask(calls: Call[]): Promise<unknown[]> {
+    const timed = this.options.validFor !== undefined || [...this.jobs.values()].some((job) => job.until !== null || job.options.validFor !== undefined);
+    if (!timed) return this.client.post(calls);
+    const [head, ...answers] = await this.client.post([HEAD, ...calls]);
+    if (head instanceof Error) throw head;
+    if (head !== null) this.#head = BigInt((head as rpc.Block).timestampMs);
+    return answers;
+  }
+
+  get #parties(): Parties {
+    return { chainId: this.chainId, sender: this.signer, payer: this.options.payer, fresh: this.#slots.base === 0n };
+  }
+
+  /** until is the last time of a block that may have a job which is signed now; one that was signed before keeps its own. */
+  #until(job: Job): bigint | null {
+    const lasts = job.options.validFor ?? this.options.validFor;
+    if (lasts === undefined || job.until !== null) return job.until;
+    const now = BigInt(Math.floor(this.#time.now()));
+    return (now > this.#head ? now : this.#head) + BigInt(lasts);
   }
 
   /** post sends what is due again, and with it what is new: prepared, given nonces, signed and on disk before. */
@@ -222,12 +248,12 @@ export class Pump {
     try {
       const first = jobs[0]!;
       const terms = first.sweepTo
-        ? [await sweep(this.client, this.account, first, this.#cap(first))]
-        : await prepare(this.client, this.chainId, this.account, jobs, (job) => this.#cap(job));
+        ? [await sweep(this.client, this.#parties, first, this.#cap(first))]
+        : await prepare(this.client, this.#parties, jobs, (job) => this.#cap(job));
       for (const [i, job] of jobs.entries()) {
         const found = terms[i]!;
         if (!(found instanceof Error)) ready.push([job, found]);
-        else if (found instanceof AddressError || (found instanceof RpcError && found.reason !== undefined && !transient.includes(found.reason))) this.#reject(job, found);
+        else if (found instanceof RpcError && found.reason !== undefined && !transient.includes(found.reason)) this.#reject(job, found);
         else if (ready.length === 0) throw found;
         else { // those before it go on; it and those after it keep their order
           this.#queue.jobs.unshift(...jobs.slice(i));
@@ -238,11 +264,12 @@ export class Pump {
       return ready;
     } catch (error) {
       const open = jobs.filter((job) => this.jobs.has(job.id));
-      const final = error instanceof SenderError || error instanceof AddressError;
-      if (final) for (const job of open) this.#reject(job, error);
-      else this.#queue.jobs.unshift(...open);
-      if (final) return [];
-      throw error;
+      if (!(error instanceof SenderError)) {
+        this.#queue.jobs.unshift(...open);
+        throw error;
+      }
+      for (const job of open) this.#reject(job, error);
+      return [];
     }
   }
 
@@ -252,11 +279,12 @@ export class Pump {
     let nonce = this.#slots.base;
     for (const [job, terms] of prepared) {
       nonce = this.#slots.free(nonce);
+      job.until = this.#until(job);
       try {
         await this.#addVersion(job, nonce, terms);
       } catch (error) {
         if (error instanceof SenderError) throw error;
-        this.#reject(job, error); // its payload has no encoding, or the signer refuses
+        this.#reject(job, error); // its action has no encoding, or a signer refuses
         continue;
       }
       job.nonce = nonce;
@@ -267,11 +295,14 @@ export class Pump {
     return signed;
   }
 
-  async #addVersion(job: Job, nonce: bigint, terms: Terms, cancels = false): Promise<void> {
-    const tx: Transaction = { version: 1, chainId: this.chainId, sender: this.account, nonce, ...terms };
-    const { raw, hash } = await signTransaction(tx, this.signer);
+  async #addVersion(job: Job, nonce: bigint, { action, ...terms }: Terms, cancels = false): Promise<void> {
+    const { payer } = this.options;
+    const tx: Transaction = {
+      ...contentOf(action), chainId: this.chainId, sender: this.account, nonce, payer: payer?.account ?? null, validUntil: job.until, ...terms,
+    };
+    const { raw, hash } = await signTransaction(tx, this.signer, payer);
     job.versions.push({ raw, hash, tx: decodeTransaction(raw), cancels });
-    if (!cancels) job.payload = terms.payload;
+    if (!cancels) job.action = action;
   }
 
   /** fill puts a transfer of nothing to oneself at a nonce that nobody uses, if others wait behind it and no job comes. */
@@ -283,8 +314,8 @@ export class Pump {
     this.#gapSince ??= now;
     if (now - this.#gapSince < FILL_AFTER) return;
     this.#gapSince = undefined;
-    const payload: Payload = { type: "transfer", to: this.account, value: 0n };
-    const job = new Job(`${FILLER_IDS}${crypto.randomUUID()}`, digestOf({ payload }), payload, {});
+    const action: Action = { type: "transfer", to: this.account, value: 0n };
+    const job = new Job(`${FILLER_IDS}${crypto.randomUUID()}`, digestOf({ action }), action, {});
     this.jobs.set(job.id, job);
     this.#queue.jobs.push(job);
   }
@@ -292,9 +323,10 @@ export class Pump {
   /** cancelUnwanted takes back what callers do not want any more: at once if nobody has its bytes, else by another version. */
   async #cancelUnwanted(): Promise<void> {
     const unwanted = [...this.#unwanted];
-    const live = unwanted.filter((job) => this.jobs.get(job.id) === job && !job.cancelled);
+    // One that has expired ends by itself.
+    const live = unwanted.filter((job) => this.jobs.get(job.id) === job && !job.cancelled && !job.expired(this.#head));
     await this.#withdraw(live.filter((job) => !job.out));
-    await this.#addPriced(live.filter((job) => job.out), (job, prices) => nothing(job.latest.tx, prices, this.#cap(job)), true);
+    await this.#addPriced(live.filter((job) => job.out), (job, prices) => nothing(job.latest.tx, prices, this.#cap(job), this.#parties), true);
     this.#unwanted = this.#unwanted.slice(unwanted.length); // more may have come meanwhile
   }
 
@@ -310,6 +342,17 @@ export class Pump {
     }
   }
 
+  /** expire ends jobs that no block has, and none can have any more: their time is over. */
+  async #expire(jobs: Job[]): Promise<void> {
+    await this.journal.append(jobs.map((job) => ({ type: "refused", id: job.id, reason: "expired" })));
+    for (const job of jobs) {
+      this.#slots.jobs.delete(job.nonce!);
+      const cancelled = job.cancelled;
+      job.release();
+      this.#reject(job, cancelled ? new SenderError("cancelled", `${job.id} is cancelled`) : new SenderError("expired", `no block had ${job.id} in time, and none will`));
+    }
+  }
+
   /** cap is the most that a job may pay per gas; undefined: there is no bound. */
   #cap({ options: { maxFee } }: Job): bigint | undefined {
     return maxFee === undefined ? this.options.maxFeeCap : least(maxFee, this.options.maxFeeCap);
@@ -317,7 +360,7 @@ export class Pump {
 
   /** settle looks whether blocks have what is open, and replaces what they leave out. */
   async #settle(): Promise<void> {
-    const [base, height] = values<[bigint, bigint]>(await this.client.post([
+    const [base, height] = values<[bigint, bigint]>(await this.#ask([
       { method: "svc_getTransactionCount", params: [this.account, "latest"] }, { method: "svc_blockNumber", params: [] },
     ]));
     this.#pollAt = this.#time.now() + (this.options.poll ?? 500);
@@ -329,12 +372,14 @@ export class Pump {
       while (count < used.length && (versions += used[count]!.versions.length) <= MAX_BATCH) count++;
       await this.#conclude(used.splice(0, count));
     }
+    await this.#expire(this.#slots.expired(this.#head));
     await this.#replace();
   }
 
   /** conclude finds the receipts of jobs whose nonces blocks have used, with one request. What is answered is kept if some is not. */
   async #conclude(jobs: Job[]): Promise<void> {
-    const { receipts, absent, failed } = await receiptsOf(this.client, jobs);
+    const { receipts, absent, denied, failed } = await receiptsOf((calls) => this.#ask(calls), jobs);
+    const expired = absent.filter((job) => denied.has(job) && job.expired(this.#head));
     const [cancelled, found] = [[] as Job[], [] as [Job, Receipt][]];
     for (const [job, receipt] of receipts) {
       if (job.has(receipt.transactionHash, true)) cancelled.push(job);
@@ -353,8 +398,9 @@ export class Pump {
       this.#sweepRest(job, receipt) ?? job.receipt.resolve(receipt);
     }
     await this.#withdraw(cancelled);
+    await this.#expire(expired);
     if (failed) throw failed;
-    for (const job of absent) await this.#displaced(job);
+    for (const job of absent) if (!expired.includes(job)) await this.#displaced(job);
   }
 
   /**
@@ -362,7 +408,8 @@ export class Pump {
    * is told after that. It gives undefined where nothing is left.
    */
   #sweepRest(job: Job, receipt: Receipt): Job | undefined {
-    if (job.sweepTo === undefined || receipt.status !== 1n || receipt.gasUsed >= job.latest.tx.gasLimit) return undefined;
+    const { tx } = job.latest;
+    if (job.sweepTo === undefined || tx.payer !== null || receipt.status !== 1n || receipt.gasUsed >= tx.gasLimit) return undefined;
     const rest = new Job(`${OWN_IDS}rest:${crypto.randomUUID()}`, job.digest, undefined, job.options, job.sweepTo);
     const told = (): void => job.receipt.resolve(receipt);
     void rest.receipt.promise.then(told, told);
@@ -398,9 +445,10 @@ export class Pump {
   async #replace(): Promise<void> {
     await this.#addPriced(this.#slots.waiting(this.#height - REPLACE_AFTER), (job, prices) => {
       const { tx } = job.latest;
+      const old = { ...tx, action: actionOf(tx) };
       const enough = job.nonce !== this.#slots.base && tx.maxFeePerGas >= prices.base_fee;
       if (job.versions.length >= MAX_VERSIONS || enough) return undefined;
-      return job.sweepTo && !job.cancelled ? sweepAgain(tx, prices, this.#cap(job)) : raised(tx, prices, this.#cap(job));
+      return job.sweepTo && !job.cancelled ? sweepAgain(old, prices, this.#cap(job), this.#parties) : raised(old, prices, this.#cap(job));
     });
   }
 
@@ -413,8 +461,8 @@ export class Pump {
       job.since = this.#height;
       const terms = price(job, prices);
       if (!terms) continue;
-      const { payload, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = terms;
-      await this.#addVersion(job, job.nonce!, { payload, gasLimit, maxFeePerGas, maxPriorityFeePerGas }, cancels || job.cancelled);
+      const { action, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = terms;
+      await this.#addVersion(job, job.nonce!, { action, gasLimit, maxFeePerGas, maxPriorityFeePerGas }, cancels || job.cancelled);
       job.due = 0;
       entries.push(job.entry(job.versions.length - 1));
     }

@@ -1,3 +1,4 @@
+import { contentOf } from "../action.js";
 import { encodePayload } from "../transaction.js";
 import type { Job } from "./job.js";
 import type { Slots } from "./slots.js";
@@ -6,6 +7,8 @@ import type { Slots } from "./slots.js";
 export const MAX_BATCH = 256;
 const MAX_BATCH_BYTES = 2 << 20;
 const WINDOW = 1000n;
+/** What a transaction is taken to have beside its payload, in bytes. */
+const WITNESS_ROOM = 300;
 
 /** fitting is how many jobs go in one request, by their bytes: one at least. */
 export function fitting(jobs: readonly Job[], size: (job: Job) => number): number {
@@ -44,6 +47,6 @@ export class Queue {
     for (; count < this.jobs.length && this.jobs[count]!.sweepTo === undefined && nonce - slots.base < WINDOW; count++) {
       nonce = slots.free(nonce + 1n);
     }
-    return this.jobs.splice(0, fitting(this.jobs.slice(0, count), (job) => 200 + encodePayload(job.payload!).length));
+    return this.jobs.splice(0, fitting(this.jobs.slice(0, count), (job) => WITNESS_ROOM + encodePayload(contentOf(job.action!).payload).length));
   }
 }

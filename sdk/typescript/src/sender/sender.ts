@@ -2,7 +2,11 @@ import type { Client } from "../client.js";
 import type { Receipt } from "../generated.js";
 import { from32, toHex, type Account } from "../hex.js";
 import type { Signal } from "../signal.js";
-import type { Payload, Signer } from "../transaction.js";
+import type { Action } from "../action.js";
+import { SPONSORED_TIME } from "../client.js";
+import { SignerError } from "../errors.js";
+import { MAX_SPONSORED } from "../sponsor.js";
+import type { Signer } from "../transaction.js";
 import { Job, OWN_IDS, SenderError, TooLate, digestOf, type Done, type SendOptions } from "./job.js";
 import { Journal } from "./journal.js";
 import type { Sent, SenderOptions, SenderStatus } from "./options.js";
@@ -14,6 +18,10 @@ import { MemoryStore } from "./store.js";
  * open. A node that is away is waited for as long as the client's option `retry` says; then it rejects, and where the store is another's.
  */
 export async function createSender(client: Client, signer: Signer, options: SenderOptions = {}): Promise<Sender> {
+  if (options.payer) options = { ...options, validFor: options.validFor ?? SPONSORED_TIME };
+  if (options.payer && options.validFor! > MAX_SPONSORED) {
+    throw new SignerError("sponsored_too_long", "a transaction that another pays for is valid for at most 10 minutes");
+  }
   const [chainId, info] = await Promise.all([client.call("svc_chainId"), client.call("svc_getNodeInfo")]);
   const store = options.store ?? new MemoryStore();
   const entries = await store.open({ genesis: info.genesis_hash, account: signer.account });
@@ -44,18 +52,19 @@ export class Sender {
   }
 
   /**
-   * send queues a payload. With an id that was sent before it gives that job back, also after a crash where the store is durable. It
-   * throws a SenderError: of an id with another payload, or where the sender is closed.
+   * send queues an action. With an id that was sent before it gives that job back, also after a crash where the store is durable. It
+   * throws a SenderError: of an id with another action, or where the sender is closed.
    */
-  send(payload: Payload, options: SendOptions = {}): Sent {
-    return this.#enqueue(options, digestOf({ payload }), (id, digest) => new Job(id, digest, payload, options));
+  send(action: Action, options: SendOptions = {}): Sent {
+    return this.#enqueue(options, digestOf({ action }), (id, digest) => new Job(id, digest, action, options));
   }
 
   /**
    * sendAll sweeps the account to the last unit, once what was sent before it is in blocks. What comes after it waits. If another creates
-   * the recipient's entry meanwhile, what its gas would have cost is left, and is swept by a second transfer before `receipt` resolves.
+   * the recipient's entry meanwhile, what its gas would have cost is left, and is swept by a second transfer before `receipt` resolves. With
+   * a payer one transfer moves the whole balance.
    */
-  sendAll(to: Account, options: Pick<SendOptions, "id" | "anyRecipient"> = {}): Sent {
+  sendAll(to: Account, options: Pick<SendOptions, "id"> = {}): Sent {
     const account = toHex(from32(to));
     return this.#enqueue(options, digestOf({ sweepTo: account }), (id, digest) => new Job(id, digest, undefined, options, account));
   }

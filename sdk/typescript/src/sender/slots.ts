@@ -50,6 +50,11 @@ export class Slots {
     return this.#those((job) => job.pooled && job.nonce! >= this.base && job.since <= since);
   }
 
+  /** expired are the jobs at nonces that no block has used, and that none can have after one of a time. */
+  expired(head: bigint): Job[] {
+    return this.#those((job) => job.nonce! >= this.base && job.expired(head));
+  }
+
   /** moveTo takes in how many transactions are in blocks: what others had below is no more in the pool. */
   moveTo(base: bigint): void {
     this.base = base;

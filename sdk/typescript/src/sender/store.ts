@@ -2,7 +2,8 @@ import type { Account, Hash, Hex } from "../hex.js";
 
 /**
  * Entry is what the journal of a sender remembers. Of one id the last entries count: `signed` begins, `version` adds a replacement at
- * the same nonce, `cancel` a transfer of nothing to oneself there, `refused` says that its bytes are with nobody, `done` that a block has it. Nonces are decimal.
+ * the same nonce, `cancel` a transfer of nothing to oneself there, `refused` says that its bytes are with nobody, or that
+ * no block can have them any more, `done` that a block has it. Nonces are decimal.
  */
 export type Entry =
   | { type: "signed"; id: string; digest: Hex; nonce: string; raw: Hex; hash: Hash }

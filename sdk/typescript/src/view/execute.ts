@@ -1,15 +1,21 @@
 import { schnorr } from "@noble/curves/secp256k1.js";
 import { blake3 } from "@noble/hashes/blake3.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
+import type { Network } from "../address.js";
 import type { SignedHeader } from "../block.js";
-import { Reader } from "../codec.js";
+import { CodecError, Reader } from "../codec.js";
 import { sha256 } from "../hash.js";
 import { concat, from32, toHex, type Account, type Hex } from "../hex.js";
+import { checkPolicy } from "../policy.js";
+import { accountKey, authorityAt, decodeRecord } from "../record.js";
+import { verifyAnyP256, verifyMessage } from "../verify/signatures.js";
+import { decodeWitness, type Witness } from "../witness.js";
 import { UnansweredError, compile, type Module } from "./module.js";
 
 /** What was verified of the state, and what is asked. It may be posted to a worker. */
 export interface Verified {
   header: SignedHeader;
+  network: Network;
   contract: Account;
   function: string;
   args: Uint8Array;
@@ -74,7 +80,7 @@ class Execution {
   run(): Outcome {
     const { contract, function: name, args, values, codes } = this.verified;
     const parameters = this.#get(Uint8Array.of(0, 1));
-    for (const domain of [1, 2]) this.#get(concat(Uint8Array.of(domain), zeroAccount));
+    this.#get(accountKey(toHex(zeroAccount)));
     if (!parameters) throw new IncompleteError("the chain has no parameters");
     const id = from32(contract);
     const module = this.#find(id);
@@ -152,6 +158,23 @@ class Execution {
     return outcome === "success" ? 0 : 1;
   }
 
+  /** verifyAccount is host function account_verify. */
+  #verifyAccount(frame: Frame, id: Uint8Array, message: Uint8Array, encoded: Uint8Array): boolean {
+    const { header, network } = this.verified;
+    const account = toHex(id);
+    let witness: Witness;
+    try {
+      witness = decodeWitness(encoded);
+      if (witness.type === "policy") checkPolicy(witness.policy);
+    } catch (error) {
+      if (error instanceof CodecError) return false;
+      throw error;
+    }
+    const record = decodeRecord(account, this.#get(accountKey(account)));
+    const said = { chainId: header.chainId, contract: toHex(frame.id), account, message };
+    return verifyMessage(said, witness, network, authorityAt(record, header.timestamp));
+  }
+
   #host(frame: Frame): Record<string, (...args: never[]) => unknown> {
     const { header } = this.verified;
     /** range is bytes of the memory: taken anew each time, as growth moves them. */
@@ -219,7 +242,7 @@ class Execution {
       self: (out: number) => give(frame.id, out),
       value: () => 0n,
       block_height: () => header.height,
-      block_time: () => header.timestamp,
+      block_time: () => header.timestamp / 1000n,
       chain_id: () => header.chainId,
       gas_left: unsupported("gas_left"),
       is_view: () => 1,
@@ -255,6 +278,26 @@ class Execution {
         return schnorr.verify(copyOf(signature, 64), copyOf(message, length), copyOf(key, 32)) ? 1 : 0;
       },
       ecdsa_recover: unsupported("ecdsa_recover"),
+      p256_verify: (point: number, digest: number, signature: number) => {
+        const [key, of, given] = [copyOf(point, 64), copyOf(digest, 32), copyOf(signature, 64)];
+        return verifyAnyP256(given, of, key) ? 1 : 0;
+      },
+      account_verify: (account: number, message: number, length: number, witness: number, witnessLength: number) => {
+        const [of, said, shown] = [copyOf(account, 32), copyOf(message, length, 1024), copyOf(witness, witnessLength, 8192)];
+        return this.#verifyAccount(frame, of, said, shown) ? 1 : 0;
+      },
+      create: (template: number, salt: number, name: number, nameLength: number, args: number, argsLength: number, _: bigint, __: bigint, out: number) => {
+        range(template, 32);
+        range(salt, 32);
+        nameOf(name, nameLength);
+        range(args, argsLength, MAX_ARGS);
+        range(out, 32);
+        return refuseWrite();
+      },
+      replace_code: (template: number) => {
+        range(template, 32);
+        return refuseWrite();
+      },
       debug: (pointer: number, length: number) => void range(pointer, length, 1024),
     };
     const counted = Object.entries(functions).map(([name, f]) => [name, (...args: never[]) => {

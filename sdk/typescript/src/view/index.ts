@@ -9,7 +9,7 @@ import { VerifyError, verifyHeader, type Trust } from "./trust.js";
 import { witnessRoot } from "./witness.js";
 
 export { IncompleteError, UnansweredError, VerifyError, execute };
-export { readAccount, readState, verifyState, type AccountRecord, type StateQuestion, type StateValue } from "./state.js";
+export { readAccount, readState, verifyState, type ShownAccount, type StateQuestion, type StateValue } from "./state.js";
 export { verified, type VerifiedContract, type VerifiedOptions } from "./contract.js";
 export type { Step, Trust } from "./trust.js";
 export type { Outcome, Verified };
@@ -32,7 +32,7 @@ const length = (hex: Hex): number => (hex.length - 2) / 2;
 
 /**
  * verifyView checks all of a proof but the call itself, and gives what {@link execute} makes it on: values under the state root of a header
- * that the producer signed. It throws a {@link VerifyError}.
+ * that the producer sealed. It throws a {@link VerifyError}.
  */
 export function verifyView(trust: Trust, question: Question, proof: ViewProof): Verified {
   try {
@@ -70,7 +70,7 @@ function verify(trust: Trust, question: Question, proof: ViewProof): Verified {
   const codes = new Map<Hex, Uint8Array>();
   for (const code of [...(question.codes ?? []), ...proof.codes.map(fromHex)]) codes.set(toHex(sha256(code)), code);
   if (codes.size !== (question.codes?.length ?? 0) + proof.codes.length) throw new VerifyError("code", "a code is there twice");
-  return { header, contract: question.contract, function: question.function, args: question.args, values, codes };
+  return { header, network: trust.network, contract: question.contract, function: question.function, args: question.args, values, codes };
 }
 
 /** What a view call gives, computed here, after the block of `header`. */

@@ -1,13 +1,10 @@
-import type { Client } from "../client.js";
-import { Reader } from "../codec.js";
 import type { SignedHeader } from "../block.js";
-import { concat, equalBytes, from32, fromHex, toHex, type Account, type Hex } from "../hex.js";
+import type { Client } from "../client.js";
 import type { AccountProof, BlockRef } from "../generated.js";
-import { TAG_PATH, TAG_VALUE, hashBytes, leaf, node, type Digest } from "./poseidon.js";
+import { fromHex, toHex, type Account } from "../hex.js";
+import { merkleFault, type MerkleProof } from "../merkle.js";
+import { accountKey, decodeRecord, type AccountRecord } from "../record.js";
 import { VerifyError, verifyHeader, type Trust } from "./trust.js";
-import { PATH_BITS, bit, bytesOf, digestOf } from "./witness.js";
-
-const MAX_VALUE_BYTES = 262_144; // of a code, the longest
 
 /** What is asked of the state. `height` is the block after which; without it any block from `atLeast` on is taken. */
 export interface StateQuestion {
@@ -23,50 +20,15 @@ export interface StateValue {
 }
 
 /**
- * verifyState checks a Merkle proof of a state key, or of its absence, under an encoded header that the producer signed
+ * verifyState checks a Merkle proof of a state key, or of its absence, under an encoded header that the producer sealed
  * (docs/protocol.md, "State tree and proofs"). It throws a {@link VerifyError}.
  */
 export function verifyState(trust: Trust, question: StateQuestion, encodedHeader: Uint8Array, proof: AccountProof): StateValue {
-  try {
-    if (proof.siblings.length > PATH_BITS || (proof.value?.length ?? 0) > 2 * MAX_VALUE_BYTES + 2) {
-      throw new VerifyError("size", "it is longer than any true one");
-    }
-    const header = verifyHeader(trust, question, encodedHeader);
-    const value = proof.value === null ? null : fromHex(proof.value);
-    if (!equalBytes(rootOf(question.key, value, proof), from32(header.stateRoot))) {
-      throw new VerifyError("witness", "it is of another root, or of another value");
-    }
-    return { header, value };
-  } catch (error) {
-    if (error instanceof VerifyError) throw error;
-    throw new VerifyError("size", `it is malformed: ${error}`);
-  }
-}
-
-/** rootOf is the root under which the key has the value, as far as the proof goes. */
-function rootOf(key: Uint8Array, value: Uint8Array | null, { siblings, end }: AccountProof): Uint8Array {
-  const path = hashBytes(TAG_PATH, key);
-  let here = endOf(path, value, end, siblings.length);
-  for (let depth = siblings.length - 1; depth >= 0; depth--) {
-    const beside = digestOf(from32(siblings[depth]!));
-    here = bit(path, depth) === 0 ? node(here, beside) : node(beside, here);
-  }
-  return bytesOf(here);
-}
-
-/** endOf is the digest of what stands where the way of a path ends, at a depth. */
-function endOf(path: Digest, value: Uint8Array | null, end: AccountProof["end"], depth: number): Digest {
-  if (end.type === "leaf") {
-    if (value === null || value.length === 0) throw new VerifyError("witness", "a leaf without a value");
-    return leaf(path, hashBytes(TAG_VALUE, value));
-  }
-  if (value !== null) throw new VerifyError("witness", "a value of a key that is absent");
-  if (end.type === "empty") return new Uint32Array(8);
-  const other = digestOf(from32(end.path as Hex));
-  let common = 0;
-  while (common < PATH_BITS && bit(path, common) === bit(other, common)) common++;
-  if (common < depth || common === PATH_BITS) throw new VerifyError("witness", "the other leaf does not show the key's absence");
-  return leaf(other, digestOf(from32(end.valueHash as Hex)));
+  const header = verifyHeader(trust, question, encodedHeader);
+  const { value, siblings, end } = proof;
+  const fault = merkleFault(header.stateRoot, { key: toHex(question.key), value, siblings, end: end as MerkleProof["end"] });
+  if (fault !== undefined) throw new VerifyError("witness", fault);
+  return { header, value: value === null ? null : fromHex(value) };
 }
 
 /**
@@ -82,21 +44,15 @@ export async function readState(client: Client, trust: Trust, question: StateQue
   return verifyState(trust, question, fromHex(item.raw), proof);
 }
 
-/** What the state has of an account after the block of `header`. One that was never used has nothing. */
-export interface AccountRecord {
+/** ShownAccount is what the state has of an account after the block of `header`; decodeRecord says what of one that it has nothing of. */
+export interface ShownAccount extends AccountRecord {
   header: SignedHeader;
-  balance: bigint;
-  nonce: bigint;
 }
 
-/** readAccount reads an account's balance and nonce as {@link readState} does. */
+/** readAccount reads an account's balance and nonce, who may sign for it and a recovery that is under way, as {@link readState} does. */
 export async function readAccount(
   client: Client, trust: Trust, account: Account, at: { height?: bigint; atLeast?: bigint } = {},
-): Promise<AccountRecord> {
-  const { header, value } = await readState(client, trust, { ...at, key: concat(Uint8Array.of(1), from32(account)) });
-  if (value === null) return { header, balance: 0n, nonce: 0n };
-  const r = new Reader(value);
-  const record = { header, balance: r.u64(), nonce: r.u64() };
-  r.end();
-  return record;
+): Promise<ShownAccount> {
+  const { header, value } = await readState(client, trust, { ...at, key: accountKey(account) });
+  return { header, ...decodeRecord(account, value) };
 }

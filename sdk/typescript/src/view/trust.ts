@@ -1,12 +1,15 @@
-import { schnorr } from "@noble/curves/secp256k1.js";
-import { blockHash, parseHeader, type SignedHeader } from "../block.js";
+import type { Network } from "../address.js";
+import { parseHeader, type SignedHeader } from "../block.js";
+import { CodecError } from "../codec.js";
 import { CairnError } from "../errors.js";
-import { from32, type Account } from "../hex.js";
+import type { Account } from "../hex.js";
+import { verifySeal } from "../verify/signatures.js";
 
 /** What is known of a chain, and by whom: no node has to be believed then. */
 export interface Trust {
   chainId: bigint;
-  /** the key that signs its blocks */
+  network: Network;
+  /** the key that seals its blocks */
   producer: Account;
 }
 
@@ -24,14 +27,22 @@ export class VerifyError extends CairnError {
   }
 }
 
-/** verifyHeader reads a header that the trusted producer signed, of the block that was asked for. */
+/** verifyHeader reads a header that the trusted producer sealed, of the block that was asked for. */
 export function verifyHeader(trust: Trust, asked: { height?: bigint; atLeast?: bigint }, encoded: Uint8Array): SignedHeader {
-  const header = parseHeader(encoded);
-  const signed = (): boolean => schnorr.verify(header.signature, from32(blockHash(header)), from32(header.producer));
+  const header = readHeader(encoded);
   if (header.chainId !== trust.chainId) throw new VerifyError("header", `it is of chain ${header.chainId}`);
   if (header.producer !== trust.producer) throw new VerifyError("header", `its producer is ${header.producer}`);
-  if (!signed()) throw new VerifyError("header", "its producer did not sign it");
+  if (!verifySeal(header)) throw new VerifyError("header", "its producer's seal does not hold");
   if (asked.height !== undefined && header.height !== asked.height) throw new VerifyError("height", `it is of block ${header.height}`);
   if (header.height < (asked.atLeast ?? 0n)) throw new VerifyError("height", `it is of block ${header.height}`);
   return header;
+}
+
+function readHeader(encoded: Uint8Array): SignedHeader {
+  try {
+    return parseHeader(encoded);
+  } catch (error) {
+    if (error instanceof CodecError) throw new VerifyError("size", `it is malformed: ${error.message}`);
+    throw error;
+  }
 }

@@ -1,8 +1,7 @@
 import { CodecError, Reader } from "../codec.js";
-import { P, TAG_PATH, TAG_VALUE, hashBytes, leaf, node, type Digest } from "./poseidon.js";
+import { PATH_BITS, TAG_PATH, TAG_VALUE, bit, bytesOf, digestOf, hashBytes, leaf, node, type Digest } from "../poseidon.js";
 
 const [EMPTY, OWN, OTHER, BRANCH, DIGEST] = [0, 1, 2, 3, 4];
-export const PATH_BITS = 248;
 
 interface Reading {
   path: Digest;
@@ -10,24 +9,7 @@ interface Reading {
   leaf: Digest | undefined;
 }
 
-/** bit is that of a path at a depth. */
-export const bit = (path: Digest, i: number): number => (path[Math.floor(i / 31)]! >>> (30 - (i % 31))) & 1;
-
 const isZero = (digest: Digest): boolean => digest.every((e) => e === 0);
-
-/** bytesOf is a digest as bytes: 8 big-endian integers. */
-export function bytesOf(digest: Digest): Uint8Array {
-  const bytes = new Uint8Array(32);
-  digest.forEach((e, i) => new DataView(bytes.buffer).setUint32(4 * i, e));
-  return bytes;
-}
-
-/** digestOf reads what bytesOf gives. It throws a {@link CodecError} where an element is not below the modulus. */
-export function digestOf(bytes: Uint8Array): Digest {
-  const digest = new Uint32Array(8).map((_, i) => new DataView(bytes.buffer, bytes.byteOffset).getUint32(4 * i));
-  if (digest.some((e) => e >= P)) throw new CodecError("a digest has an element that is not below the modulus");
-  return digest;
-}
 
 /**
  * witnessRoot is the state root under which the keys, at least one, have just these values (docs/protocol.md, "Proofs of views").

@@ -1,4 +1,4 @@
-import { formatAddress, formatUnits, type rpc } from "@cairn-chain/sdk";
+import { authorityAt, formatAddress, formatUnits, isKey, policyHash, type AccountRecord, type rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { devName } from "../dev";
@@ -27,9 +27,10 @@ import {
 } from "../parts";
 import { Transactions } from "../transactions";
 import { tokenAbi } from "../token";
-import { checkBalance } from "../check";
+import { checkAccount } from "../check";
 import { Label } from "./labels";
 import { Payments } from "./payments";
+import { Authority, Recovering } from "./policy";
 import { Jump, MOST, Save } from "./reach";
 import { SendCoins } from "./sendcoins";
 import { Held, tokenFacts } from "./token";
@@ -44,9 +45,10 @@ export function Account({ id }: { id: Id }): JSX.Element {
   const [tab, setTab] = useTab(TABS);
   const head = blocks.value[0]?.hash ?? "";
   const loaded = useLoad(`account ${id}@${head}`, () =>
-    Promise.all([client.balance(id), client.nonce(id), client.call("svc_getPendingTransactions", { sender: id })]),
+    Promise.all([client.call("svc_getAccount", id), client.call("svc_getPendingTransactions", { sender: id })]),
   );
-  const checked = useLoad(`checked ${id}@${head}`, () => checkBalance(id));
+  const checked = useLoad(`checked ${id}@${head}`, () => checkAccount(id));
+  const byKey = useLoad(`by key ${id}@${loaded.value?.[0].nonce}`, () => hasSignedByKey(id));
   const contract = contractOf(id);
   const address = formatAddress(id, network());
   return (
@@ -74,33 +76,53 @@ export function Account({ id }: { id: Id }): JSX.Element {
                 <span class="mono">{address}</span> <Copy text={address} what="the address" />
               </span>,
             ],
-            ["Key", <Hex of={id} what="the key" />],
+            ["In hex", <Hex of={id} what="the account in hex" />],
+            ["On Bitcoin", <OnBitcoin id={id} account={loaded.value?.[0]} byKey={byKey.value === true} />],
             ["Label", <Label id={id} />],
           ]}
         />
         <Show of={loaded} what="The account">
-          {([balance, nonce, pending]) => (
+          {([account, pending]) => (
+            <>
+            {account.recovery && <Recovering recovery={account.recovery} />}
             <Fields
               rows={[
                 [
                   "Balance",
                   <>
                     <strong class="big">
-                      <Coins amount={checked.value?.value ?? balance} /> coins
+                      <Coins amount={checked.value?.value.balance ?? account.balance} /> coins
                     </strong>{" "}
                     <Verified
                       of={checked}
                       what="the balance"
-                      how="a Merkle proof shows the account’s record"
-                      again={(height) => checkBalance(id, height)}
-                      show={(amount) => <Coins amount={amount} />}
+                      how="a Merkle proof shows the account’s record: its balance, its nonce and who may sign"
+                      again={(height) => checkAccount(id, height)}
+                      show={({ balance }) => <Coins amount={balance} />}
                     />
                   </>,
                 ],
-                ["Transactions sent", <span class="num">{thousands(nonce)}</span>],
+                [
+                  "Who may sign",
+                  <>
+                    <Authority
+                      of={account.authority}
+                      policy={account.policy}
+                      own={account.authority !== id ? undefined : <OwnAuthority account={account} byKey={byKey.value === true} />}
+                    />
+                    {checked.value && !agrees(account, checked.value.value) && (
+                      <p class="failed" role="alert">
+                        ✗ The state that this page verified says otherwise:{" "}
+                        <span class="mono">{authorityAt(checked.value.value, checked.value.header.timestamp)}</span>
+                      </p>
+                    )}
+                  </>,
+                ],
+                ["Transactions sent", <span class="num">{thousands(account.nonce)}</span>],
                 ["Pending", pending.length ? <span class="waiting">{pending.length}</span> : "none"],
               ]}
             />
+            </>
           )}
         </Show>
       </Section>
@@ -112,7 +134,7 @@ export function Account({ id }: { id: Id }): JSX.Element {
         {tab === "Tokens" && <Tokens id={id} />}
         {tab === "Pending" && (
           <Show of={loaded} what="What is pending">
-            {([, , pending]) =>
+            {([, pending]) =>
               pending.length === 0 ? (
                 <Empty>Nothing of this account waits for a block.</Empty>
               ) : (
@@ -138,6 +160,42 @@ export function Account({ id }: { id: Id }): JSX.Element {
           </Show>
         )}
       </section>
+    </>
+  );
+}
+
+/** hasSignedByKey reports whether one of an account's newest transactions carries the signature of its own key. */
+async function hasSignedByKey(id: Id): Promise<boolean> {
+  const txs = await client.call("svc_getTransactionsByAddress", id, { limit: 20 });
+  return txs.some(({ from, witness }) => from === id && witness.type !== "policy");
+}
+
+/** agrees reports whether what the node says of an account's authority is what was verified, perhaps a block later or earlier. */
+function agrees(told: rpc.Account, { nonce, authority, pending }: AccountRecord): boolean {
+  return told.nonce !== nonce || told.authority === authority || told.authority === pending?.next;
+}
+
+/** OwnAuthority is an account that nothing but its own 32 bytes signs for: those of a key, of a policy or of a contract. */
+function OwnAuthority({ account, byKey }: { account: rpc.Account; byKey: boolean }): JSX.Element {
+  if (account.contract) return <>nobody: its code moves its coins</>;
+  if (byKey || devName(account.account)) return <>its own key</>;
+  if (!isKey(account.account)) return <>the policy that its 32 bytes are the hash of; no transaction has shown it yet</>;
+  return <>its own key, or a policy that it is the hash of: no transaction has shown which</>;
+}
+
+/** OnBitcoin says whether coins of Bitcoin that are sent to the same address there can ever be moved. */
+function OnBitcoin({ id, account, byKey }: { id: Id; account: rpc.Account | undefined; byKey: boolean }): JSX.Element | null {
+  if (!account) return null;
+  const only = account.contract || !isKey(id) || (account.policy !== null && policyHash(account.policy) === id);
+  if (byKey && !only) return <span class="muted">the address of a key: it is good on Bitcoin too</span>;
+  return (
+    <>
+      <strong class="failed">Cairn only</strong>{" "}
+      <span class="muted">
+        {only
+          ? "Bitcoin that is sent to this address on Bitcoin is lost for ever: nobody has a key for it."
+          : "unless you know that it is a key’s: Bitcoin sent on Bitcoin to the address of a policy or contract is lost for ever."}
+      </span>
     </>
   );
 }

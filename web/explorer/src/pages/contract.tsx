@@ -16,7 +16,7 @@ import { abiOf, blocks, client, isDevelopment, network } from "../node";
 import { useLoad } from "../load";
 import { Coins, Copy, Empty, Fields, Hex, Link, Name, Said, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
 import { checkBalance, checkView } from "../check";
-import { sourceOf } from "../section";
+import { canChange, sourceOf } from "../section";
 import { tokenAbi } from "../token";
 import { Sent } from "./account";
 import { Field } from "./field";
@@ -80,7 +80,8 @@ export function Contract({ id }: { id: Id }): JSX.Element {
                   ],
                   ["Balance", <Balance id={id} told={balance} />],
                   ["Label", <Label id={id} />],
-                  ["Source", <Source id={id} />],
+                  ["Changes", <Changes of={contract} />],
+                  ["Source", <Source of={contract} />],
                 ]}
               />
             </Section>
@@ -116,10 +117,41 @@ function Balance({ id, told }: { id: Id; told: bigint }): JSX.Element {
   );
 }
 
+let last: { hash: string; code: Promise<Uint8Array> } | undefined;
+
+/** codeOf is a contract's code, asked for once by all that show something of it. */
+function codeOf({ contract_id: id, code_hash: hash }: rpc.Contract): Promise<Uint8Array> {
+  if (last?.hash !== hash) {
+    const code = client.call("svc_getContractCode", id).then(fromHex);
+    last = { hash, code };
+    code.catch(() => (last = undefined));
+  }
+  return last.code;
+}
+
+/** Changes tells whether the contract can give itself another code. */
+function Changes({ of }: { of: rpc.Contract }): JSX.Element {
+  const loaded = useLoad(`code ${of.code_hash}`, async () => canChange(await codeOf(of)));
+  return (
+    <Show of={loaded} what="The code">
+      {(can) =>
+        can ? (
+          <>
+            <strong class="failed">The contract can replace its code</strong>: what it does tomorrow is up to what its code of today
+            lets happen.
+          </>
+        ) : (
+          "never: this code cannot replace itself"
+        )
+      }
+    </Show>
+  );
+}
+
 /** Source tells what the code says of its source, and what the node has of it: nothing of that is checked here. */
-function Source({ id }: { id: Id }): JSX.Element {
-  const loaded = useLoad(`source ${id}`, async () => {
-    const hash = sourceOf(fromHex(await client.call("svc_getContractCode", id)));
+function Source({ of }: { of: rpc.Contract }): JSX.Element {
+  const loaded = useLoad(`source ${of.code_hash}`, async () => {
+    const hash = sourceOf(await codeOf(of));
     if (hash === null) return null;
     const path = `/sources/${hash}`;
     return { hash, path, published: (await fetch(path, { method: "HEAD" })).ok };

@@ -1,14 +1,16 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { bytes, coins, counted, percent, span, thousands } from "../format";
+import { checkBlock } from "../check";
+import { bytes, chainText, coins, counted, percent, span, thousands, utc } from "../format";
 import { blocks, client, info, isDevelopment, older, stream, sync } from "../node";
 import type { rpc } from "@cairn-chain/sdk";
 import { useLoad } from "../load";
-import { BlockLink, Coins, Empty, Fields, Hex, Link, Section, Show, Time, Title } from "../parts";
+import { BlockLink, Coins, Empty, Fields, Hex, Link, Section, Show, Time, Title, explain } from "../parts";
 import { Transactions } from "../transactions";
 import { fold, type Header as Listed } from "../rows";
 import { DevelopmentOr, Producer } from "./signed";
+import { Authority, Steps } from "./verified";
 
 const opened = signal<ReadonlySet<number>>(new Set());
 /** what is shown while new blocks wait: nothing where none do */
@@ -239,6 +241,7 @@ export function Block({ refTo }: { refTo: number | `0x${string}` }): JSX.Element
               </span>
             </Title>
             <Header block={block} burned={burned} />
+            <CheckBlock key={block.hash} block={block} />
             <Section
               title={`Transactions ${thousands(block.txCount)}`}
               extra={
@@ -255,6 +258,75 @@ export function Block({ refTo }: { refTo: number | `0x${string}` }): JSX.Element
         );
       }}
     </Show>
+  );
+}
+
+type Check = null | "loading" | Awaited<ReturnType<typeof checkBlock>> | { failed: unknown };
+
+/** CheckBlock checks the whole block in the page, when it is asked to. */
+function CheckBlock({ block }: { block: rpc.Block }): JSX.Element {
+  const [state, setState] = useState<Check>(null);
+  const run = async (): Promise<void> => {
+    setState("loading");
+    setState(await checkBlock(block.height).catch((failed: unknown) => ({ failed })));
+  };
+  return (
+    <Section title="Check in this page">
+      <p>
+        <button type="button" onClick={() => void run()} disabled={state === "loading"}>
+          {state === "loading" ? "Checking…" : "Check the block"}
+        </button>{" "}
+        <span class="muted">reads the block, {bytes(block.size)}, and its receipts</span>
+      </p>
+      <div aria-live="polite" aria-busy={state === "loading"}>
+        {state === null || state === "loading" ? null : "failed" in state ? (
+          <p class="waiting">– Not checked: {explain(state.failed)}</p>
+        ) : "refused" in state ? (
+          <p class="failed" role="alert">
+            ✗ {chainText(state.refused, 300)}
+          </p>
+        ) : (
+          <CheckSteps block={block} of={state} />
+        )}
+      </div>
+    </Section>
+  );
+}
+
+const order = ["seal", "transactions", "receipts", "gas", "signatures"] as const;
+
+function CheckSteps({ block, of }: { block: rpc.Block; of: Extract<Awaited<ReturnType<typeof checkBlock>>, { verdict: unknown }> }): JSX.Element {
+  const { verdict, transactions, took } = of;
+  const failed = verdict.failed ? order.indexOf(verdict.failed.step) : order.length;
+  const said: Record<(typeof order)[number], string> = {
+    seal: block.height === 0 ? "nobody seals block 0" : "the producer that the header names sealed it",
+    transactions: `the header’s root is that of these ${counted(transactions, "transaction")} and their witnesses`,
+    receipts: "the header’s root is that of the receipts that the node gives",
+    gas: "the receipts’ gas adds up to the header’s",
+    signatures: `of ${thousands(verdict.signatures)} of ${counted(transactions, "transaction")}`,
+  };
+  const steps = order.slice(0, failed + 1).map((step, i) => ({
+    name: step[0]!.toUpperCase() + step.slice(1),
+    holds: i < failed,
+    says: i < failed ? said[step] : (verdict.failed?.message ?? ""),
+  }));
+  return (
+    <>
+      <Steps
+        steps={[
+          {
+            name: "Hash",
+            holds: verdict.hash === block.hash,
+            says: `it is the block of this page, in ${thousands(Math.round(took))} ms`,
+          },
+          ...steps,
+        ]}
+        rest="that the transactions lead to these receipts and to the state root: the block’s proof and a replica show that"
+      />
+      <p>
+        <strong>Authority.</strong> <Authority />
+      </p>
+    </>
   );
 }
 
@@ -311,7 +383,13 @@ function Header({ block, burned }: { block: rpc.Block; burned: bigint }): JSX.El
               </Link>
             ),
           ],
-          ["Signed by", <Producer height={block.height} hash={block.hash} producer={block.producer} />],
+          [
+            "Time",
+            <span class="num">
+              {utc(block.timestamp)}, {block.timestampMs % 1000} ms
+            </span>,
+          ],
+          ["Sealed by", <Producer height={block.height} hash={block.hash} producer={block.producer} />],
           ["Final", <DevelopmentOr />],
           [
             "Proof",

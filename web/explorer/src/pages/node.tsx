@@ -7,6 +7,7 @@ import { blocks, client, info, now, sync } from "../node";
 import { useLoad } from "../load";
 import { Coins, Empty, Fields, Hex, Link, Section, Show, Table, Title, TxLink, Who } from "../parts";
 import { What } from "../transactions";
+import { ParametersOf } from "./parameters";
 import { Authority } from "./verified";
 
 export function Fees(): JSX.Element {
@@ -298,6 +299,7 @@ export function Node(): JSX.Element {
                   ["Verification", node.verification],
                   ["Genesis", <Hex of={node.genesis_hash} what="the hash of genesis" />],
                   ["Protocol version", String(node.protocol_version)],
+                  ["Versions known", node.known_versions.join(", ")],
                   ["Gas schedule", <Hex of={node.schedule_digest} what="the digest of the gas schedule" />],
                   ["Producer", <Who id={`0x${node.protocol_public_key}`} plain />],
                   [
@@ -366,19 +368,7 @@ export function Node(): JSX.Element {
               </Section>
             )}
             <Section title="Parameters in force">
-              <Fields
-                rows={[
-                  ["Gas limit of a block", thousands(parameters.gas_limit)],
-                  ["Target", percent(parameters.target_bps / 10_000)],
-                  [
-                    "Base fee",
-                    <>
-                      {thousands(parameters.min_base_fee)} to {thousands(parameters.max_base_fee)}
-                    </>,
-                  ],
-                  ["Fee recipient", <Who id={parameters.fee_recipient} />],
-                ]}
-              />
+              <ParametersOf of={parameters} />
             </Section>
             <StateSnapshot />
           </>

@@ -1,9 +1,9 @@
-import { formatUnits, type Client, type rpc } from "@cairn-chain/sdk";
+import { formatMemo, formatUnits, type Client, type rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { blocks, client, patient } from "../node";
 import { useLoad } from "../load";
-import { Coins, Empty, Nothing, Show, Table, Tabs, Time, TxLink, Who } from "../parts";
+import { Coins, Empty, Memo, Nothing, Show, Table, Tabs, Time, TxLink, Who } from "../parts";
 import { Jump, MOST, Save } from "./reach";
 
 type Id = `0x${string}`;
@@ -14,6 +14,8 @@ const kinds: Record<rpc.Payment["kind"], string> = {
   call: "value of a call",
   deploy: "value of a deploy",
   contract: "by a contract",
+  batch: "step of a batch",
+  instantiate: "value of an instantiate",
 };
 
 /** Payments is what an account is paid and pays, however, the newest first. */
@@ -57,10 +59,10 @@ function List({ id, direction, to }: { id: Id; direction: "both" | "in" | "out";
   const file = async (): Promise<string[][]> => {
     const { payments } = await pageOf(patient, filter, MOST);
     return [
-      ["block", "time", "transaction", "how", "from", "to", "coins"],
+      ["block", "time", "transaction", "how", "from", "to", "coins", "memo"],
       ...payments.map((one) => [
         String(one.block_height), new Date(one.timestamp * 1000).toISOString(), one.tx_hash, one.kind, one.from, one.to,
-        formatUnits(one.amount, 8),
+        formatUnits(one.amount, 8), one.memo === null ? "" : formatMemo(one.memo),
       ]),
     ];
   };
@@ -81,7 +83,10 @@ function List({ id, direction, to }: { id: Id; direction: "both" | "in" | "out";
                   <Direction payment={payment} of={id} />,
                   <Coins amount={payment.amount} />,
                   <Who id={payment.from === id ? payment.to : payment.from} />,
-                  kinds[payment.kind],
+                  <>
+                    {kinds[payment.kind]}
+                    <Memo of={payment.memo} />
+                  </>,
                   <TxLink hash={payment.tx_hash} />,
                 ],
               }))}

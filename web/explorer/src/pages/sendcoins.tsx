@@ -2,9 +2,8 @@ import { parseCoins, type rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { devAccounts, devName } from "../dev";
-import { readAccount } from "../accounts";
+import { readRecipient } from "../accounts";
 import { thousands } from "../format";
-import { client } from "../node";
 import { Section, TxLink, explain } from "../parts";
 
 type State = null | "waiting" | { receipt: rpc.Receipt } | { error: unknown };
@@ -17,8 +16,7 @@ export function SendCoins({ id }: { id: string }): JSX.Element | null {
   const send = async (form: FormData): Promise<void> => {
     setState("waiting");
     try {
-      const to = readAccount(String(form.get("to") ?? ""));
-      await client.checkRecipient(to);
+      const to = await readRecipient(String(form.get("to") ?? ""));
       const value = parseCoins(String(form.get("amount") ?? "").trim());
       const { send } = await import("../send");
       setState({ receipt: await send(devAccounts.indexOf(id as `0x${string}`), { type: "transfer", to, value }) });

@@ -4,7 +4,7 @@ import { isDevelopment } from "../node";
 import { useLoad } from "../load";
 import { Who, explain } from "../parts";
 
-/** Producer is the key that signed a block, and whether its signature holds by what this page computes. */
+/** Producer is the key that sealed a block, and whether its seal holds by what this page computes. */
 export function Producer({
   height,
   hash,
@@ -14,20 +14,20 @@ export function Producer({
   hash: string;
   producer: string;
 }): JSX.Element {
-  const checked = useLoad(`signature ${hash}`, async () => (height === 0 ? null : signedHeader(height, hash)));
+  const checked = useLoad(`seal ${hash}`, async () => (height === 0 ? null : signedHeader(height, hash)));
   return (
     <>
       <Who id={producer} plain />{" "}
       {height === 0 ? (
-        <span class="muted">genesis is not signed</span>
+        <span class="muted">genesis is not sealed</span>
       ) : checked.error !== undefined ? (
         <span class="waiting">not checked: {explain(checked.error)}</span>
       ) : checked.value === undefined ? (
-        <span class="muted">checking the signature…</span>
+        <span class="muted">checking the seal…</span>
       ) : checked.value ? (
-        <span class="ok">✓ signature checked here</span>
+        <span class="ok">✓ seal checked here</span>
       ) : (
-        <span class="failed">✗ the signature does not hold</span>
+        <span class="failed">✗ the seal does not hold</span>
       )}
     </>
   );

@@ -18,12 +18,11 @@ export function Trace({ of: { transactionHash, gasUsed } }: { of: rpc.Receipt })
             <Empty>No contract ran.</Empty>
           ) : (
             <>
-              <p class="sum num">
-                {thousands(gasUsed)} gas = {thousands(gasUsed - found.root.gasUsed)} for the transaction itself +{" "}
-                {thousands(found.root.gasUsed)} for its call
-              </p>
+              <Sum gasUsed={gasUsed} calls={[found.root, ...found.further]} />
               <ul class="tree">
-                <CallRow call={found.root} depth={0} />
+                {[found.root, ...found.further].map((call, i) => (
+                  <CallRow key={i} call={call} depth={0} />
+                ))}
               </ul>
               {found.truncated && <p class="muted">There was more than a trace holds: what is beyond is left out.</p>}
             </>
@@ -31,6 +30,16 @@ export function Trace({ of: { transactionHash, gasUsed } }: { of: rpc.Receipt })
         }
       </Show>
     </Section>
+  );
+}
+
+function Sum({ gasUsed, calls }: { gasUsed: bigint; calls: rpc.TraceCall[] }): JSX.Element {
+  const took = calls.reduce((sum, call) => sum + call.gasUsed, 0n);
+  return (
+    <p class="sum num">
+      {thousands(gasUsed)} gas = {thousands(gasUsed - took)} for the transaction itself + {thousands(took)} for{" "}
+      {calls.length === 1 ? "its call" : `its ${thousands(calls.length)} calls`}
+    </p>
   );
 }
 

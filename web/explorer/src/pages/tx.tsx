@@ -2,13 +2,16 @@ import type { rpc } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { decodeArguments, decodeResult, revertText, type Value } from "../decode";
-import { chainText, lossyText, thousands } from "../format";
+import { checkIncluded } from "../check";
+import { chainText, lossyText, shortHex, thousands } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { useLoad } from "../load";
-import { BlockLink, Coins, Empty, Fields, Hex, Link, Name, Said, Section, Show, Status, Tabs, TimeOf, Title, Who } from "../parts";
+import { BlockLink, Coins, Empty, Fields, Hex, Memo, Name, Said, Section, Show, Status, Tabs, TimeOf, Title, Who } from "../parts";
 import { What } from "../transactions";
-
+import { ParametersOf } from "./parameters";
+import { Milliseconds, PolicyOf, SignedBy } from "./policy";
 import { Trace } from "./trace";
+import { Authority, Steps as StepList, Unverified } from "./verified";
 
 type Id = `0x${string}`;
 
@@ -93,7 +96,6 @@ function Found({
   receipt: rpc.Receipt | null;
   abi: rpc.ABI | null;
 }): JSX.Element {
-  const fee = receipt ? receipt.gasUsed * receipt.effectiveGasPrice : null;
   const reason = receipt?.status === 0n && receipt.error === "reverted" ? reasonOf(abi, receipt.returnData) : undefined;
   return (
     <>
@@ -129,23 +131,40 @@ function Found({
             ],
             ["What", <What tx={tx} />],
             ["From", <Who id={tx.from} />],
-            [tx.type === "deploy" ? "Creates" : "To", <Who id={tx.to} />],
+            ["Signed by", <SignedBy witness={tx.witness} recovery={tx.type === "set_policy" && tx.input?.recovery === true} />],
+            targetless.includes(tx.type)
+              ? ["To", null]
+              : [tx.contract !== undefined ? "Creates" : "To", <Who id={tx.to} />],
+            ["Memo", tx.memo === null ? null : <Memo of={tx.memo} />],
             [
-              "Value",
+              tx.type === "batch" ? "Values together" : "Value",
               <>
                 <Coins amount={tx.value} /> coins
               </>,
             ],
             [
               "Fee",
-              fee === null ? (
+              receipt === null ? (
                 <>
                   at most <Coins amount={tx.gasLimit * tx.maxFeePerGas} /> coins
                 </>
               ) : (
                 <>
-                  <Coins amount={fee} /> coins{" "}
-                  <span class="muted">at {thousands(receipt!.effectiveGasPrice)} units a gas</span>
+                  <Coins amount={receipt.fee} /> coins{" "}
+                  <span class="muted">at {thousands(receipt.effectiveGasPrice)} units a gas</span>
+                </>
+              ),
+            ],
+            [
+              "Fee paid by",
+              tx.payer === null ? null : (
+                <>
+                  <Who id={tx.payer} />
+                  {tx.payerWitness && (
+                    <>
+                      , signed by <SignedBy witness={tx.payerWitness} recovery={false} />
+                    </>
+                  )}
                 </>
               ),
             ],
@@ -162,9 +181,12 @@ function Found({
               </>,
             ],
             ["Nonce", <span class="num">{thousands(tx.nonce)}</span>],
+            ["Valid until", tx.validUntil === null ? null : <Milliseconds at={tx.validUntil} />],
+            ["Verified", receipt === null ? null : <Inclusion hash={tx.hash} status={receipt.status} />],
           ]}
         />
       </Section>
+      {tx.steps && <Steps steps={tx.steps} />}
       {tx.input && <Input tx={tx} abi={abi} receipt={receipt} />}
       {receipt && receipt.logs.length > 0 && (
         <Section title={`Events ${receipt.logs.length}`}>
@@ -182,7 +204,7 @@ function Found({
           {receipt.logs.length > 200 && <p class="muted">The first 200 are shown.</p>}
         </Section>
       )}
-      {receipt && (tx.type === "call" || tx.type === "deploy") && <Trace of={receipt} />}
+      {receipt && ["call", "deploy", "instantiate", "batch"].includes(tx.type) && <Trace of={receipt} />}
     </>
   );
 }
@@ -201,32 +223,37 @@ function Input({
   const declared = abi?.functions.find((f) => f.name === input?.function);
   const values = declared && decodeArguments(declared.args, input?.args ?? "0x", abi ?? {});
   const result = receipt?.status === 1n ? decodeResult(declared?.returns, receipt.returnData, abi ?? {}) : undefined;
-  if (tx.type === "configure")
+  if (input?.parameters)
     return (
       <Section title="Parameters">
-        <Fields
-          rows={Object.entries(input?.parameters ?? {}).map(([name, value]) => [
-            name.replace(/_/g, " "),
-            <span class="mono whole">{String(value)}</span>,
-          ])}
-        />
+        <ParametersOf of={input.parameters} />
+      </Section>
+    );
+  if (tx.type === "set_policy")
+    return (
+      <Section title={input?.recovery ? "Recovery" : "Policy"}>
+        {input?.recovery && (
+          <p class="failed">It begins a recovery: what follows is in force after the delay of the policy that signed it.</p>
+        )}
+        {input?.policy ? <PolicyOf policy={input.policy} /> : <p>The account’s own key signs again.</p>}
       </Section>
     );
   return (
     <Section
-      title={tx.type === "deploy" ? "Deploy" : "Call"}
+      title={tx.type === "call" ? "Call" : tx.type === "deploy" ? "Deploy" : "Instantiate"}
       extra={values && <Tabs names={["Decoded", "Raw"] as const} at={shown} go={show} />}
     >
       <Fields
         rows={[
-          ...(tx.type === "deploy"
-            ? ([
+          ...(tx.type === "call"
+            ? ([["Function", <Said text={input?.function ?? ""} code />]] as [string, ComponentChildren][])
+            : ([
                 ["Name", <Name text={input?.name ?? ""} />],
                 [
                   "Code",
-                  input?.copyOf ? (
+                  input?.template !== undefined ? (
                     <>
-                      that of <Link to={`contract/${input.copyOf}`}>{input.copyOf}</Link>
+                      that of <Who id={input.template} />
                     </>
                   ) : (
                     <>
@@ -234,8 +261,7 @@ function Input({
                     </>
                   ),
                 ],
-              ] as [string, ComponentChildren][])
-            : ([["Function", <Said text={input?.function ?? ""} code />]] as [string, ComponentChildren][])),
+              ] as [string, ComponentChildren][])),
           [
             "Arguments",
             values && shown === "Decoded" ? (
@@ -258,6 +284,99 @@ function Input({
   );
 }
 
+/** Steps lists the transfers and calls of a batch. */
+function Steps({ steps }: { steps: rpc.Step[] }): JSX.Element {
+  return (
+    <Section title={`Steps ${thousands(steps.length)}`}>
+      <ol class="events">
+        {steps.map((step, i) => (
+          <StepRow key={i} step={step} number={i + 1} />
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+function StepRow({ step: { target, value, action }, number }: { step: rpc.Step; number: number }): JSX.Element {
+  const abi = useLoad(`abi ${target}`, () => (action.type === "call" ? abiOf(target) : Promise.resolve(null)));
+  const declared = action.type === "call" ? abi.value?.functions.find((f) => f.name === action.function) : undefined;
+  const values = action.type === "call" && declared && decodeArguments(declared.args, action.args, abi.value ?? {});
+  return (
+    <li>
+      <p>
+        <span class="muted num">{number}.</span>{" "}
+        {action.type === "transfer" ? (
+          <>
+            pays <Coins amount={value} /> coins to <Who id={target} />
+            <Memo of={action.memo} />
+          </>
+        ) : (
+          <>
+            calls <Said text={action.function} code /> of <Who id={target} />
+            {value > 0n && (
+              <>
+                {" "}
+                with <Coins amount={value} /> coins
+              </>
+            )}
+          </>
+        )}
+      </p>
+      {action.type === "call" && (
+        <div class="indent">{values ? <Values values={values} /> : <Raw data={action.args} what="the arguments" />}</div>
+      )}
+    </li>
+  );
+}
+
+/** Inclusion shows, with no node believed, that the transaction is in its block, and what became of it. */
+function Inclusion({ hash, status }: { hash: Id; status: bigint }): JSX.Element {
+  const checked = useLoad(`included ${hash}`, () => checkIncluded(hash));
+  if (checked.error !== undefined) return <Unverified error={checked.error} />;
+  const found = checked.value;
+  if (!found) return <span class="muted checking">checking here…</span>;
+  const { header, receipt, number, fault } = found;
+  const told = BigInt(receipt.status) === status;
+  return (
+    <details class="verified">
+      <summary>
+        <span class={told && fault === undefined ? "ok" : "failed"}>
+          {told && fault === undefined ? "✓ verified here" : "✗ not as the node says"}
+        </span>{" "}
+        <span class="muted">in block {thousands(header.height)}, no node believed</span>
+      </summary>
+      <StepList
+        steps={[
+          {
+            name: "Header",
+            holds: true,
+            says: (
+              <>
+                block <BlockLink height={Number(header.height)} /> carries the producer’s seal
+              </>
+            ),
+          },
+          { name: "Block", holds: true, says: <>its list of transactions has this one as number {thousands(number)}</> },
+          {
+            name: "Receipt",
+            holds: told,
+            says: <>its list of receipts says under that number: {receipt.status === 1 ? "success" : "failed"}</>,
+          },
+          {
+            name: "Signatures",
+            holds: fault === undefined,
+            says: fault ?? "those of the sender, and of the payer if there is one, hold for this transaction",
+          },
+        ]}
+        rest="that those who signed may sign for these accounts: the state before the block says that"
+      />
+      <p>
+        <strong>Authority.</strong> <Authority />
+      </p>
+    </details>
+  );
+}
+
 /** reasonOf is why a call reverted; undefined where it gave none. */
 function reasonOf(abi: rpc.ABI | null, data: string): string | undefined {
   return data === "0x" ? undefined : revertText(abi, data);
@@ -276,19 +395,31 @@ export function LogRow({
   topics: readonly string[];
   extra?: ComponentChildren;
 }): JSX.Element {
-  const payment = /^0x0{64}$/.test(contract) && name === "NativeTransfer";
-  const abi = useLoad(`abi ${contract}`, () => (payment ? Promise.resolve(null) : abiOf(contract)));
+  const protocol = /^0x0{64}$/.test(contract);
+  const payment = protocol && name === "NativeTransfer" && topics.length === 3 ? /^0x([0-9a-f]{16})([0-9a-f]{64})?$/.exec(data) : null;
+  const abi = useLoad(`abi ${contract}`, () => (protocol ? Promise.resolve(null) : abiOf(contract)));
   const declared = abi.value?.events.find((event) => event.name === name);
   const values = declared && decodeArguments(declared.args, data, abi.value ?? {});
   return (
     <li>
       <p>
-        <Said text={name} code /> <span class="muted">of</span> <Who id={contract} />
+        <Said text={name} code /> <span class="muted">of</span> {protocol ? "the protocol" : <Who id={contract} />}
         {extra}
       </p>
-      {payment && topics.length >= 3 && /^0x[0-9a-f]{16}$/.test(data) ? (
+      {payment ? (
         <p class="indent">
-          <Who id={topics[1]!} /> → <Who id={topics[2]!} /> <Coins amount={littleEndian(data)} /> coins
+          <Who id={topics[1]!} /> → <Who id={topics[2]!} /> <Coins amount={littleEndian(`0x${payment[1]}`)} /> coins
+          <Memo of={payment[2] === undefined ? null : `0x${payment[2]}`} />
+        </p>
+      ) : protocol && topics.length === 3 && said[name] ? (
+        <p class="indent">
+          <Who id={topics[1]!} /> {said[name]} <span class="mono">{shortHex(topics[2]!, 6)}</span>
+          {name === "RecoveryStarted" && data.length === 18 && (
+            <>
+              {" "}
+              from <Milliseconds at={Number(littleEndian(data))} />
+            </>
+          )}
         </p>
       ) : (
         <div class="indent">{values ? <Values values={values} /> : <Raw data={data} what="the event's data" />}</div>
@@ -296,6 +427,16 @@ export function LogRow({
     </li>
   );
 }
+
+/** What the protocol's own logs say of an account or contract, before what is there from then on. */
+const said: Record<string, string> = {
+  PolicySet: "may be signed for by",
+  RecoveryStarted: "is to be signed for, unless the owner stops it, by",
+  CodeReplaced: "runs from now on the code",
+};
+
+/** Payloads whose transactions have no target: the node gives the sender in its place. */
+const targetless = ["batch", "set_policy", "configure"];
 
 /** littleEndian reads the eight bytes of a native amount (docs/protocol.md, "NativeTransfer"). */
 export function littleEndian(hex: string): bigint {

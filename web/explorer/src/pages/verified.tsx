@@ -15,7 +15,7 @@ export function Authority(): JSX.Element | null {
   if (!known) return null;
   return (
     <>
-      The signature of <Who id={known.producer} plain />,{" "}
+      The seal of <Who id={known.producer} plain />,{" "}
       {known.by === "person" ? (
         <>which you entered as the producer’s key</>
       ) : (
@@ -91,7 +91,7 @@ export function Verified<T>({
             says: (
               <>
                 block <BlockLink height={Number(header.height)} /> of chain {String(header.chainId)} carries the
-                producer’s signature
+                producer’s seal
               </>
             ),
           },
@@ -99,7 +99,7 @@ export function Verified<T>({
         ]}
         rest={
           <>
-            that the block is the newest (its time is <Time at={Number(header.timestamp)} />
+            that the block is the newest (its time is <Time at={Number(header.timestamp / 1000n)} />
             ), and that the producer executed rightly: a block’s proof and a replica show that
           </>
         }
@@ -113,7 +113,7 @@ export function Verified<T>({
 }
 
 /** Unverified says why a value is only the node's word. A proof that does not hold is an alarm, the rest is not. */
-function Unverified({ error }: { error: unknown }): JSX.Element {
+export function Unverified({ error }: { error: unknown }): JSX.Element {
   const name = error instanceof Error ? error.name : "";
   if (name === "VerifyError")
     return (

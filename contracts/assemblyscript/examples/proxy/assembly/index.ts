@@ -1,5 +1,7 @@
 // An address that stays while the code behind it is replaced. It has the coins and the data, and forwards calls to the
 // contract that a name of a registry stands for: its logic, which reads and writes the data here, and keeps nothing itself.
+// A contract that only wants to be mended uses `replaceCode`, as the example `coin` does: it keeps its address, its storage
+// and the price of a plain call. A proxy is for who wants the code and the data apart.
 // The chain has no way to run another contract's code on one's own storage, so the logic asks for what it needs, by calls
 // back in the middle of `forward`: that is why this contract is reentrant.
 // What it defends against is in docs/contracts.md, "What the examples defend against".

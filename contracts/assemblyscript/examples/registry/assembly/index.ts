@@ -1,5 +1,7 @@
-// Names for contracts that may be replaced by others. Code never changes, so who wants to mend a contract deploys another,
+// Names for contracts that may be replaced by others. Who wants to mend a contract whose code never changes deploys another,
 // and has a name stand for that one: after a delay, in which everybody can see what comes, and leave.
+// A contract that replaces its own code (`replaceCode`, as the example `coin` does) needs no name: its address and its
+// storage stay. A registry is for what must be another contract.
 // What it defends against is in docs/contracts.md, "What the examples defend against".
 import { Account, add, blockTime, caller, Cell, codeHash, emit, Map, Option, require, revert } from "@cairn-chain/contract";
 

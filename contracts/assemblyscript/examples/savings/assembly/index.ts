@@ -1,5 +1,6 @@
 // The logic behind a proxy: coins that people put aside. It holds no data and no coins, so another version can take its
 // place while everybody's savings stay where they are.
+// It shows what a proxy takes; where a contract may change its own code, `replaceCode` is simpler (example `coin`).
 // Each function begins with what the proxy tells: who calls, and the coins that came.
 import { Account, add, Bytes, Call, caller, Cell, require } from "@cairn-chain/contract";
 

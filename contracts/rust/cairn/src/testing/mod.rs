@@ -18,15 +18,18 @@
 //! assert_eq!(chain.view(counter, "count", "").unwrap(), "5");
 //! ```
 //!
-//! Storage, coins, events, views, nested calls, re-entry, rollback and cryptography are as on a chain; gas is not
-//! counted.
+//! Storage, coins, events, views, nested calls, contracts that create contracts or replace their code, re-entry, rollback
+//! and cryptography are as on a chain; gas is not counted, and no account changes who signs for it.
 
 mod blake3;
 pub mod fuzz;
 mod keccak;
+mod numbers;
+mod p256;
 mod secp256k1;
 mod sha256;
 pub(crate) mod sys;
+mod witness;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -36,6 +39,7 @@ use std::panic::{catch_unwind, resume_unwind};
 use crate::contract::Object;
 use crate::{Account, Value};
 
+const CHAIN_ID: u64 = 31337;
 const MAX_DEPTH: usize = 32;
 const MAX_LOGS: usize = 1024; // of a transaction
 const MAX_LOG_BYTES: usize = 256 << 10;
@@ -83,6 +87,7 @@ type Key = ([u8; 32], Vec<u8>);
 struct State {
     storage: BTreeMap<Key, Vec<u8>>,
     coins: BTreeMap<[u8; 32], u64>,
+    contracts: BTreeMap<[u8; 32], Contract>,
     events: Vec<Event>,
     journal: Vec<Change>,
     /// The logs of the transaction, with payments by contracts, and the bytes in them.
@@ -93,6 +98,7 @@ struct State {
 enum Change {
     Storage(Key, Option<Vec<u8>>),
     Coins([u8; 32], Option<u64>),
+    Contract([u8; 32], Option<Contract>),
 }
 
 /// A state that one can go back to: how long the journal and the events were.
@@ -117,6 +123,11 @@ impl State {
         self.journal.push(Change::Coins(of, before))
     }
 
+    fn set_contract(&mut self, id: [u8; 32], contract: Contract) {
+        let before = self.contracts.insert(id, contract);
+        self.journal.push(Change::Contract(id, before))
+    }
+
     fn mark(&self) -> Mark {
         Mark { journal: self.journal.len(), events: self.events.len(), logs: self.logs }
     }
@@ -128,6 +139,8 @@ impl State {
                 Change::Storage(key, None) => drop(self.storage.remove(&key)),
                 Change::Coins(of, Some(amount)) => drop(self.coins.insert(of, amount)),
                 Change::Coins(of, None) => drop(self.coins.remove(&of)),
+                Change::Contract(id, Some(contract)) => drop(self.contracts.insert(id, contract)),
+                Change::Contract(id, None) => drop(self.contracts.remove(&id)),
             }
         }
         self.events.truncate(to.events);
@@ -149,7 +162,6 @@ struct Frame {
 #[derive(Default)]
 struct World {
     state: State,
-    contracts: BTreeMap<[u8; 32], Contract>,
     frames: Vec<Frame>,
     /// The name of each value in storage, and where the static is that has it.
     stored: BTreeMap<([u8; 32], &'static str), usize>,
@@ -200,6 +212,11 @@ enum Ended {
     Trapped(&'static str),
 }
 
+/// The statics of a contract that change with its code.
+fn forget_stored(w: &mut World, id: &[u8; 32]) {
+    w.stored.retain(|key, _| key.0 != *id)
+}
+
 /// Counts a log of so many bytes; the call reverts if the transaction has no room for it.
 fn log(bytes: usize) {
     let fits = world(|w| {
@@ -228,7 +245,7 @@ fn trap(why: &'static str) -> ! {
 
 /// A call, with the code that docs/protocol.md has for its outcome ("Host functions"), and its output.
 fn enter(id: Account, function: &str, frame: Frame) -> (i32, Vec<u8>) {
-    let contract = world(|w| w.contracts.get(id.0).copied());
+    let contract = world(|w| w.state.contracts.get(id.0).copied());
     let (depth, active) = world(|w| (w.frames.len(), w.frames.iter().any(|f| f.id == id)));
     let contract = match contract {
         _ if depth == MAX_DEPTH => return (7, vec![]),
@@ -303,6 +320,26 @@ pub fn account(name: &str) -> Account {
     Account(Box::leak(Box::new(sha256::sum(name.as_bytes()))))
 }
 
+/// An account for tests that signs messages: a contract's `account_verify` takes its witnesses.
+pub struct Signer(secp256k1::Key);
+
+impl Signer {
+    /// The signer of a name.
+    pub fn new(name: &str) -> Self {
+        Signer(secp256k1::Key::new(name.as_bytes()))
+    }
+
+    /// Its account.
+    pub fn account(&self) -> Account {
+        Account(Box::leak(Box::new(self.0.public)))
+    }
+
+    /// The witness of a message to a contract.
+    pub fn sign(&self, contract: Account, message: &[u8]) -> Vec<u8> {
+        witness::sign(&self.0, contract.0, message)
+    }
+}
+
 /// A chain in memory. A thread has one: making another begins anew.
 pub struct Chain(PhantomData<*const ()>);
 
@@ -336,10 +373,12 @@ impl Chain {
 
     /// Deploys a contract and runs its init function, if it has one. The error is the reason.
     pub fn deploy(&self, from: Account, contract: Contract, args: &str, value: u64) -> Result<Account, String> {
-        let id = account(&format!("contract {}", world(|w| w.contracts.len())));
-        world(|w| {
+        let id = account(&format!("contract {}", world(|w| w.state.contracts.len())));
+        let before = world(|w| {
             w.begin(from);
-            w.contracts.insert(*id.0, contract)
+            let before = w.state.mark();
+            w.state.set_contract(*id.0, contract);
+            before
         });
         let made = match contract.function("init") {
             Some(init) => answer(run_frame(new_frame(id, "init", from, args, value, false), init)).map(|_| id),
@@ -348,7 +387,7 @@ impl Chain {
             None => Ok(id),
         };
         if made.is_err() {
-            world(|w| w.contracts.remove(id.0));
+            world(|w| w.state.undo(before));
         }
         made
     }

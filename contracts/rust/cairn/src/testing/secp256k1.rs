@@ -1,16 +1,7 @@
-//! Signatures on secp256k1 (SEC 2), checked: BIP-340 and recovery of ECDSA keys, for the chain in memory. Its time
-//! depends on what it computes, as there are no secrets in it.
+//! Signatures on secp256k1 (SEC 2): BIP-340 and recovery of ECDSA keys, for the chain in memory.
 
+use super::numbers::{less, odd, read, write, zero, Modulus, Number};
 use super::sha256;
-
-/// 256 bits, the lowest first.
-type Number = [u64; 4];
-
-/// Numbers below a modulus that is 2^256 − fold.
-struct Modulus {
-    m: Number,
-    fold: Number,
-}
 
 const P: Modulus = Modulus { m: [0xfffffffefffffc2f, !0, !0, !0], fold: [0x1000003d1, 0, 0, 0] };
 const N: Modulus = Modulus {
@@ -23,115 +14,6 @@ const G: Point = Point {
     y: [0x9c47d08ffb10d4b8, 0xfd17b448a6855419, 0x5da4fbfc0e1108a8, 0x483ada7726a3c465],
     z: [1, 0, 0, 0],
 };
-
-fn read(bytes: &[u8]) -> Number {
-    let mut n = [0; 4];
-    for (limb, eight) in n.iter_mut().zip(bytes.rchunks(8)) {
-        *limb = u64::from_be_bytes(eight.try_into().expect("eight bytes"))
-    }
-    n
-}
-
-fn write(n: &Number, out: &mut [u8]) {
-    for (eight, limb) in out.rchunks_mut(8).zip(n) {
-        eight.copy_from_slice(&limb.to_be_bytes())
-    }
-}
-
-fn less(a: &Number, b: &Number) -> bool {
-    a.iter().rev().lt(b.iter().rev())
-}
-
-fn zero(a: &Number) -> bool {
-    *a == [0; 4]
-}
-
-fn odd(a: &Number) -> bool {
-    a[0] & 1 == 1
-}
-
-fn plus(a: &Number, b: &Number) -> (Number, bool) {
-    let (mut sum, mut carry) = ([0; 4], 0);
-    for i in 0..4 {
-        let s = a[i] as u128 + b[i] as u128 + carry;
-        sum[i] = s as u64;
-        carry = s >> 64
-    }
-    (sum, carry > 0)
-}
-
-fn minus(a: &Number, b: &Number) -> (Number, bool) {
-    let (mut rest, mut borrow) = ([0; 4], false);
-    for i in 0..4 {
-        let (d, first) = a[i].overflowing_sub(b[i]);
-        let (d, second) = d.overflowing_sub(borrow as u64);
-        rest[i] = d;
-        borrow = first || second
-    }
-    (rest, borrow)
-}
-
-impl Modulus {
-    fn below(&self, a: Number) -> Number {
-        if less(&a, &self.m) { a } else { minus(&a, &self.m).0 }
-    }
-
-    fn add(&self, a: &Number, b: &Number) -> Number {
-        let (sum, over) = plus(a, b);
-        if over || !less(&sum, &self.m) { minus(&sum, &self.m).0 } else { sum }
-    }
-
-    fn sub(&self, a: &Number, b: &Number) -> Number {
-        let (rest, under) = minus(a, b);
-        if under { plus(&rest, &self.m).0 } else { rest }
-    }
-
-    fn mul(&self, a: &Number, b: &Number) -> Number {
-        let mut wide = product(a, b);
-        while wide[4..] != [0; 4] {
-            let high = [wide[4], wide[5], wide[6], wide[7]];
-            let mut folded = product(&high, &self.fold);
-            let mut carry = 0;
-            for (i, limb) in folded.iter_mut().enumerate() {
-                let s = *limb as u128 + if i < 4 { wide[i] as u128 } else { 0 } + carry;
-                *limb = s as u64;
-                carry = s >> 64
-            }
-            wide = folded
-        }
-        self.below([wide[0], wide[1], wide[2], wide[3]])
-    }
-
-    fn pow(&self, a: &Number, e: &Number) -> Number {
-        let mut power = [1, 0, 0, 0];
-        for i in (0..256).rev() {
-            power = self.mul(&power, &power);
-            if e[i / 64] >> (i % 64) & 1 == 1 {
-                power = self.mul(&power, a)
-            }
-        }
-        power
-    }
-
-    /// The inverse, by Fermat.
-    fn inverse(&self, a: &Number) -> Number {
-        self.pow(a, &minus(&self.m, &[2, 0, 0, 0]).0)
-    }
-}
-
-fn product(a: &Number, b: &Number) -> [u64; 8] {
-    let mut wide = [0; 8];
-    for i in 0..4 {
-        let mut carry = 0;
-        for j in 0..4 {
-            let s = wide[i + j] as u128 + a[i] as u128 * b[j] as u128 + carry;
-            wide[i + j] = s as u64;
-            carry = s >> 64
-        }
-        wide[i + 4] = carry as u64
-    }
-    wide
-}
 
 /// A point in Jacobian coordinates; z is 0 at infinity.
 #[derive(Clone, Copy)]
@@ -223,8 +105,7 @@ pub(super) fn schnorr_verify(key: &[u8], message: &[u8], signature: &[u8]) -> bo
     if !less(&r, &P.m) || !less(&s, &N.m) {
         return false;
     }
-    let tag = sha256::sum(b"BIP0340/challenge");
-    let challenge = sha256::sum(&[&tag[..], &tag, &signature[..32], key, message].concat());
+    let challenge = sha256::tagged("BIP0340/challenge", &[&signature[..32], key, message].concat());
     let e = N.below(read(&challenge));
     let nonce = G.times(&s).add(&public.times(&N.sub(&[0; 4], &e)));
     matches!(nonce.affine(), Some((x, y)) if x == r && !odd(&y))
@@ -245,4 +126,40 @@ pub(super) fn ecdsa_recover(hash: &[u8], signature: &[u8]) -> Option<[u8; 64]> {
     write(&x, &mut out[..32]);
     write(&y, &mut out[32..]);
     Some(out)
+}
+
+/// A key for tests: the least x-only public key that a seed gives, and its secret.
+pub(super) struct Key {
+    secret: Number,
+    pub(super) public: [u8; 32],
+}
+
+fn x_only(secret: &Number) -> Option<([u8; 32], bool)> {
+    let (x, y) = G.times(secret).affine()?;
+    let mut public = [0; 32];
+    write(&x, &mut public);
+    Some((public, odd(&y)))
+}
+
+impl Key {
+    pub(super) fn new(seed: &[u8]) -> Self {
+        let secret = N.below(read(&sha256::sum(seed)));
+        let (public, odd_y) = x_only(&secret).expect("a secret that is not 0");
+        Key { secret: if odd_y { N.sub(&[0; 4], &secret) } else { secret }, public }
+    }
+
+    /// BIP-340, "Default Signing", with a nonce that follows from secret and message.
+    pub(super) fn sign(&self, message: &[u8]) -> [u8; 64] {
+        let mut bytes = [0; 32];
+        write(&self.secret, &mut bytes);
+        let nonce = N.below(read(&sha256::sum(&[&bytes[..], message].concat())));
+        let (r, odd_y) = x_only(&nonce).expect("a nonce that is not 0");
+        let nonce = if odd_y { N.sub(&[0; 4], &nonce) } else { nonce };
+        let challenge = sha256::tagged("BIP0340/challenge", &[&r, &self.public, message].concat());
+        let s = N.add(&nonce, &N.mul(&N.below(read(&challenge)), &self.secret));
+        let mut signature = [0; 64];
+        signature[..32].copy_from_slice(&r);
+        write(&s, &mut signature[32..]);
+        signature
+    }
 }

@@ -69,3 +69,9 @@ fn known_answers() {
         assert_eq!(got, want);
     }
 }
+
+/// BIP-340's tagged hash.
+pub(super) fn tagged(tag: &str, message: &[u8]) -> [u8; 32] {
+    let tag = sum(tag.as_bytes());
+    sum(&[&tag[..], &tag, message].concat())
+}

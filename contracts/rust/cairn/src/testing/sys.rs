@@ -3,7 +3,10 @@
 use std::panic::resume_unwind;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use super::{enter, frame, keccak, log, log_payment, secp256k1, sha256, trap, world, Ended, Event, Frame};
+use super::{
+    enter, forget_stored, frame, keccak, log, log_payment, p256, run_frame, secp256k1, sha256, trap, witness, world, Ended, Event,
+    Frame, CHAIN_ID, MAX_DEPTH,
+};
 use crate::heap::fixed;
 use crate::Account;
 
@@ -11,6 +14,8 @@ const MAX_OUTPUT: usize = 64 << 10; // return and revert data, arguments
 const MAX_KEY: usize = 256;
 const MAX_VALUE: usize = 16 << 10; // of storage; of an event's data
 const MAX_NAME: usize = 64;
+const MAX_MESSAGE: usize = 1 << 10;
+const MAX_WITNESS: usize = 8 << 10;
 
 unsafe fn bytes(p: *const u8, n: usize, max: usize) -> Vec<u8> {
     if n > max {
@@ -112,7 +117,7 @@ pub unsafe fn block_time() -> u64 {
 }
 
 pub unsafe fn chain_id() -> u64 {
-    31337
+    CHAIN_ID
 }
 
 pub unsafe fn gas_left() -> u64 {
@@ -140,7 +145,7 @@ pub unsafe fn transfer(to: *const u8, amount: u64) -> i32 {
 
 pub unsafe fn code_hash(of: *const u8, out: *mut u8) -> i32 {
     let of = account(of);
-    match world(|w| w.contracts.get(of.0).copied()) {
+    match world(|w| w.state.contracts.get(of.0).copied()) {
         Some(contract) => {
             give(out, &sha256::sum(contract.abi));
             1
@@ -219,6 +224,88 @@ pub unsafe fn ecdsa_recover(hash: *const u8, signature: *const u8, out: *mut u8)
         }
         None => 0,
     }
+}
+
+pub unsafe fn p256_verify(point: *const u8, digest: *const u8, signature: *const u8) -> i32 {
+    let (point, digest) = (from_raw_parts(point, 64), from_raw_parts(digest, 32));
+    p256::verify(point, digest, from_raw_parts(signature, 64), false) as i32
+}
+
+pub unsafe fn account_verify(
+    of: *const u8, message: *const u8, len: usize, witness: *const u8, witness_len: usize,
+) -> i32 {
+    let (of, message, witness) = (account(of), bytes(message, len, MAX_MESSAGE), bytes(witness, witness_len, MAX_WITNESS));
+    let contract = world(|w| w.frames.last().map_or(Account::ZERO, |f| f.id)); // zero outside of contracts
+    witness::holds(of.0, contract.0, &message, &witness) as i32
+}
+
+pub unsafe fn create(
+    template: *const u8, salt: *const u8, name: *const u8, name_len: usize, args: *const u8, args_len: usize, value: u64,
+    gas: u64, out: *mut u8,
+) -> i32 {
+    let (template, salt) = (account(template), account(salt));
+    let _ = (self::name(name, name_len), gas);
+    let args = bytes(args, args_len, MAX_OUTPUT);
+    no_view();
+    frame(|f| f.result = vec![]);
+    let caller = frame(|f| f.id);
+    let (depth, code) = world(|w| (w.frames.len(), w.state.contracts.get(template.0).copied()));
+    let code = match code {
+        _ if depth == MAX_DEPTH => return 7,
+        Some(code) => code,
+        None => return 3,
+    };
+    let init = code.function("init");
+    if init.is_none() && !args.is_empty() {
+        return 4;
+    }
+    let parts = [&caller.0[..], &sha256::sum(code.abi), salt.0].concat();
+    let id = Account(fixed(|to| give(to, &sha256::tagged("cairn/instance/v2", &parts))));
+    if world(|w| w.state.contracts.contains_key(id.0)) {
+        return 8;
+    }
+    if world(|w| w.coins(&caller)) < value {
+        return 5;
+    }
+    let before = world(|w| w.state.mark());
+    world(|w| w.state.set_contract(*id.0, code));
+    let code = match init {
+        None => {
+            world(|w| w.pay(caller, id, value));
+            log_payment(value);
+            0
+        }
+        Some(init) => {
+            let frame_of = Frame {
+                id, function: "init".into(), caller, value, args, view: false, output: vec![], result: vec![],
+            };
+            let (code, output) = run_frame(frame_of, init);
+            frame(|f| f.result = output);
+            code
+        }
+    };
+    if code == 0 {
+        give(out, id.0)
+    } else {
+        world(|w| w.state.undo(before))
+    }
+    code
+}
+
+pub unsafe fn replace_code(template: *const u8) -> i32 {
+    let template = account(template);
+    no_view();
+    let id = frame(|f| f.id);
+    let code = match world(|w| w.state.contracts.get(template.0).copied()) {
+        Some(code) => code,
+        None => return 3,
+    };
+    world(|w| {
+        w.state.set_contract(*id.0, code);
+        forget_stored(w, id.0)
+    });
+    log("CodeReplaced".len() + 2 * 32);
+    0
 }
 
 pub unsafe fn debug(message: *const u8, len: usize) {

@@ -1,6 +1,10 @@
 //! An address that stays while the code behind it is replaced. It has the coins and the data, and forwards calls to the
 //! contract that a name of a registry stands for: its logic, which reads and writes the data here, and keeps nothing itself.
 //!
+//! A contract that only wants to be mended uses `replace_code`, as the example `coin` does: it keeps its address, its storage
+//! and the price of a plain call, where a call through a proxy takes hundreds of thousands of gas more. A proxy is for who
+//! wants the code and the data apart: several logics in turn or by different owners, checked by a registry.
+//!
 //! The chain has no way to run another contract's code on one's own storage, so the logic asks for what it needs, by calls
 //! back in the middle of [`forward`]: that is why this contract is reentrant.
 //!

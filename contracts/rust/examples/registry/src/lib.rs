@@ -1,5 +1,9 @@
-//! Names for contracts that may be replaced by others. Code never changes, so who wants to mend a contract deploys another,
+//! Names for contracts that may be replaced by others. Who wants to mend a contract whose code never changes deploys another,
 //! and has a name stand for that one: after a delay, in which everybody can see what comes, and leave.
+//!
+//! A contract that replaces its own code (`replace_code`, as the example `coin` does) needs no name: its address and its
+//! storage stay. A registry is for what must be another contract: one with other storage, or one that others can check to
+//! be the same for ever.
 //!
 //! What it defends against is in docs/contracts.md, "What the examples defend against".
 

@@ -1,6 +1,8 @@
 //! The logic behind a proxy: coins that people put aside. It holds no data and no coins, so another version can take its
 //! place while everybody's savings stay where they are.
 //!
+//! It shows what a proxy takes; where a contract may change its own code, `replace_code` is simpler (example `coin`).
+//!
 //! Each function begins with what the proxy tells: who calls, and the coins that came.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]

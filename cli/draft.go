@@ -1,0 +1,428 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// draftView is the result of the commands on a draft.
+type draftView struct {
+	File     string          `json:"file"`
+	Hash     types.TxID      `json:"hash"`
+	Network  types.Network   `json:"network"`
+	ChainID  uint64          `json:"chainId"`
+	Text     []string        `json:"text"`     // lines of what the sender signs
+	Missing  []missingProofs `json:"missing"`  // who must still sign
+	Complete bool            `json:"complete"` // whether it can be sent
+}
+
+// missingProofs says how many signatures are missing in a role, and whose are possible.
+type missingProofs struct {
+	Role  string   `json:"role"`
+	Count int      `json:"count"`
+	From  []string `json:"from"`
+}
+
+// viewDraft describes a draft.
+func (s *session) viewDraft(path string, d *client.Draft) (draftView, error) {
+	view := draftView{
+		File: path, Hash: d.Transaction.Hash(), Network: d.Network, ChainID: d.Transaction.ChainID,
+		Missing: []missingProofs{}, Complete: true,
+	}
+	if text, err := d.Text(client.AsSender); err == nil {
+		view.Text = strings.Split(text, "\n")
+	}
+	for _, role := range rolesOf(d.Transaction) {
+		count, from, err := d.Missing(role)
+		if err != nil {
+			return view, err
+		}
+		if count == 0 {
+			continue
+		}
+		missing := missingProofs{Role: role.String(), Count: count}
+		for _, signer := range from {
+			missing.From = append(missing.From, s.describeSigner(d.Network, signer))
+		}
+		view.Missing, view.Complete = append(view.Missing, missing), false
+	}
+	return view, nil
+}
+
+// rolesOf returns the roles that sign a transaction.
+func rolesOf(tx types.Transaction) []client.Role {
+	if tx.Payer == nil {
+		return []client.Role{client.AsSender}
+	}
+	return []client.Role{client.AsSender, client.AsPayer}
+}
+
+func (v draftView) people(t *output.Text) {
+	for _, line := range v.Text {
+		t.Line("  %s", line)
+	}
+	t.Line("")
+	t.Fields(output.Field{Name: "File", Value: v.File}, output.Field{Name: "Transaction", Value: v.Hash})
+	for _, missing := range v.Missing {
+		t.Line("\nOf the %s %d of these must still sign:", missing.Role, missing.Count)
+		for _, signer := range missing.From {
+			t.Line("  %s", signer)
+		}
+	}
+	if v.Complete {
+		t.Line("\nEverybody has signed. Send it: cairn tx send %s", v.File)
+	}
+}
+
+// writeDraft writes an unsigned transaction for its signers.
+func (s *session) writeDraft(path string, tx types.Transaction, sender signatory, payer *signatory) error {
+	var payerPolicy *types.Policy
+	if payer != nil {
+		payerPolicy = payer.policy
+	}
+	d, err := client.NewDraft(sender.chain.Network, tx, sender.policy, payerPolicy)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err == nil {
+		return output.Usage(fmt.Errorf("%s exists: give --%s another name", path, draftFlag))
+	}
+	if err := saveDraft(path, d); err != nil {
+		return err
+	}
+	return s.showDraft(path, d)
+}
+
+// showDraft writes a draft's description as the command's result.
+func (s *session) showDraft(path string, d *client.Draft) error {
+	view, err := s.viewDraft(path, d)
+	if err != nil {
+		return err
+	}
+	return s.Result(view, view.people)
+}
+
+// saveDraft replaces a draft's file, whole or not at all.
+func saveDraft(path string, d *client.Draft) error {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".draft-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(text, '\n'))
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// maxDraftFile bounds the size of a draft's file.
+const maxDraftFile = 4 * types.MaxTransactionBytes
+
+// readDraft reads a draft and verifies the signatures in it.
+func readDraft(path string) (*client.Draft, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, output.Usage(err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxDraftFile))
+	if err != nil {
+		return nil, err
+	}
+	d, err := client.ParseDraft(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return d, nil
+}
+
+func (a *app) newTxSign() *cobra.Command {
+	var yes bool
+	command := a.define(&cobra.Command{
+		Use:   "sign FILE [NAME…]",
+		Short: "Sign a transaction that others sign too, from a file",
+		Long: `Sign a transaction that was written with --draft, and write it back into the file. It shows what is signed, and asks.
+Without NAME each key of the keystore signs that is one of the signers, as long as signatures are missing. No node is asked:
+pass the file on to the next signer, or send it once nobody is missing.`,
+		Example: `  cairn send bob 5 --from treasury --draft payment.json
+  cairn tx sign payment.json alice
+  cairn tx send payment.json`,
+		Args: atLeastOne("FILE"),
+	}, []string{"password-file"}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		d, err := readDraft(args[0])
+		if err != nil {
+			return err
+		}
+		if err := s.showText(d); err != nil {
+			return err
+		}
+		if err := s.confirm(ctx, yes, "sign", "This is what you sign."); err != nil {
+			return err
+		}
+		if err := s.signDraft(ctx, d, args[1:]); err != nil {
+			return err
+		}
+		if err := saveDraft(args[0], d); err != nil {
+			return err
+		}
+		return s.showDraft(args[0], d)
+	})
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask whether it is meant")
+	return command
+}
+
+// showText shows people what they sign: the lines that any wallet shows, and the chain.
+func (s *session) showText(d *client.Draft) error {
+	text, err := d.Text(client.AsSender)
+	if errors.Is(err, client.ErrNoText) { // keys sign long ones all the same
+		s.Note("The text is too long to be shown: transaction %s of %s", d.Transaction.Hash(),
+			d.Network.Address(d.Transaction.Sender))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.Note("%s", text)
+	return nil
+}
+
+// signDraft adds signatures of the named keys, or of all keys that can sign.
+func (s *session) signDraft(ctx context.Context, d *client.Draft, names []string) error {
+	chain := argument.Chain{ID: d.Transaction.ChainID, Network: d.Network}
+	signed := 0
+	for _, role := range rolesOf(d.Transaction) {
+		count, from, err := d.Missing(role)
+		if err != nil {
+			return err
+		}
+		holders := s.holders(types.Rule{Signers: from}, chain)
+		if len(names) > 0 {
+			if holders, err = s.namedHolders(names, from); err != nil {
+				return err
+			}
+		}
+		for _, holder := range holders[:min(count, len(holders))] {
+			cosigner, err := s.cosigner(ctx, holder)
+			if err != nil {
+				return err
+			}
+			if err := d.Sign(ctx, role, cosigner); err != nil {
+				return err
+			}
+			signed++
+		}
+	}
+	if signed == 0 {
+		return errors.New("none of the signers that are missing has a key here")
+	}
+	return nil
+}
+
+// namedHolders returns the accounts of names that are among signers.
+func (s *session) namedHolders(names []string, among []types.Signer) (holders []argument.Account, err error) {
+	for _, name := range names {
+		account, err := s.account(name)
+		if err != nil {
+			return nil, err
+		}
+		signer, ok := signerOf(account)
+		if !ok {
+			return nil, output.Usage(fmt.Errorf("%s has no private key here", name))
+		}
+		for _, one := range among {
+			if one == signer {
+				holders = append(holders, account)
+			}
+		}
+	}
+	return holders, nil
+}
+
+// roleFlag adds the flag for whose signature is meant.
+func roleFlag(command *cobra.Command, payer *bool) {
+	command.Flags().BoolVar(payer, "as-payer", false, "sign as the payer of the fee, and not as the sender")
+}
+
+func roleOf(payer bool) client.Role {
+	if payer {
+		return client.AsPayer
+	}
+	return client.AsSender
+}
+
+func (a *app) newTxText() *cobra.Command {
+	var payer bool
+	command := a.define(&cobra.Command{
+		Use:   "text FILE",
+		Short: "Print the text that a Bitcoin wallet signs for a transaction in a file",
+		Long: `Print the text that a Bitcoin wallet shows and signs, by BIP-322, for a transaction that was written with --draft. The
+wallet signs with the sender's own taproot address, or with that of a signer of its policy. "cairn tx attach" takes the signature.
+
+The text has no line feed at its end: copy it exactly, or pipe it.`,
+		Example: `  cairn send bob 5 --from bcrt1p… --draft payment.json
+  cairn tx text payment.json
+  cairn tx attach payment.json bcrt1p… AUA…`,
+		Args: exactly("FILE"),
+	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
+		d, err := readDraft(args[0])
+		if err != nil {
+			return err
+		}
+		role := roleOf(payer)
+		account, err := d.Account(role)
+		if err != nil {
+			return output.Usage(err)
+		}
+		text, err := d.Text(role)
+		if err != nil {
+			return err
+		}
+		result := struct {
+			Role    string        `json:"role"`
+			Account types.Account `json:"account"`
+			Text    string        `json:"text"`
+		}{role.String(), account, text}
+		return s.Result(result, func(t *output.Text) { t.Raw(text) })
+	})
+	roleFlag(command, &payer)
+	return command
+}
+
+func (a *app) newTxAttach() *cobra.Command {
+	var payer bool
+	command := a.define(&cobra.Command{
+		Use:   "attach FILE ADDRESS SIGNATURE",
+		Short: "Add a Bitcoin wallet's signature of the text to a transaction in a file",
+		Long: `Add the signature that a Bitcoin wallet gave for the text of "cairn tx text", with the taproot address ADDRESS: the
+sender's own, or a signer's of its policy. SIGNATURE is base64, with or without smp before it; - reads it from the standard
+input. It is verified.`,
+		Example: "  cairn tx attach payment.json bcrt1p… AUA…\n  cairn tx attach payment.json alice - < signature.txt",
+		Args:    exactly("FILE", "ADDRESS", "SIGNATURE"),
+	}, nil, func(_ context.Context, s *session, command *cobra.Command, args []string) error {
+		d, err := readDraft(args[0])
+		if err != nil {
+			return err
+		}
+		account, err := s.account(args[1])
+		if err != nil {
+			return err
+		}
+		signature := args[2]
+		if signature == "-" {
+			text, err := io.ReadAll(io.LimitReader(command.InOrStdin(), maxSecretFileBytes))
+			if err != nil {
+				return err
+			}
+			signature = string(bytes.TrimSpace(text))
+		}
+		if err := d.Attach(roleOf(payer), types.PublicKey(account.ID), signature); err != nil {
+			return err
+		}
+		if err := saveDraft(args[0], d); err != nil {
+			return err
+		}
+		return s.showDraft(args[0], d)
+	})
+	roleFlag(command, &payer)
+	return command
+}
+
+func (a *app) newTxMerge() *cobra.Command {
+	return a.define(&cobra.Command{
+		Use:   "merge FILE FILE…",
+		Short: "Bring the signatures of several files of one transaction together in the first",
+		Long: `Bring the signatures of several files of one transaction together in the first, for signers who signed copies of it at
+the same time.`,
+		Example: "  cairn tx merge payment.json from-alice.json from-bob.json",
+		Args:    atLeastOne("FILE"),
+	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
+		d, err := readDraft(args[0])
+		if err != nil {
+			return err
+		}
+		for _, path := range args[1:] {
+			other, err := readDraft(path)
+			if err != nil {
+				return err
+			}
+			if err := d.Merge(other); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		if err := saveDraft(args[0], d); err != nil {
+			return err
+		}
+		return s.showDraft(args[0], d)
+	})
+}
+
+func (a *app) newTxSend() *cobra.Command {
+	var flags submission
+	command := a.define(&cobra.Command{
+		Use:     "send FILE",
+		Short:   "Send a transaction from a file that everybody has signed",
+		Example: "  cairn tx send payment.json",
+		Args:    exactly("FILE"),
+	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		d, err := readDraft(args[0])
+		if err != nil {
+			return err
+		}
+		signed, err := d.Signed()
+		if err == nil && signed.Payer != nil && signed.PayerWitness == nil {
+			err = fmt.Errorf("%w: of the payer", client.ErrMissingProofs)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w: cairn tx sign %s", args[0], err, args[0])
+		}
+		sending, cancel := s.patience(ctx)
+		defer cancel()
+		if _, err := s.client.Send(sending, signed); err != nil && !errors.Is(err, api.ErrAlreadyKnown) {
+			return s.mayBeIn(ctx, err, signed.ID(), "the node may have taken it")
+		}
+		receipt, err := flags.await(ctx, sending, s, signed)
+		if receipt == nil || err != nil {
+			return err
+		}
+		return s.included(ctx, *receipt)
+	})
+	command.Flags().BoolVar(&flags.noWait, "no-wait", false, "do not wait until the transaction is in a block")
+	return command
+}
+
+// stepText describes a step of a batch in a line.
+func stepText(step types.Step) string {
+	switch action := step.Action.(type) {
+	case types.Call:
+		return fmt.Sprintf("call %s of %s with %s", oneLine(action.Function), step.Target, coins(step.Value))
+	case types.Transfer:
+		if action.Memo != nil {
+			memo := api.Data(action.Memo[:])
+			return fmt.Sprintf("%s to %s, memo %s", coins(step.Value), step.Target, memoText(&memo))
+		}
+	}
+	return fmt.Sprintf("%s to %s", coins(step.Value), step.Target)
+}

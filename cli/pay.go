@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/kit/sender"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// maxPayFile bounds the size of a file of payments: 100,000 and more.
+const maxPayFile = 16 << 20
+
+// payRun is the result of cairn pay.
+type payRun struct {
+	Payments int            `json:"payments"`
+	Amount   api.Quantity   `json:"amount"` // sum of the payments
+	Batches  []payBatchDone `json:"batches"`
+}
+
+// payBatchDone is a transaction of cairn pay.
+type payBatchDone struct {
+	ID              string       `json:"id"` // in the journal
+	First           int          `json:"first"`
+	Payments        int          `json:"payments"`
+	TransactionHash types.TxID   `json:"transactionHash"`
+	BlockHeight     types.Height `json:"blockHeight"`
+	Fee             api.Quantity `json:"fee"`
+}
+
+// paying are the flags of cairn pay.
+type paying struct {
+	submission
+	journal string
+	yes     bool
+}
+
+func (a *app) newPay() *cobra.Command {
+	var flags paying
+	command := a.define(&cobra.Command{
+		Use:   "pay FILE",
+		Short: "Pay everybody in a file, in batches",
+		Long: fmt.Sprintf(`Pay everybody in a file, in batches of at most %d payments, and wait until they are in blocks. Each batch is one
+transaction: all of its payments are made or none.
+
+Each line of FILE is ACCOUNT,AMOUNT or ACCOUNT,AMOUNT,MEMO; quotes as in CSV, and lines that begin with # are left out. Accounts
+and amounts are those of "cairn send", and so are memos. The file is read and checked as a whole before anything is sent.
+
+With --journal, which is made if it is not there, no batch is paid twice: after a crash, or an error, run the same command again.`,
+			types.MaxBatchSteps),
+		Example: "  cairn pay salaries.csv --from company --journal salaries.journal\n  cairn pay salaries.csv --from company --dry-run",
+		Args:    exactly("FILE"),
+	}, senderSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		return flags.pay(ctx, s, args[0])
+	})
+	f := command.Flags()
+	f.StringVar(&flags.journal, "journal", "", "file of what was sent, with which no batch is paid twice")
+	f.Uint64Var(&flags.maxFee, maxFeeFlag, 0, "the most to pay per gas, in smallest units (default: no bound)")
+	f.StringVar(&flags.payer, payerFlag, "", "the account that pays the fees (default: the sender)")
+	f.DurationVar(&flags.validFor, validForFlag, 0,
+		"how long a block may take a batch (default: without end, and 5m with --payer, which allows at most 10m)")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "say what would be paid, and pay nothing")
+	f.BoolVar(&flags.yes, "yes", false, "do not ask whether it is meant")
+	a.completeAccount(command, payerFlag)
+	return command
+}
+
+func (p *paying) pay(ctx context.Context, s *session, path string) error {
+	from, err := s.sender(p.dryRun)
+	if err != nil {
+		return err
+	}
+	text, err := readPayments(path)
+	if err != nil {
+		return output.Usage(err)
+	}
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	chain, err := s.chain(asking)
+	if err != nil {
+		return err
+	}
+	if err := from.On(chain); err != nil {
+		return output.Usage(err)
+	}
+	actions, sum, err := s.parsePayments(text, chain)
+	if err != nil {
+		return output.Usage(fmt.Errorf("%s: %w", path, err))
+	}
+	run := payRun{Payments: len(actions), Amount: api.Quantity(sum), Batches: []payBatchDone{}}
+	question := fmt.Sprintf("%s, %s in all, from %s.", plural(len(actions), "payment"), coins(sum), chain.Network.Address(from.ID))
+	if p.dryRun {
+		return s.Result(run, func(t *output.Text) { t.Line("%s", question) })
+	}
+	if err := s.confirm(ctx, p.yes, "pay", question); err != nil {
+		return err
+	}
+	keys, err := p.unlock(ctx, s, from, types.Batch{})
+	if err != nil {
+		return err
+	}
+	err = p.send(ctx, s, keys, path, text, actions, &run)
+	if err != nil {
+		return s.payFailed(err, run, p.journal != "")
+	}
+	return s.Result(run, func(t *output.Text) {
+		t.Line("%s", question)
+		for _, b := range run.Batches {
+			t.Line("payments %d to %d: block %d, fee %s, %s", b.First, b.First+b.Payments-1, b.BlockHeight, coins(b.Fee),
+				b.TransactionHash)
+		}
+	})
+}
+
+// readPayments reads a file of payments.
+func readPayments(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxPayFile+1))
+	if err == nil && len(text) > maxPayFile {
+		err = fmt.Errorf("%s is longer than %d bytes: divide it", path, maxPayFile)
+	}
+	return text, err
+}
+
+// parsePayments returns the payments of a file and their sum. The error names the line.
+func (s *session) parsePayments(
+	text []byte, chain argument.Chain,
+) (actions []client.Action, sum types.Amount, err error) {
+	reader := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(text), "\ufeff")))
+	reader.Comment, reader.FieldsPerRecord, reader.TrimLeadingSpace = '#', -1, true
+	for {
+		record, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		line, _ := reader.FieldPos(0)
+		action, err := s.parsePayment(record, chain)
+		if err == nil {
+			sum, err = sum.Add(action.Value)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("line %d: %w", line, err)
+		}
+		actions = append(actions, action)
+	}
+	if len(actions) == 0 {
+		return nil, 0, errors.New("it has no payments")
+	}
+	return actions, sum, nil
+}
+
+func (s *session) parsePayment(record []string, chain argument.Chain) (client.Action, error) {
+	if len(record) != 2 && len(record) != 3 {
+		return client.Action{}, fmt.Errorf("it has %d fields: write ACCOUNT,AMOUNT or ACCOUNT,AMOUNT,MEMO", len(record))
+	}
+	to, err := s.account(strings.TrimSpace(record[0]))
+	if err != nil {
+		return client.Action{}, err
+	}
+	if err := to.On(chain); err != nil {
+		return client.Action{}, err
+	}
+	amount, err := argument.ParseAmount(strings.TrimSpace(record[1]))
+	if err != nil || len(record) == 2 || record[2] == "" {
+		return client.Transfer(to.ID, amount), err
+	}
+	memo, err := parseMemo(record[2])
+	return client.TransferWithMemo(to.ID, amount, memo), err
+}
+
+// send sends the payments in batches and waits for all of them.
+func (p *paying) send(
+	ctx context.Context, s *session, keys signers, path string, text []byte, actions []client.Action, run *payRun,
+) (err error) {
+	options := sender.Options{
+		MaxFee: types.Amount(p.maxFee), Poll: sweepPoll, Payer: keys.payer, ValidFor: p.validFor,
+	}
+	if p.journal != "" {
+		options.Journal = sender.NewFile(p.journal)
+	}
+	opening, cancel := s.patience(ctx)
+	defer cancel()
+	payer, err := sender.Open(opening, s.client, keys.sender, options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, payer.Close()) }()
+	name := sha256.Sum256(text)
+	var sent []*sender.Sent
+	for number, some := range enumerate(slices.Chunk(actions, types.MaxBatchSteps)) {
+		id := fmt.Sprintf("pay %s %d", hex.EncodeToString(name[:16]), number)
+		job, err := payer.Send(ctx, client.Steps(some...), sender.Job{ID: id})
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		sent = append(sent, job)
+	}
+	stop := s.Spin(s.terminal, "Waiting for blocks")
+	defer stop()
+	for number, job := range sent {
+		receipt, err := job.Receipt(ctx)
+		if err == nil {
+			err = client.Failure(receipt)
+		}
+		first := number * types.MaxBatchSteps
+		count := min(types.MaxBatchSteps, len(actions)-first)
+		if err != nil {
+			return fmt.Errorf("payments %d to %d: %w", first+1, first+count, err)
+		}
+		run.Batches = append(run.Batches, payBatchDone{
+			job.ID(), first + 1, count, receipt.TransactionHash, receipt.BlockHeight, receipt.Fee,
+		})
+	}
+	return nil
+}
+
+// enumerate yields the items of a sequence with their numbers.
+func enumerate[T any](items func(yield func(T) bool)) func(yield func(int, T) bool) {
+	return func(yield func(int, T) bool) {
+		number := 0
+		for item := range items {
+			if !yield(number, item) {
+				return
+			}
+			number++
+		}
+	}
+}
+
+// payFailed adds to an error what was paid, and what to do.
+func (s *session) payFailed(err error, run payRun, journalled bool) error {
+	paid := 0
+	for _, b := range run.Batches {
+		paid += b.Payments
+	}
+	what := fmt.Sprintf("%v; the first %s are made", err, plural(paid, "payment"))
+	if journalled {
+		what += ". The same command goes on with the others, and pays nobody twice"
+	} else {
+		what += ", and of the others some may be: look before you pay them again, and use --journal"
+	}
+	return output.WithData(explained{what, err}, map[string]any{"batches": run.Batches})
+}

@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/proof"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// maxInclusionBytes bounds a file with a proof of inclusion: a transaction, a receipt and two paths, in hex.
+const maxInclusionBytes = 4 << 20
+
+// includedView is the result of the commands on proofs of inclusion.
+type includedView struct {
+	File        string                  `json:"file,omitempty"`
+	Transaction types.TxID              `json:"transactionHash"`
+	Height      types.Height            `json:"height"`
+	BlockHash   types.BlockHash         `json:"blockHash"`
+	Number      uint32                  `json:"number"` // in its block, from 0
+	Success     bool                    `json:"success"`
+	Trusted     bool                    `json:"trusted"` // the block is known to be the chain's
+	Sealed      bool                    `json:"sealed"`  // the header has its producer's seal
+	Producer    types.PublicKey         `json:"producer"`
+	Signed      types.SignedTransaction `json:"-"`
+}
+
+func (v includedView) people(t *output.Text) {
+	outcome := "it succeeded"
+	if !v.Success {
+		outcome = "it FAILED, and only paid its fee"
+	}
+	t.Line("The transaction is in the block, and %s.", outcome)
+	fields := []output.Field{}
+	if v.File != "" {
+		fields = append(fields, output.Field{Name: "File", Value: v.File})
+	}
+	t.Fields(append(fields, output.Field{Name: "Transaction", Value: v.Transaction},
+		output.Field{Name: "Number", Value: v.Number}, output.Field{Name: "Block", Value: v.Height},
+		output.Field{Name: "Block hash", Value: v.BlockHash}, output.Field{Name: "Sealed by", Value: v.Producer})...)
+	plan, err := planOf(v.Signed.Transaction, nil)
+	if err == nil {
+		t.Line("")
+		plan.people(t)
+	}
+	if !v.Trusted {
+		t.Line("\nThat the block is the chain's is for you to know: give --block-hash, or --trusted-header with a node.")
+	}
+}
+
+// verifyInclusion checks a proof of inclusion under the header that came with it.
+func verifyInclusion(found api.Inclusion) (view includedView, header types.SignedHeader, err error) {
+	if header, err = types.DecodeSignedHeader(found.Header); err != nil {
+		return view, header, fmt.Errorf("the header: %w", err)
+	}
+	signed, err := types.DecodeSignedTransaction(found.RawTransaction)
+	if err != nil {
+		return view, header, fmt.Errorf("the transaction: %w", err)
+	}
+	receipt, err := types.DecodeReceipt(found.RawReceipt)
+	if err != nil {
+		return view, header, fmt.Errorf("the receipt: %w", err)
+	}
+	shown := proof.Inclusion{Transaction: found.Transaction, Receipt: found.Receipt}
+	in, err := proof.VerifyInclusion(&header.Header, signed, receipt, shown)
+	return includedView{
+		Transaction: in.ID, Height: in.Height, BlockHash: in.BlockHash, Number: in.Number, Success: in.Success,
+		Sealed: header.VerifySeal(), Producer: header.Header.Producer, Signed: signed,
+	}, header, err
+}
+
+func (a *app) newProofInclusion() *cobra.Command {
+	var file, trusted string
+	var each bool
+	command := a.lookUp(&cobra.Command{
+		Use:   "inclusion HASH",
+		Short: "Verify that a transaction is in a block, and save the proof of it",
+		Long: `Verify that a transaction is in a block, and what came of it, and save the proof. It holds under the header of its block.
+With --trusted-header the headers from that block on are followed to the transaction's, so that nothing is taken from the node
+on trust. "cairn proof verify" verifies the file without a node.`,
+		Example: `  cairn proof inclusion 0x4f1c… --trusted-header 0:0x77ab…
+  cairn proof verify tx-4f1c2a5b.proof --block-hash 0x…`,
+		Args: exactly("HASH"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		id, err := argument.ParseTxID(args[0])
+		if err != nil {
+			return output.Usage(err)
+		}
+		found, err := s.client.InclusionProof(ctx, id)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return fmt.Errorf("no block has the transaction %s", id)
+		}
+		view, header, err := verifyInclusion(*found)
+		if err == nil && view.Transaction != id {
+			err = fmt.Errorf("%w: it is of another transaction", proof.ErrRefused)
+		}
+		if err != nil {
+			return fmt.Errorf("what the node gave does not hold: %w", err)
+		}
+		if trusted != "" {
+			if err := s.checkTrusted(ctx, trusted, header, each); err != nil {
+				return err
+			}
+			view.Trusted = true
+		}
+		view.File = cmp.Or(file, fmt.Sprintf("tx-%x.proof", id[:4]))
+		text, err := json.MarshalIndent(found, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := writeOut(view.File, append(text, '\n')); err != nil {
+			return err
+		}
+		return s.Result(view, view.people)
+	})
+	OutFlag(command, &file, "file to write (default tx-HASH.proof, of the hash's first digits)")
+	trustFlags(command, &trusted, &each)
+	return command
+}
+
+func trustFlags(command *cobra.Command, trusted *string, each *bool) {
+	command.Flags().StringVar(trusted, "trusted-header", "", "HEIGHT:HASH of a block that is trusted; 0 for genesis")
+	command.Flags().BoolVar(each, "each-proof", false, "ask for a proof of the parameters with each header, so that nobody with a "+
+		"key that was replaced can mislead; a node has them of the blocks within its window of proofs")
+}
+
+// checkTrusted follows the chain's headers from a trusted block to the one of a header, and compares.
+func (s *session) checkTrusted(ctx context.Context, trusted string, header types.SignedHeader, each bool) error {
+	height, hash, err := argument.ParseTrusted(trusted)
+	if err != nil {
+		return output.Usage(fmt.Errorf("--trusted-header: %w", err))
+	}
+	if header.Header.Height < height {
+		return output.Usage(fmt.Errorf("--trusted-header: block %d is before it", header.Header.Height))
+	}
+	f, _, err := s.followHeaders(ctx, height, hash, header.Header.Height, each)
+	if err != nil {
+		return err
+	}
+	if f.Hash() != header.Header.Hash() {
+		return fmt.Errorf("%w: the chain's block %d is %s, and the transaction is in %s",
+			proof.ErrRefused, header.Header.Height, f.Hash(), header.Header.Hash())
+	}
+	return nil
+}
+
+// followHeaders follows a chain by its headers from a trusted block up to a height. It also returns how many it took.
+func (s *session) followHeaders(
+	ctx context.Context, height types.Height, hash types.BlockHash, to types.Height, each bool,
+) (f *proof.Follower, taken int, err error) {
+	page := types.Height(api.MaxHeaders)
+	if each {
+		page = api.MaxHeadersProven
+	}
+	describe, stop := s.Live(s.terminal)
+	defer stop()
+	for {
+		from := height
+		if f != nil {
+			from = f.Head().Header.Height // again: it comes with the parameters of the next
+		}
+		items, err := s.client.Headers(ctx, from, min(to, from+page-1), each)
+		if err != nil {
+			return nil, taken, err
+		}
+		if len(items) == 0 || f != nil && len(items) == 1 {
+			return nil, taken, fmt.Errorf("the node has no block %d", from+types.Height(len(items)))
+		}
+		for i, item := range items {
+			header, err := types.DecodeSignedHeader(item.Header)
+			if err != nil {
+				return nil, taken, fmt.Errorf("%w: the header of block %d: %w", proof.ErrRefused, item.Height, err)
+			}
+			switch {
+			case f == nil:
+				f, err = proof.NewFollower(header, hash, proof.FollowerOptions{EachProof: each})
+			case i > 0:
+				taken++
+				err = s.nextHeader(f, header, items[i-1].Parameters)
+			}
+			if err != nil {
+				return nil, taken, err
+			}
+		}
+		describe(fmt.Sprintf("block %d", f.Head().Header.Height))
+		if f.Head().Header.Height >= to {
+			return f, taken, nil
+		}
+	}
+}
+
+// nextHeader takes a header, with the parameters that the one before came with. Of two headers that one producer sealed
+// it shows both.
+func (s *session) nextHeader(f *proof.Follower, header types.SignedHeader, parameters *api.AccountProof) error {
+	var shown *types.MerkleProof
+	if parameters != nil {
+		p, err := parameters.Merkle()
+		if err != nil {
+			return fmt.Errorf("%w: %w", proof.ErrRefused, err)
+		}
+		shown = &p
+	}
+	err := f.Next(header, shown)
+	var fault *proof.Equivocation
+	if errors.As(err, &fault) {
+		s.Note("Show both to everybody, they prove that the producer is at fault:\n%s\n%s",
+			api.Data(fault.First.Encode()), api.Data(fault.Second.Encode()))
+	}
+	return err
+}
+
+// followed is the result of cairn proof headers.
+type followed struct {
+	From      types.Height    `json:"fromHeight"`
+	Height    types.Height    `json:"height"`
+	BlockHash types.BlockHash `json:"blockHash"`
+	StateRoot types.StateRoot `json:"stateRoot"`
+	Producer  types.PublicKey `json:"producer"`
+	Headers   int             `json:"headers"` // taken after the trusted one
+}
+
+func (a *app) newProofHeaders() *cobra.Command {
+	var trusted string
+	var each bool
+	command := a.lookUp(&cobra.Command{
+		Use:   "headers [TO]",
+		Short: "Follow the chain by its headers from a trusted one on",
+		Long: `Follow the chain by its headers from a trusted one on, up to a height or the latest block, as a light client does: each
+header follows the one before and has the seal of the producer in force. It does not show that the producer executed rightly
+("cairn proof chain" does), nor that the last header is the newest.`,
+		Example: "  cairn proof headers --trusted-header 0:0x4f1c…\n  cairn proof headers 5000 --trusted-header 4096:0x77ab… --each-proof",
+		Args:    atMostOne("height"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		height, hash, err := argument.ParseTrusted(trusted)
+		if err != nil {
+			return output.Usage(fmt.Errorf("--trusted-header: %w", err))
+		}
+		to, err := s.client.BlockNumber(ctx)
+		if err == nil && len(args) > 0 {
+			to, err = parseHeight(args[0])
+		}
+		if err != nil {
+			return err
+		}
+		if to < height {
+			return output.Usage(fmt.Errorf("block %d is before the trusted one", to))
+		}
+		f, taken, err := s.followHeaders(ctx, height, hash, to, each)
+		if err != nil {
+			return err
+		}
+		head := f.Head().Header
+		result := followed{height, head.Height, f.Hash(), head.StateRoot, head.Producer, taken}
+		return s.Result(result, func(t *output.Text) {
+			t.Fields(output.Field{Name: "Headers", Value: taken}, output.Field{Name: "Block", Value: head.Height},
+				output.Field{Name: "Hash", Value: f.Hash()}, output.Field{Name: "State root", Value: head.StateRoot},
+				output.Field{Name: "Producer", Value: head.Producer})
+		})
+	})
+	trustFlags(command, &trusted, &each)
+	return command
+}
+
+// isInclusion reports whether a file holds a proof of inclusion: they are JSON, and other proofs are not.
+func isInclusion(content []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) }
+
+// readInclusion reads a file of a proof of inclusion and verifies it.
+func readInclusion(content []byte) (includedView, error) {
+	if len(content) > maxInclusionBytes {
+		return includedView{}, fmt.Errorf("it is over %d bytes", maxInclusionBytes)
+	}
+	var found api.Inclusion
+	if err := json.Unmarshal(content, &found); err != nil {
+		return includedView{}, fmt.Errorf("%w: it is no proof of inclusion: %w", proof.ErrRefused, err)
+	}
+	view, _, err := verifyInclusion(found)
+	if err == nil && !view.Sealed && view.Height > 0 {
+		err = fmt.Errorf("%w: the seal of block %d does not hold", proof.ErrRefused, view.Height)
+	}
+	return view, err
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (a *app) newUpgrade() *cobra.Command {
+	group := NewGroup(&cobra.Command{
+		Use:   "upgrade",
+		Short: "Announce another version of the protocol, cancel it, and see which nodes know it",
+		Long: `Announce another version of the protocol, cancel it, and see which nodes know it.
+
+A version holds from a time on that is announced in the chain's parameters, the chain's notice ahead at least. A node whose
+program does not know the version halts before the first block that has it, and loses nothing: install the new program there.`,
+		Example: `  cairn upgrade check http://10.0.0.2:8777 http://10.0.0.3:8777
+  cairn upgrade announce --version 3 --at 2027-03-01T12:00:00Z --admin-key data/admin.key
+  cairn upgrade cancel --admin-key data/admin.key`,
+	})
+	group.AddCommand(a.newUpgradeCheck(), a.newUpgradeAnnounce(), a.newUpgradeCancel())
+	return group
+}
+
+// nodeVersions is what a node says of its versions.
+type nodeVersions struct {
+	URL      string                `json:"url"`
+	Program  string                `json:"program"` // the program's version
+	Protocol uint32                `json:"protocol"`
+	Known    []uint32              `json:"known"`
+	Upgrade  *api.AnnouncedUpgrade `json:"upgrade"`
+	Ready    bool                  `json:"ready"`           // it knows the version that is announced, or asked for
+	Error    *string               `json:"error,omitempty"` // why it does not answer
+}
+
+func (a *app) newUpgradeCheck() *cobra.Command {
+	var version uint32
+	command := a.lookUp(&cobra.Command{
+		Use:   "check [URL…]",
+		Short: "Ask nodes whether they know the version that is announced",
+		Long: `Ask nodes whether they know the version that is announced, or that of --version: the one of --rpc-url, and those named. A
+node that does not, or that does not answer, is exit code 1.`,
+		Example: "  cairn upgrade check http://10.0.0.2:8777 http://10.0.0.3:8777\n  cairn upgrade check --version 3",
+		Args:    cobra.ArbitraryArgs,
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		info, err := s.client.NodeInfo(ctx)
+		if err != nil {
+			return err
+		}
+		nodes := []nodeVersions{versionsOf(s.settings.RPCURL, info, version)}
+		for _, url := range args {
+			node, err := s.another(url)
+			if err != nil {
+				return output.Usage(err)
+			}
+			info, err := node.NodeInfo(ctx)
+			node.Close()
+			answer := versionsOf(url, info, version)
+			if err != nil {
+				answer = nodeVersions{URL: url, Error: new(err.Error())}
+			}
+			nodes = append(nodes, answer)
+		}
+		err = s.Result(nodes, func(t *output.Text) {
+			rows := make([][]any, len(nodes))
+			for i, n := range nodes {
+				said := "ready"
+				switch {
+				case n.Error != nil:
+					said = *n.Error
+				case !n.Ready:
+					said = "does NOT know it: install a newer program"
+				}
+				rows[i] = []any{n.URL, n.Program, n.Protocol, fmt.Sprint(n.Known), said}
+			}
+			t.Table([]string{"Node", "Program", "Protocol", "Knows", ""}, rows)
+		})
+		if err == nil && slices.ContainsFunc(nodes, func(n nodeVersions) bool { return !n.Ready }) {
+			err = errors.New("not every node knows the version")
+		}
+		return err
+	})
+	command.Flags().Uint32Var(&version, "version", 0, "the version to ask for (default: the one that is announced)")
+	return command
+}
+
+func versionsOf(url string, info api.NodeInfo, version uint32) nodeVersions {
+	answer := nodeVersions{
+		URL: url, Program: info.Version, Protocol: info.ProtocolVersion, Known: info.KnownVersions, Upgrade: info.Upgrade,
+		Ready: info.Upgrade == nil || info.Upgrade.Known,
+	}
+	if version != 0 {
+		answer.Ready = slices.Contains(info.KnownVersions, version)
+	}
+	return answer
+}
+
+func (a *app) newUpgradeAnnounce() *cobra.Command {
+	var flags submission
+	var keyFile, at string
+	var version uint32
+	command := a.define(&cobra.Command{
+		Use:   "announce",
+		Short: "Announce a version of the protocol from a time on, as the admin",
+		Long: `Announce that blocks have another version of the protocol from a time on, with a transaction of the admin. The time must be
+the chain's notice ahead at least ("cairn parameters"), counted from the block that has the transaction: give some minutes more.
+Ask all nodes first: cairn upgrade check --version N URL…`,
+		Example: "  cairn upgrade announce --version 3 --at 2027-03-01T12:00:00Z --admin-key data/admin.key",
+		Args:    exactly(),
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
+		from, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			return output.Usage(fmt.Errorf("--at: write the time like 2027-03-01T12:00:00Z: %w", err))
+		}
+		upgrade := &types.Upgrade{Version: version, From: uint64(max(from.UnixMilli(), 0))}
+		return s.changeUpgrade(ctx, command, &flags, keyFile, upgrade)
+	})
+	command.Flags().Uint32Var(&version, "version", 0, "the new version")
+	command.Flags().StringVar(&at, "at", "", "from when on, like 2027-03-01T12:00:00Z")
+	for _, name := range []string{"version", "at"} {
+		_ = command.MarkFlagRequired(name) // fails only for a flag that does not exist
+	}
+	adminKeyFlag(command, &keyFile)
+	flags.register(a, command)
+	return command
+}
+
+func (a *app) newUpgradeCancel() *cobra.Command {
+	var flags submission
+	var keyFile string
+	command := a.define(&cobra.Command{
+		Use:     "cancel",
+		Short:   "Cancel the upgrade that is announced, as the admin",
+		Long:    `Cancel the upgrade that is announced, with a transaction of the admin that is in a block before the upgrade's time.`,
+		Example: "  cairn upgrade cancel --admin-key data/admin.key",
+		Args:    exactly(),
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
+		return s.changeUpgrade(ctx, command, &flags, keyFile, nil)
+	})
+	adminKeyFlag(command, &keyFile)
+	flags.register(a, command)
+	return command
+}
+
+// changeUpgrade sends the parameters with another upgrade, or none.
+func (s *session) changeUpgrade(
+	ctx context.Context, command *cobra.Command, flags *submission, keyFile string, upgrade *types.Upgrade,
+) error {
+	admin, err := s.admin(keyFile, flags.unsigned())
+	if err != nil {
+		return err
+	}
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	info, err := s.client.Parameters(asking)
+	if err != nil {
+		return err
+	}
+	next := parametersOf(info)
+	if upgrade == nil && next.Upgrade == nil {
+		return errors.New("no upgrade is announced")
+	}
+	next.Upgrade = upgrade
+	return flags.submit(ctx, s, command, admin, client.Configure(next))
+}

@@ -1,0 +1,229 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/server/admission"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// accountHandlers implements the methods on who may sign for an account.
+type accountHandlers struct {
+	*liveness
+	chain        stateStore
+	transactions *transactionReader
+	genesis      types.Genesis
+}
+
+func (h *accountHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GetAccount, h.getAccount),
+		bind(e, api.GetSigningText, h.getSigningText),
+		bind(e, api.VerifyMessage, h.verifyMessage),
+	}
+}
+
+// accountRecord is an account's record after a block.
+type accountRecord struct {
+	state.Account
+	header   types.Header
+	contract bool
+}
+
+// record reads an account after a block.
+func (h *accountHandlers) record(account types.Account, block api.BlockRef) (record accountRecord, err error) {
+	if err := h.live(block); err != nil {
+		return record, err
+	}
+	head := h.chain.Head().Header.Height
+	st, err := h.chain.StateAt(block.Resolve(head))
+	if err != nil {
+		return record, aboveHead(err, head)
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	header, err := h.chain.Header(st.Height())
+	if err != nil {
+		return record, err
+	}
+	encoded, err := st.Get(state.AccountKey(account))
+	if err != nil {
+		return record, err
+	}
+	code, err := st.Get(state.ContractKey(types.ContractID(account)))
+	if err != nil {
+		return record, err
+	}
+	record.header, record.contract = header.Header, len(code) > 0
+	record.Account, err = state.DecodeAccount(account, encoded)
+	return record, err
+}
+
+func (h *accountHandlers) getAccount(ctx context.Context, p api.GetAccountParams) (api.Account, error) {
+	account, err := parseAccount(h.genesis.Network, p.Account)
+	if err != nil {
+		return api.Account{}, err
+	}
+	record, err := h.record(account, p.Block)
+	if err != nil {
+		return api.Account{}, err
+	}
+	now := record.At(record.header.Timestamp)
+	result := api.Account{
+		Account:     account,
+		Address:     h.genesis.Network.Address(account),
+		BlockHeight: record.header.Height,
+		Balance:     api.Quantity(now.Balance),
+		Nonce:       api.Quantity(now.Nonce),
+		Authority:   now.AuthorityAt(account, record.header.Timestamp),
+		Contract:    record.contract,
+	}
+	if pending := now.Pending; pending != nil {
+		result.Recovery = &api.PendingRecovery{Authority: pending.Next, From: pending.From}
+	}
+	return result, h.addPolicies(ctx, &result)
+}
+
+// policySearch bounds the newest transactions of an account that are searched for a policy.
+const policySearch = 2000
+
+// addPolicies adds the policies behind the authorities of an account, as its own transactions have shown them: those that
+// it signed or paid for by a policy, and those that set one. Mostly the newest says it.
+func (h *accountHandlers) addPolicies(ctx context.Context, of *api.Account) error {
+	wanted := map[types.Account]**types.Policy{of.Authority: &of.Policy}
+	if of.Recovery != nil && of.Recovery.Authority != of.Account {
+		wanted[of.Recovery.Authority] = &of.Recovery.Policy
+	}
+	before := chain.Position{Height: of.BlockHeight + 1}
+	var last *foundTransaction
+	for searched := 0; searched < policySearch && len(wanted) > 0; searched += heavyItems {
+		positions, err := h.transactions.chain.ByAccount(of.Account, before, heavyItems)
+		if err == nil && searched > 0 {
+			err = heavy(ctx, heavyItems+1)
+		}
+		if err != nil {
+			return err
+		}
+		for _, position := range positions {
+			if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
+				return err
+			}
+			if last, err = h.transactions.at(position, last); err != nil {
+				return absent(err)
+			}
+			show(&last.tx, of.Account, wanted)
+			if len(wanted) == 0 {
+				return nil
+			}
+		}
+		if len(positions) < heavyItems {
+			return nil
+		}
+		before = positions[len(positions)-1]
+	}
+	return nil
+}
+
+// show moves from wanted what a transaction of an account says of these authorities.
+func show(tx *types.SignedTransaction, account types.Account, wanted map[types.Account]**types.Policy) {
+	found := func(policy *types.Policy) {
+		hash := policy.Hash()
+		if to, ok := wanted[hash]; ok {
+			*to = policy
+			delete(wanted, hash)
+		}
+	}
+	signed := func(w types.Witness) {
+		if by, ok := w.(types.WitnessPolicy); ok {
+			found(&by.Policy)
+		} else {
+			delete(wanted, account) // it is a key's, which is the hash of no policy
+		}
+	}
+	if tx.Payer != nil && *tx.Payer == account {
+		signed(tx.PayerWitness)
+	}
+	if tx.Sender != account {
+		return
+	}
+	signed(tx.Witness)
+	if p, ok := tx.Payload.(types.SetPolicy); ok && p.Policy != nil {
+		found(p.Policy)
+	}
+}
+
+func (h *accountHandlers) getSigningText(_ context.Context, p api.SigningTextParams) (api.SigningText, error) {
+	tx, err := decodeCall(p.Transaction)
+	if err != nil {
+		return api.SigningText{}, err
+	}
+	if tx.ChainID != h.genesis.ChainID {
+		return api.SigningText{}, withData(api.ErrWrongChain, "chainId", api.Quantity(h.genesis.ChainID))
+	}
+	id := tx.Hash()
+	result := api.SigningText{Role: api.RoleSender, Account: tx.Sender, Hash: types.Digest(id), ID: id}
+	text, ok := tx.Text(h.genesis.Network)
+	if p.Role == api.RolePayer {
+		if tx.Payer == nil {
+			return api.SigningText{}, withMessage(api.ErrBadPayer, "the transaction has none")
+		}
+		result.Role, result.Account, result.Hash = api.RolePayer, *tx.Payer, types.PayerHash(id)
+		text, ok = tx.PayerText(h.genesis.Network)
+	}
+	if ok {
+		result.Text, result.Signable = &text, len(text) <= types.MaxTextBytes
+	}
+	return result, nil
+}
+
+func (h *accountHandlers) verifyMessage(_ context.Context, p api.VerifyMessageParams) (api.MessageVerdict, error) {
+	account, err := parseAccount(h.genesis.Network, p.Account)
+	if err != nil {
+		return api.MessageVerdict{}, err
+	}
+	if len(p.Message) > api.MaxMessageBytes {
+		return api.MessageVerdict{}, jsonrpc.InvalidParam(
+			"message", "a message has at most 1,024 bytes", "reason", "out_of_range", "max", api.MaxMessageBytes,
+		)
+	}
+	if len(p.Witness) > api.MaxMessageWitnessBytes {
+		return api.MessageVerdict{}, jsonrpc.InvalidParam(
+			"witness", "a witness for a message has at most 8,192 bytes", "reason", "out_of_range", "max",
+			api.MaxMessageWitnessBytes,
+		)
+	}
+	witness, err := types.DecodeWitness(p.Witness)
+	if err != nil {
+		return api.MessageVerdict{}, withMessage(api.ErrUndecodable, "it is no witness")
+	}
+	record, err := h.record(account, p.Block)
+	if err != nil {
+		return api.MessageVerdict{}, err
+	}
+	var contract types.ContractID
+	if p.Contract != nil {
+		contract = *p.Contract
+	}
+	network, chainID := h.genesis.Network, h.genesis.ChainID
+	verdict := api.MessageVerdict{
+		Authority: record.AuthorityAt(account, record.header.Timestamp),
+		Hash:      types.MessageHash(chainID, contract, account, p.Message),
+		Text:      types.MessageText(network, chainID, contract, account, p.Message),
+	}
+	policy, is := witness.(types.WitnessPolicy)
+	switch {
+	case is && policy.Policy.Check() != nil:
+		verdict.Reason = new("bad_policy")
+	case witness.Claim(account) != verdict.Authority:
+		verdict.Reason = new("wrong_policy")
+	case !types.VerifyMessage(network, chainID, contract, account, p.Message, witness):
+		verdict.Reason = new("bad_signature")
+	default:
+		verdict.Valid = true
+	}
+	return verdict, nil
+}

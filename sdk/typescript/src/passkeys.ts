@@ -1,0 +1,49 @@
+import { SignerError } from "./errors.js";
+import { sha256 } from "./hash.js";
+import { concat, from32, toHex, type Hash } from "./hex.js";
+import { rawSignature } from "./p256.js";
+import type { Evidence } from "./witness.js";
+
+/** Assertion is what a passkey answers to navigator.credentials.get: the members of AuthenticatorAssertionResponse. */
+export interface Assertion {
+  authenticatorData: Uint8Array;
+  clientDataJSON: Uint8Array;
+  /** in DER */
+  signature: Uint8Array;
+}
+
+type PasskeyEvidence = Extract<Evidence, { type: "passkey" }>;
+
+const ascii = new TextEncoder();
+const ORIGIN = ascii.encode('","origin":"');
+
+/** base64url writes bytes as WebAuthn does, without padding. */
+export function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
+}
+
+/** clientDataOf is the client's data, as far as the chain knows how it begins. */
+function clientDataOf(challenge: Hash): Uint8Array {
+  return ascii.encode(`{"type":"webauthn.get","challenge":"${base64url(from32(challenge))}`);
+}
+
+const beginsWith = (bytes: Uint8Array, beginning: Uint8Array): boolean => beginning.every((byte, i) => bytes[i] === byte);
+
+/** evidenceOf gives an assertion of a challenge in the form of the chain. It throws a {@link SignerError} for one that the chain does not take. */
+export function evidenceOf({ authenticatorData, clientDataJSON, signature }: Assertion, challenge: Hash): PasskeyEvidence {
+  const before = clientDataOf(challenge);
+  const client = clientDataJSON.subarray(before.length);
+  if (!beginsWith(clientDataJSON, before) || !beginsWith(client, ORIGIN)) {
+    throw new SignerError("bad_assertion", "the client's data are not of the challenge, or in another order");
+  }
+  if (authenticatorData.length !== 37) {
+    throw new SignerError("bad_assertion", `the authenticator's data have ${authenticatorData.length} bytes, not 37: ask without extensions`);
+  }
+  return { type: "passkey", authenticator: toHex(authenticatorData), client: toHex(client), signature: rawSignature(signature) };
+}
+
+/** passkeyDigest is what the passkey signed, and undefined where the client's data have another form. */
+export function passkeyDigest(challenge: Hash, authenticator: Uint8Array, client: Uint8Array): Uint8Array | undefined {
+  if (!beginsWith(client, ORIGIN)) return undefined;
+  return sha256(concat(authenticator, sha256(concat(clientDataOf(challenge), client))));
+}

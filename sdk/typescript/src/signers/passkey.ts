@@ -1,0 +1,152 @@
+import { p256 } from "@noble/curves/nist.js";
+import type { Client } from "../client.js";
+import { SignerError } from "../errors.js";
+import { sha256 } from "../hash.js";
+import { concat, from32, fromHex, toHex, type Account, type Hash, type Hex } from "../hex.js";
+import { pointOf } from "../p256.js";
+import { evidenceOf, type Assertion } from "../passkeys.js";
+import { policyHash, singlePolicy, type PublicSigner } from "../policy.js";
+import type { Evidence } from "../witness.js";
+import { SingleSigner } from "./policy.js";
+
+/** Passkey is what a wallet keeps of a passkey. It is no secret, but without the point the account is hard to find. */
+export interface Passkey {
+  /** x ‖ y of its public key */
+  point: Hex;
+  /** whether the chain demands that the device verified its user, as by a fingerprint: true unless there is a reason */
+  verified: boolean;
+  /** its ID; without it the browser asks which of the domain's passkeys to take */
+  credential?: Hex | undefined;
+  /** the domain that it belongs to; the page's unless said */
+  domain?: string | undefined;
+}
+
+/** Credentials is what is used of navigator.credentials. */
+export type Credentials = Pick<CredentialsContainer, "create" | "get">;
+
+/** Which passkeys are meant: those of a domain, which is the page's unless said. */
+export interface PasskeyOptions {
+  domain?: string | undefined;
+  /** whether the device must verify its user each time: true unless said */
+  verified?: boolean;
+  /** of the default policy: gives one passkey several accounts, 0 unless said */
+  number?: bigint;
+  /** instead of navigator.credentials */
+  credentials?: Credentials;
+}
+
+const challenge = (): Hash => toHex(crypto.getRandomValues(new Uint8Array(32)));
+const buffer = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => Uint8Array.from(bytes);
+
+/** asked turns the browser's refusals into a {@link SignerError}. */
+async function asked<T>(answer: Promise<T | null>): Promise<T> {
+  try {
+    const got = await answer;
+    if (got) return got;
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error;
+    throw new SignerError("refused", `the passkey was not used: ${error.message}`, { cause: error });
+  }
+  throw new SignerError("refused", "the browser gave no passkey");
+}
+
+/** assert has a passkey sign a challenge. */
+async function assert(
+  credentials: Credentials, hash: Hash, { credential, domain, verified }: Omit<Passkey, "point">,
+): Promise<{ assertion: Assertion; credential: Hex }> {
+  const publicKey: PublicKeyCredentialRequestOptions = {
+    challenge: buffer(from32(hash)), userVerification: verified ? "required" : "preferred", ...(domain !== undefined && { rpId: domain }),
+    allowCredentials: credential === undefined ? [] : [{ type: "public-key", id: buffer(fromHex(credential)) }],
+  };
+  const given = (await asked(credentials.get({ publicKey }))) as PublicKeyCredential;
+  const { authenticatorData, clientDataJSON, signature } = given.response as AuthenticatorAssertionResponse;
+  const bytes = (of: ArrayBuffer): Uint8Array => new Uint8Array(of);
+  return {
+    assertion: { authenticatorData: bytes(authenticatorData), clientDataJSON: bytes(clientDataJSON), signature: bytes(signature) },
+    credential: toHex(bytes(given.rawId)),
+  };
+}
+
+/**
+ * PasskeySigner signs with a passkey in a page, alone for the account of its default policy, or as one of several. **A passkey belongs to
+ * its domain**: if the domain goes, so does the passkey. Give accounts that matter a second signer, or a recovery.
+ */
+export class PasskeySigner extends SingleSigner {
+  readonly #credentials: Credentials;
+
+  constructor(
+    readonly passkey: Passkey,
+    options: Pick<PasskeyOptions, "number" | "credentials"> = {},
+  ) {
+    super(signerOf(passkey), options.number);
+    this.#credentials = options.credentials ?? navigator.credentials;
+  }
+
+  protected override async answer(hash: Hash): Promise<Evidence> {
+    return evidenceOf((await assert(this.#credentials, hash, this.passkey)).assertion, hash);
+  }
+}
+
+function signerOf({ point, verified }: Pick<Passkey, "point" | "verified">): PublicSigner {
+  return { type: "passkey", point, verified };
+}
+
+/**
+ * createPasskeyAccount makes a new passkey, and gives the signer of the account that it alone signs for. It has the passkey sign once, so
+ * that no account is used whose passkey signs in a way that the chain does not take: people are asked twice. Keep `passkey` of the signer.
+ * It throws a {@link SignerError} `refused`, `not_p256` or `bad_assertion`.
+ */
+export async function createPasskeyAccount(name: string, options: PasskeyOptions & { site?: string } = {}): Promise<PasskeySigner> {
+  const { domain, verified = true, credentials = navigator.credentials, site = name } = options;
+  const created = (await asked(credentials.create({
+    publicKey: {
+      challenge: buffer(from32(challenge())),
+      rp: { name: site, ...(domain !== undefined && { id: domain }) },
+      user: { id: crypto.getRandomValues(new Uint8Array(16)), name, displayName: name },
+      pubKeyCredParams: [{ type: "public-key", alg: -7 }],
+      authenticatorSelection: { residentKey: "required", userVerification: verified ? "required" : "preferred" },
+    },
+  }))) as PublicKeyCredential;
+  const key = (created.response as AuthenticatorAttestationResponse).getPublicKey();
+  if (!key) throw new SignerError("not_p256", "the browser does not show the passkey's public key");
+  const passkey = { point: pointOf(new Uint8Array(key)), verified, credential: toHex(new Uint8Array(created.rawId)), domain };
+  const signer = new PasskeySigner(passkey, options);
+  await signer.evidence({ hash: challenge() });
+  return signer;
+}
+
+/** candidatesOf are the points that an assertion may be of, at most four. An assertion does not say which. */
+export function candidatesOf({ authenticatorData, clientDataJSON, signature }: Assertion): Hex[] {
+  const digest = sha256(concat(authenticatorData, sha256(clientDataJSON)));
+  const { r, s } = p256.Signature.fromBytes(signature, "der");
+  const points = [0, 1, 2, 3].flatMap((recovery) => {
+    try {
+      return [pointOf(new p256.Signature(r, s, recovery).recoverPublicKey(digest).toBytes(false))];
+    } catch {
+      return []; // no point has such an x
+    }
+  });
+  return [...new Set(points)];
+}
+
+/**
+ * findPasskeyAccount finds the account of a passkey that another device made and that was synced to this one: people choose the passkey and
+ * sign once. Of the accounts that it may be of, the chain knows one; if it knows none yet, or several, they sign once more. It throws a
+ * {@link SignerError}. Policies other than the default one are with `svc_getAccount` of the account.
+ */
+export async function findPasskeyAccount(client: Client, options: PasskeyOptions = {}): Promise<PasskeySigner> {
+  const { domain, verified = true, number, credentials = navigator.credentials } = options;
+  const first = await assert(credentials, challenge(), { domain, verified });
+  const accountOf = (point: Hex): Account => policyHash(singlePolicy(signerOf({ point, verified }), number));
+  let points = candidatesOf(first.assertion);
+  const found = await Promise.all(points.map((point) => client.call("svc_getAccount", accountOf(point))));
+  const used = points.filter((_, i) => found[i]!.balance > 0n || found[i]!.nonce > 0n);
+  if (used.length === 1) points = used;
+  else {
+    const second = candidatesOf((await assert(credentials, challenge(), { domain, verified, credential: first.credential })).assertion);
+    points = points.filter((point) => second.includes(point));
+  }
+  const [point] = points;
+  if (point === undefined) throw new SignerError("not_found", "the two signatures are of different passkeys");
+  return new PasskeySigner({ point, verified, credential: first.credential, domain }, { ...(number !== undefined && { number }), credentials });
+}

@@ -1,0 +1,185 @@
+package types
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+type jsonSigned struct {
+	Type      string `json:"type"`
+	Signature Hex    `json:"signature"`
+}
+
+type jsonText struct {
+	Type      string `json:"type"`
+	Signature Hex    `json:"signature"`
+	Sighash   uint8  `json:"sighash"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (w WitnessKey) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonSigned{typeKey, w.Signature[:]})
+}
+
+// MarshalJSON implements json.Marshaler.
+func (w WitnessText) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonText{typeText, w.Signature[:], w.Sighash})
+}
+
+// MarshalJSON implements json.Marshaler.
+func (w WitnessPolicy) MarshalJSON() ([]byte, error) {
+	proofs := w.Proofs
+	if proofs == nil {
+		proofs = []Proof{}
+	}
+	return json.Marshal(struct {
+		Type   string  `json:"type"`
+		Policy Policy  `json:"policy"`
+		Proofs []Proof `json:"proofs"`
+	}{typePolicy, w.Policy, proofs})
+}
+
+// ParseWitnessJSON parses the JSON of a witness, which is what the variants' MarshalJSON gives.
+func ParseWitnessJSON(b []byte) (Witness, error) {
+	o := readObject(b)
+	var witness Witness
+	switch variant := o.variant(); variant {
+	case typeKey:
+		var w WitnessKey
+		o.fixed("signature", w.Signature[:])
+		witness = w
+	case typeText:
+		w := WitnessText{Sighash: o.sighash()}
+		o.fixed("signature", w.Signature[:])
+		witness = w
+	case typePolicy:
+		var w WitnessPolicy
+		o.read("policy", w.Policy.UnmarshalJSON)
+		o.list("proofs", MaxProofs, func(_ int, raw []byte) error {
+			var p Proof
+			err := p.UnmarshalJSON(raw)
+			w.Proofs = append(w.Proofs, p)
+			return err
+		})
+		witness = w
+	default:
+		o.unknownVariant(variant)
+	}
+	if err := o.finish(); err != nil {
+		return nil, fmt.Errorf("witness: %w", err)
+	}
+	return witness, nil
+}
+
+func (o *object) sighash() uint8 {
+	v := o.u8("sighash")
+	if o.err == nil && v > SighashAll {
+		o.err = fmt.Errorf("sighash: %d, at most %d", v, SighashAll)
+	}
+	return v
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p Proof) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Signer   uint8    `json:"signer"`
+		Evidence Evidence `json:"evidence"`
+	}{p.Signer, p.Evidence})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *Proof) UnmarshalJSON(b []byte) error {
+	o := readObject(b)
+	proof := Proof{Signer: o.u8("signer")}
+	o.read("evidence", func(raw []byte) (err error) {
+		proof.Evidence, err = ParseEvidenceJSON(raw)
+		return err
+	})
+	*p = proof
+	return o.finish()
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v EvidenceKey) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonSigned{typeKey, v.Signature[:]})
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v EvidenceText) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonText{typeText, v.Signature[:], v.Sighash})
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v EvidenceP256) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonSigned{typeP256, v.Signature[:]})
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v EvidencePasskey) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type          string `json:"type"`
+		Authenticator Hex    `json:"authenticator"`
+		Client        Hex    `json:"client"`
+		Signature     Hex    `json:"signature"`
+	}{typePasskey, v.Authenticator[:], v.Client, v.Signature[:]})
+}
+
+// ParseEvidenceJSON parses the JSON of evidence, which is what the variants' MarshalJSON gives.
+func ParseEvidenceJSON(b []byte) (Evidence, error) {
+	o := readObject(b)
+	var evidence Evidence
+	switch variant := o.variant(); variant {
+	case typeKey:
+		var v EvidenceKey
+		o.fixed("signature", v.Signature[:])
+		evidence = v
+	case typeText:
+		v := EvidenceText{Sighash: o.sighash()}
+		o.fixed("signature", v.Signature[:])
+		evidence = v
+	case typeP256:
+		var v EvidenceP256
+		o.fixed("signature", v.Signature[:])
+		evidence = v
+	case typePasskey:
+		v := EvidencePasskey{Client: o.bytes("client", MaxClientBytes)}
+		o.fixed("authenticator", v.Authenticator[:])
+		o.fixed("signature", v.Signature[:])
+		evidence = v
+	default:
+		o.unknownVariant(variant)
+	}
+	if err := o.finish(); err != nil {
+		return nil, fmt.Errorf("evidence: %w", err)
+	}
+	return evidence, nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p InclusionProof) MarshalJSON() ([]byte, error) {
+	siblings := make([]Digest, len(p.Siblings))
+	for i, s := range p.Siblings {
+		siblings[i] = s
+	}
+	return json.Marshal(struct {
+		Number   uint32   `json:"number"`
+		N        uint32   `json:"n"`
+		Leaf     Digest   `json:"leaf"`
+		Siblings []Digest `json:"siblings"`
+	}{p.Number, p.N, p.Leaf, siblings})
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It does not check whether the proof holds.
+func (p *InclusionProof) UnmarshalJSON(b []byte) error {
+	o := readObject(b)
+	proof := InclusionProof{Number: o.u32("number"), N: o.u32("n"), Siblings: [][32]byte{}}
+	o.fixed("leaf", proof.Leaf[:])
+	o.list("siblings", MaxListSiblings, func(_ int, raw []byte) error {
+		var sibling [32]byte
+		err := parseFixed(raw, sibling[:])
+		proof.Siblings = append(proof.Siblings, sibling)
+		return err
+	})
+	*p = proof
+	return o.finish()
+}

@@ -1,0 +1,96 @@
+"""The gas schedule (docs/protocol.md, "Gas schedule")."""
+
+from messages import sha256
+
+TEXT = """\
+IntrinsicTransfer 5000
+IntrinsicCall 11000
+IntrinsicCallByte 16
+IntrinsicDeploy 61000
+IntrinsicDeployByte 16
+IntrinsicDeployCodeByte 1000
+IntrinsicConfigure 61000
+IntrinsicInstantiate 11000
+InstantiateByte 16
+IntrinsicBatch 11000
+BatchTransfer 5000
+BatchCall 2000
+BatchCallByte 16
+IntrinsicSetPolicy 31000
+IntrinsicSetPolicyByte 16
+WitnessKey 5000
+WitnessText 11000
+WitnessP256 60000
+WitnessPolicy 2000
+WitnessPolicyByte 16
+Payer 15000
+NewAccount 100000
+NewContract 130000
+Deploy 800000
+DeployFunction 45000
+DeployBodyByte 2000
+DeployBranches 10
+DeployCallGlobal 600
+ContractCall 11000
+NestedTimes 2
+ContractCallArgByte 1
+InstanceItem 200
+MemoryPage 3000
+MemoryGrowPage 12000
+Instruction 1
+Branch 3
+Loop 5
+Load 10
+Store 14
+Store8 7
+Unary 2
+DivRem32 12
+DivRem64 20
+Call 12
+CallIndirect 65
+BrTable 15
+Structure 0
+Merge 2
+MergeValue 5
+WeightFunction 40
+WeightNear 40960
+WeightFar 2048
+Far 32
+HostFunction 130
+CopyBytesPerGas 4
+StorageRead 4000
+StorageReadKeyByte 16
+StorageReadValueByte 16
+StorageWrite 12000
+StorageWriteKeyByte 12
+StorageWriteValueByte 64
+StorageNewKey 100000
+StorageOldByte 16
+StorageLongValue 25000
+StorageReserve 291240
+NativeTransfer 9000
+CallValue 9000
+AccountLookup 5000
+OutputByte 12
+Emit 2000
+EmitByte 16
+SHA256 500
+SHA256Byte 4
+Keccak256 1100
+Keccak256Byte 6
+Blake3 400
+Blake3Byte 2
+SchnorrVerify 270000
+SchnorrVerifyByte 6
+ECDSARecover 350000
+P256Verify 300000
+AccountVerify 5000
+AccountVerifyWitnessByte 16
+AccountVerifyMessageByte 6
+AccountVerifyKey 270000
+AccountVerifyText 280000
+AccountVerifyP256 300000
+ReplaceCode 20000
+"""
+DIGEST = sha256(TEXT.encode())
+GAS = {name: int(price) for name, price in (line.split(" ") for line in TEXT.splitlines())}

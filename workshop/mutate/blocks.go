@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// perBlock is the number of changed blocks for each one that is made.
+const perBlock = 12
+
+// block makes a block on the head, has it and changed ones judged, and goes on with it.
+func (m *mutator) block(r *rand.Rand, w *world, c *chain) error {
+	signed, whole, err := makeBlock(r, w, c)
+	if err != nil {
+		return err
+	}
+	for range perBlock {
+		changed, err := changeBlock(r, w, c, signed)
+		if err != nil {
+			return err
+		}
+		if _, _, err := m.compareBlock(c, changed); err != nil {
+			return err
+		}
+	}
+	result, number, err := m.compareBlock(c, signed.Encode())
+	if err != nil || !whole {
+		return err
+	}
+	if number == 0 {
+		return fmt.Errorf("%x: a block that the node made is refused", signed.Encode())
+	}
+	c.height = number
+	if err := c.commit(result); err != nil {
+		return err
+	}
+	return m.proofs(r, w, c, result)
+}
+
+// makeBlock fills a block with transactions that the node finds valid. If the block is not valid as a whole, the last
+// one is not.
+func makeBlock(r *rand.Rand, w *world, c *chain) (block types.Block, valid bool, err error) {
+	timestamp := c.parent.Timestamp + pick(r, []uint64{0, 1, 1000, 1000, 5000})
+	if up := c.present.Upgrade; up != nil { // nobody here knows the next version
+		timestamp = max(c.parent.Timestamp, min(timestamp, up.From-1))
+	}
+	seed, err := exec.Seed(c.parent, c.present, timestamp)
+	if err != nil {
+		return types.Block{}, false, err
+	}
+	run := exec.Begin(c.network, c.present, c.entries, seed, exec.Machine{})
+	maker := &maker{
+		world: w, chainID: c.parent.ChainID, network: c.network, present: c.present, baseFee: seed.BaseFee,
+		at: view{c.entries, timestamp},
+	}
+	used := map[types.Account]uint64{}
+	most, large := r.IntN(10), r.IntN(60) == 0
+	if large {
+		most = 24
+	}
+	for range most {
+		tx := maker.transaction(r)
+		if large {
+			tx.Payload, tx.Target, tx.Value = types.Call{Args: make([]byte, 65_536)}, types.Account{31: 1}, 0
+		}
+		tx.Nonce += used[tx.Sender]
+		if used[tx.Sender] > 0 && !large || w.ends(tx, timestamp) {
+			continue
+		}
+		signed := maker.signed(r, tx)
+		verified := types.VerifyWitnesses(c.network, types.NewTxs(signed))[0]
+		if verified == nil {
+			continue
+		}
+		if _, err := run.Apply(verified); err != nil {
+			if ruleOf(err, &signed, run.GasLeft()) == 0 {
+				return types.Block{}, false, err
+			}
+			if large && len(block.Transactions) > 14 && r.IntN(2) == 0 { // the judge hears of a block that is too long
+				block.Transactions = append(block.Transactions, signed)
+				break
+			}
+			continue
+		}
+		used[tx.Sender]++
+		block.Transactions = append(block.Transactions, signed)
+	}
+	result, err := run.Finish()
+	if err != nil {
+		return types.Block{}, false, err
+	}
+	if err := c.root(&result); err != nil {
+		return types.Block{}, false, err
+	}
+	block.Header = result.Header
+	return seal(r, w, block), len(block.Transactions) == len(result.Transactions), nil
+}
+
+// ends reports whether a transaction ends the chain: by an upgrade that begins at once, or a producer without a key.
+func (w *world) ends(tx types.Transaction, now uint64) bool {
+	p, ok := tx.Payload.(types.Configure)
+	if !ok {
+		return false
+	}
+	_, known := w.keys[types.Account(p.Parameters.Producer)]
+	up := p.Parameters.Upgrade
+	return !known && p.Parameters.Producer != w.producer.PublicKey() || up != nil && up.From < now+60_000
+}
+
+// seal seals a block by the key of its producer, or by another one if nobody has that key.
+func seal(r *rand.Rand, w *world, block types.Block) types.Block {
+	key := w.producer
+	if known, ok := w.keys[types.Account(block.Header.Producer)]; ok {
+		key = known
+	}
+	block.Seal = types.Seal{Signature: schnorr(key, block.Header.Hash(), scalar(r))}
+	return block
+}
+
+// changeBlock changes a block in a field of the header, its transactions, its seal or its bytes.
+func changeBlock(r *rand.Rand, w *world, c *chain, block types.Block) ([]byte, error) {
+	block.Transactions = slices.Clone(block.Transactions)
+	switch r.IntN(4) {
+	case 0:
+		changeHeader(r, &block.Header)
+	case 1:
+		changeTransactions(r, w, c, &block)
+	case 2:
+		encoded := changeBytes(r, block.Encode())
+		if changed, err := types.DecodeBlock(encoded); err == nil && r.IntN(2) == 0 {
+			return seal(r, w, changed).Encode(), nil
+		}
+		return encoded, nil
+	default:
+		changeSignature(r, (*[64]byte)(&block.Seal.Signature))
+		return block.Encode(), nil
+	}
+	if r.IntN(5) > 0 {
+		block = seal(r, w, block)
+	}
+	return block.Encode(), nil
+}
+
+func changeHeader(r *rand.Rand, h *types.Header) {
+	flip := func(b []byte) { b[r.IntN(len(b))] ^= 1 << r.IntN(8) }
+	switch r.IntN(12) {
+	case 0:
+		h.Version = pick(r, []uint32{0, 1, 3})
+	case 1:
+		h.ChainID++
+	case 2:
+		h.Height += types.Height(pick(r, []uint64{1, 1<<64 - 1}))
+	case 3:
+		flip(h.Parent[:])
+	case 4:
+		h.Timestamp = pick(r, []uint64{h.Timestamp - 1, h.Timestamp + 1, edge(r)})
+	case 5:
+		flip(h.Producer[:])
+	case 6:
+		flip(h.TransactionsRoot[:])
+	case 7:
+		flip(h.ReceiptsRoot[:])
+	case 8:
+		flip(h.StateRoot[:])
+	case 9:
+		h.GasUsed++
+	case 10:
+		h.GasLimit--
+	default:
+		h.BaseFee++
+	}
+}
+
+// changeTransactions changes the transactions of a block, and sets the roots that need no execution anew.
+func changeTransactions(r *rand.Rand, w *world, c *chain, block *types.Block) {
+	maker := &maker{
+		world: w, chainID: c.parent.ChainID, network: c.network, present: c.present, baseFee: block.Header.BaseFee,
+		at: view{c.entries, block.Header.Timestamp},
+	}
+	n := len(block.Transactions)
+	switch kind := r.IntN(5); {
+	case n == 0 || kind == 0:
+		block.Transactions = slices.Insert(block.Transactions, r.IntN(n+1), maker.signed(r, maker.transaction(r)))
+	case kind == 1:
+		at := r.IntN(n)
+		block.Transactions = slices.Delete(block.Transactions, at, at+1)
+	case kind == 2:
+		i, j := r.IntN(n), r.IntN(n)
+		block.Transactions[i], block.Transactions[j] = block.Transactions[j], block.Transactions[i]
+	case kind == 3:
+		block.Transactions = append(block.Transactions, block.Transactions[r.IntN(n)])
+	default:
+		maker.changeWitness(r, &block.Transactions[r.IntN(n)])
+	}
+}

@@ -1,0 +1,53 @@
+// Command mutate makes transactions and blocks of every kind, changes them, and asks two implementations of
+// docs/protocol.md whether they are valid: the node's code, and the independent one in Python. It ends at the first
+// difference. At the end it counts the cases by the rule that they break first.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"time"
+)
+
+func main() {
+	seed := flag.Uint64("seed", 1, "of the random choices")
+	cases := flag.Int("cases", 10_000, "how many transactions and blocks are judged")
+	blocks := flag.Int("blocks", 10, "how many of a hundred cases are blocks")
+	script := flag.String("judge", "e2e/independent/judge.py", "the independent judge")
+	flag.Parse()
+	if err := mutate(os.Stdout, *seed, *cases, *blocks, *script); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func mutate(out io.Writer, seed uint64, cases, blocks int, script string) (err error) {
+	j, err := startJudge(script)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	m := &mutator{judge: j, counts: map[string]int{}, blocks: blocks}
+	begun := time.Now()
+	for round := 0; m.cases < cases; round++ {
+		if err := m.round(rand.New(rand.NewPCG(seed, uint64(round))), cases); err != nil {
+			return fmt.Errorf("-seed %d, round %d, case %d: %w", seed, round, m.cases, err)
+		}
+		if round%20 == 19 {
+			fmt.Fprintf(os.Stderr, "%d cases\n", m.cases)
+		}
+	}
+	fmt.Fprintf(out, "%d cases with -seed %d in %s: the two agree on each.\n\n", m.cases, seed,
+		time.Since(begun).Round(time.Second))
+	fmt.Fprintln(out, "| judged | cases |\n|---|---:|")
+	for _, name := range slices.Sorted(maps.Keys(m.counts)) {
+		fmt.Fprintf(out, "| %s | %d |\n", name, m.counts[name])
+	}
+	return nil
+}
