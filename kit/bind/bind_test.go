@@ -52,6 +52,27 @@ func TestArgumentsInTheFormThatIsTaken(t *testing.T) {
 	}
 }
 
+// A new contract gets its arguments in the form that the code takes, whether the code is sent or a template's.
+func TestDeployAndInstantiate(t *testing.T) {
+	const rest = `"functions":[{"name":"init","mode":"init","args":[{"name":"cap","type":"u8"}]}],"events":[]}`
+	write := func(e *codec.Encoder) { e.U8(7) }
+	for form, c := range map[string]struct{ abi, args string }{
+		"binary": {`{"abi":2,"binary":true,` + rest, "\x01\x07"}, "JSON": {`{"abi":2,` + rest, `{"cap":7}`},
+	} {
+		a := Declared(c.abi)
+		deploy, err := Deploy(a, "name", []byte("code"), 5, write)
+		if p, ok := deploy.Payload.(types.Deploy); err != nil || !ok || string(p.InitArgs) != c.args || p.Name != "name" ||
+			string(p.Code) != "code" || deploy.Value != 5 || !deploy.Target.IsZero() {
+			t.Errorf("%s: %+v, %v", form, deploy, err)
+		}
+		instance, err := Instantiate(a, "name", types.ContractID{9}, 5, write)
+		if p, ok := instance.Payload.(types.Instantiate); err != nil || !ok || string(p.InitArgs) != c.args ||
+			p.Name != "name" || instance.Value != 5 || instance.Target != (types.Account{9}) {
+			t.Errorf("%s: %+v, %v", form, instance, err)
+		}
+	}
+}
+
 func TestReadsBothForms(t *testing.T) {
 	for form, a := range both() {
 		for _, output := range []string{
