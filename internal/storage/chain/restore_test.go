@@ -3,6 +3,7 @@ package chain
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -49,6 +50,9 @@ func copyState(t *testing.T, s *Store) (c copied) {
 
 // restore puts a copy into a store.
 func (c copied) restore(s *Store, chain *toyChain) error {
+	if len(c.codes) != len(c.since) {
+		return fmt.Errorf("%d codes, of contracts that have %d", len(c.codes), len(c.since))
+	}
 	r, err := s.Restore()
 	if err != nil {
 		return err
@@ -79,6 +83,11 @@ func TestRestore(t *testing.T) {
 		t.Skip("long under the race detector, and of one goroutine")
 	}
 	s, c := newStore(t, Options{}, 40)
+	report, err := Check(t.Context(), s, nil)
+	must(t, err)
+	if report.Codes <= uint64(len(copyState(t, s).codes)) {
+		t.Error("no contract has another code than before")
+	}
 	copy := openStore(t, kv.Memory(), Options{})
 	must(t, copyState(t, s).restore(copy, c))
 	r := rand.New(rand.NewPCG(3, 4))

@@ -235,7 +235,7 @@ func (b *toyBuilder) transaction(chainID uint64) {
 	amount := types.Amount(b.r.IntN(100))
 	switch kind := b.r.IntN(14); {
 	case kind < 2:
-		code := fmt.Appendf(nil, "code %d", b.r.IntN(5))
+		code := fmt.Appendf(nil, "code %d", b.r.IntN(100))
 		tx.Value, tx.Payload = amount, types.Deploy{Name: "toy", Code: code}
 		id := types.NewContractID(sender, tx.Nonce)
 		receipt.Contract = &id

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -47,14 +48,40 @@ func (st *State) Entries(f func(StateEntry) error) error {
 	})
 }
 
-// Codes calls f for each contract's code, ascending by hash, until f returns an error, which Codes returns. The code is
-// only valid during the call.
+// Codes calls f for each code that a contract of the state has, ascending by hash, until f returns an error, which Codes
+// returns. The code is only valid during the call. Codes that contracts had before are left out.
 func (st *State) Codes(f func(code []byte) error) error {
 	if err := st.atHead(); err != nil {
 		return err
 	}
+	used, err := st.codeHashes()
+	if err != nil {
+		return err
+	}
 	lower, upper := tableCodes.bounds()
-	return kv.Scan(st.view.snapshot, lower, upper, func(_, code []byte) error { return f(code) })
+	return kv.Scan(st.view.snapshot, lower, upper, func(key, code []byte) error {
+		if len(key) != 1+len(types.CodeHash{}) {
+			return fmt.Errorf("%w: a code's key of %d bytes", ErrCorrupt, len(key))
+		}
+		if !used[types.CodeHash(key[1:])] {
+			return nil
+		}
+		return f(code)
+	})
+}
+
+// codeHashes returns the codes of the head's contracts.
+func (st *State) codeHashes() (map[types.CodeHash]bool, error) {
+	used := make(map[types.CodeHash]bool)
+	lower := tableState.key([]byte{byte(state.DomainContract)})
+	return used, kv.Scan(st.view.snapshot, lower, kv.PrefixEnd(lower), func(key, record []byte) error {
+		contract, err := state.DecodeContract(record)
+		if err != nil {
+			return fmt.Errorf("%w: contract %x: %w", ErrCorrupt, key[2:], err)
+		}
+		used[contract.CodeHash] = true
+		return nil
+	})
 }
 
 // TokenSum is the sum of an account's Transfer events of a token, a signed 128-bit integer in two's complement. It is
