@@ -203,8 +203,8 @@ var rows = map[string][]string{
 	"workshop/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
 		"internal/testkit/cputime", "workshop/internal/hunt", "internal/testkit/wasmgen"},
 	"workshop/hunt": {"internal/protocol/params", "workshop/internal/hunt"},
-	"workshop/mutate": {"crypto", "crypto/bip322", "crypto/p256", "types", "internal/proof/poseidon",
-		"internal/protocol/..."},
+	"workshop/mutate": {"crypto", "crypto/bip322", "crypto/p256", "types", "internal/engine/wasm",
+		"internal/proof/poseidon", "internal/protocol/...", "internal/testkit/probe", "internal/testkit/wasmgen"},
 	"workshop/history": {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir",
 		"internal/protocol/...", "internal/storage/...", "workshop/internal/program"},
 	"workshop/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger",
@@ -238,6 +238,8 @@ var rows = map[string][]string{
 	"internal/testkit": {"..."},
 	// official test vectors of signatures, addresses and wallets
 	"internal/testkit/bip": {},
+	// contracts that call host functions as their arguments say
+	"internal/testkit/probe": {"internal/protocol/vm", "types"},
 	// processor time for benchmarks
 	"internal/testkit/cputime": {},
 	// next steps in messages to operators

@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/testkit/probe"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -145,18 +146,6 @@ func (s *contractScene) probe(about string, id types.ContractID, function string
 	s.add(about, 0, types.Account(id), value, 3_000_000, types.Call{Function: function, Args: args})
 }
 
-// given are the arguments of a probe: how many bytes it returns, the parameters, and data.
-func given(returned uint64, data []byte, parameters ...uint64) []byte {
-	var header [12]uint64
-	copy(header[:], parameters)
-	header[11] = returned
-	b := make([]byte, 0, 96+len(data))
-	for _, v := range header {
-		b = binary.LittleEndian.AppendUint64(b, v)
-	}
-	return append(b, data...)
-}
-
 // block executes and seals what was added.
 func (s *contractScene) block() {
 	s.t.Helper()
@@ -215,7 +204,7 @@ func (s *contractScene) vector(block types.Block, result exec.Result) contractBl
 	for _, a := range result.Accesses {
 		v.Accesses = append(v.Accesses, accessVector{a.Key, a.Old, a.New})
 	}
-	for _, key := range slices.Sorted(keysOf(s.committed)) {
+	for _, key := range slices.Sorted(maps.Keys(s.committed)) {
 		v.State = append(v.State, [2]bytesHex{bytesHex(key), s.committed[key]})
 	}
 	return v
@@ -227,7 +216,7 @@ func (s *contractScene) plain() types.ContractID { return types.NewContractID(s.
 func (s *contractScene) wide() types.ContractID  { return types.NewContractID(s.account(0), 2) }
 
 func deploys(s *contractScene) {
-	whole, plain, wide := probes()
+	whole, plain, wide := probe.Modules()
 	none := types.Account{}
 	s.add("deploy the probe, with init and value", 0, none, 5000, 40_000_000, types.Deploy{
 		Name: "probe", Code: whole, InitArgs: []byte("init_key and more"),
@@ -243,66 +232,66 @@ func deploys(s *contractScene) {
 
 func contexts(s *contractScene) {
 	id := s.whole()
-	s.probe("args_len", id, "args_len", 0, given(8, []byte("12345")))
+	s.probe("args_len", id, "args_len", 0, probe.Given(8, []byte("12345")))
 	for _, name := range []string{"caller", "sender", "self", "args_read"} {
-		s.probe(name, id, name, 0, given(140, []byte("data"), probeResult))
+		s.probe(name, id, name, 0, probe.Given(140, []byte("data"), probe.Result))
 	}
-	s.probe("value", id, "value", 77, given(8, nil))
+	s.probe("value", id, "value", 77, probe.Given(8, nil))
 	for _, name := range []string{"block_height", "block_time", "chain_id", "gas_left", "is_view", "result_len"} {
-		s.probe(name, id, name, 0, given(8, nil))
+		s.probe(name, id, name, 0, probe.Given(8, nil))
 	}
 	self, other, nobody := id[:], s.account(1), bytes.Repeat([]byte{7}, 32)
 	for _, a := range [][]byte{self, other[:], nobody} {
-		s.probe("balance", id, "balance", 0, given(8, a, probeData))
-		s.probe("code_hash", id, "code_hash", 0, given(40, a, probeData, probeResult+8))
+		s.probe("balance", id, "balance", 0, probe.Given(8, a, probe.Data))
+		s.probe("code_hash", id, "code_hash", 0, probe.Given(40, a, probe.Data, probe.Result+8))
 	}
 	for _, n := range []uint64{0, 1, 31, 55, 56, 64, 200, 1024, 1025, 3000} {
 		for _, name := range []string{"sha256", "keccak256", "blake3"} {
-			s.probe(name, id, name, 0, given(32, bytes.Repeat([]byte("abc"), 30), probeData, n, probeResult))
+			s.probe(name, id, name, 0, probe.Given(32, bytes.Repeat([]byte("abc"), 30), probe.Data, n, probe.Result))
 		}
 	}
-	s.probe("an out range beyond the memory", id, "sha256", 0, given(32, nil, 0, 1, 65536-31))
-	s.probe("an empty range at the end", id, "sha256", 0, given(32, nil, 65536, 0, probeResult))
-	s.probe("an empty range beyond the end", id, "sha256", 0, given(32, nil, 65537, 0, probeResult))
-	s.probe("debug", id, "debug", 0, given(0, []byte("hello"), probeData, 5))
-	s.probe("debug of more than 1 KiB", id, "debug", 0, given(0, nil, 0, 1025))
+	s.probe("an out range beyond the memory", id, "sha256", 0, probe.Given(32, nil, 0, 1, 65536-31))
+	s.probe("an empty range at the end", id, "sha256", 0, probe.Given(32, nil, 65536, 0, probe.Result))
+	s.probe("an empty range beyond the end", id, "sha256", 0, probe.Given(32, nil, 65537, 0, probe.Result))
+	s.probe("debug", id, "debug", 0, probe.Given(0, []byte("hello"), probe.Data, 5))
+	s.probe("debug of more than 1 KiB", id, "debug", 0, probe.Given(0, nil, 0, 1025))
 }
 
 func storages(s *contractScene) {
 	id := s.whole()
 	key := []byte("key")
 	write := func(about string, n uint64) {
-		s.probe(about, id, "storage_write", 0, given(0, key, probeData, 3, 2048, n))
+		s.probe(about, id, "storage_write", 0, probe.Given(0, key, probe.Data, 3, 2048, n))
 	}
 	write("a new key", 5)
 	write("a long value in place of it", 145)
 	write("a long value in place of a long one", 200)
-	s.probe("read it whole", id, "storage_read", 0, given(16, key, probeData, 3, probeResult+8, 400))
-	s.probe("read 3 bytes of it", id, "storage_read", 0, given(16, key, probeData, 3, probeResult+8, 3))
-	s.probe("read an absent key", id, "storage_read", 0, given(16, []byte("none"), probeData, 4, probeResult+8, 400))
-	s.probe("the empty key", id, "storage_write", 0, given(0, nil, 0, 0, 2048, 1))
-	s.probe("a key of 256 bytes", id, "storage_write", 0, given(0, nil, 2048, 256, 2048, 1))
-	s.probe("a key of 257 bytes", id, "storage_write", 0, given(0, nil, 2048, 257, 2048, 1))
-	s.probe("a value of 16 KiB", id, "storage_write", 0, given(0, []byte("big"), probeData, 3, 2048, 16384))
-	s.probe("a value of 16 KiB and a byte", id, "storage_write", 0, given(0, []byte("big"), probeData, 3, 2048, 16385))
-	s.probe("an empty value deletes", id, "storage_write", 0, given(0, key, probeData, 3, 2048, 0))
-	s.probe("delete an absent key", id, "storage_delete", 0, given(0, key, probeData, 3))
-	s.probe("delete 16 KiB", id, "storage_delete", 0, given(0, []byte("big"), probeData, 3))
+	s.probe("read it whole", id, "storage_read", 0, probe.Given(16, key, probe.Data, 3, probe.Result+8, 400))
+	s.probe("read 3 bytes of it", id, "storage_read", 0, probe.Given(16, key, probe.Data, 3, probe.Result+8, 3))
+	s.probe("read an absent key", id, "storage_read", 0, probe.Given(16, []byte("none"), probe.Data, 4, probe.Result+8, 400))
+	s.probe("the empty key", id, "storage_write", 0, probe.Given(0, nil, 0, 0, 2048, 1))
+	s.probe("a key of 256 bytes", id, "storage_write", 0, probe.Given(0, nil, 2048, 256, 2048, 1))
+	s.probe("a key of 257 bytes", id, "storage_write", 0, probe.Given(0, nil, 2048, 257, 2048, 1))
+	s.probe("a value of 16 KiB", id, "storage_write", 0, probe.Given(0, []byte("big"), probe.Data, 3, 2048, 16384))
+	s.probe("a value of 16 KiB and a byte", id, "storage_write", 0, probe.Given(0, []byte("big"), probe.Data, 3, 2048, 16385))
+	s.probe("an empty value deletes", id, "storage_write", 0, probe.Given(0, key, probe.Data, 3, 2048, 0))
+	s.probe("delete an absent key", id, "storage_delete", 0, probe.Given(0, key, probe.Data, 3))
+	s.probe("delete 16 KiB", id, "storage_delete", 0, probe.Given(0, []byte("big"), probe.Data, 3))
 	s.add("without the reserve", 0, types.Account(id), 0, 318_000, types.Call{
-		Function: "storage_read", Args: given(16, key, probeData, 3, probeResult+8, 400),
+		Function: "storage_read", Args: probe.Given(16, key, probe.Data, 3, probe.Result+8, 400),
 	})
 }
 
 func ends(s *contractScene) {
 	id := s.whole()
-	s.probe("two times return data", id, "return_data", 0, given(4, []byte("first"), probeData, 5))
-	s.probe("return data of 64 KiB and a byte", id, "return_data", 0, given(4, nil, 0, 65537))
-	s.probe("revert", id, "revert", 9, given(4, []byte("why"), probeData, 3))
+	s.probe("two times return data", id, "return_data", 0, probe.Given(4, []byte("first"), probe.Data, 5))
+	s.probe("return data of 64 KiB and a byte", id, "return_data", 0, probe.Given(4, nil, 0, 65537))
+	s.probe("revert", id, "revert", 9, probe.Given(4, []byte("why"), probe.Data, 3))
 	s.probe("trap", id, "trap", 9, nil)
 	s.add("burn", 0, types.Account(id), 9, 200_000, types.Call{Function: "burn"})
 	s.probe("recurse", id, "recurse", 0, nil)
 	for _, pages := range []uint64{0, 1, 15, 16} {
-		s.probe("grow", id, "grow", 0, given(0, nil, pages))
+		s.probe("grow", id, "grow", 0, probe.Given(0, nil, pages))
 	}
 	s.probe("a function that is none", id, "none", 9, nil)
 	s.probe("init is not callable", id, "init", 0, nil)
@@ -310,62 +299,52 @@ func ends(s *contractScene) {
 	s.probe("a contract that is none", types.ContractID{31: 1}, "self", 0, nil)
 	topics := bytes.Repeat([]byte{5}, 128)
 	for _, n := range []uint64{0, 1, 3, 4} {
-		s.probe("emit", id, "emit", 0, given(0, append([]byte("event"), topics...), probeData, 5, probeData+5, n, 2048, 100))
+		s.probe("emit", id, "emit", 0, probe.Given(0, append([]byte("event"), topics...), probe.Data, 5, probe.Data+5, n, 2048, 100))
 	}
-	s.probe("a name that is not UTF-8", id, "emit", 0, given(0, []byte{0xff}, probeData, 1, 0, 0, 0, 0))
-	s.probe("a name of 65 bytes", id, "emit", 0, given(0, nil, 2048, 65, 0, 0, 0, 0))
-	s.probe("data of 16 KiB", id, "emit", 0, given(0, nil, 2048, 0, 0, 0, 2048, 16384))
-	s.probe("data of 16 KiB and a byte", id, "emit", 0, given(0, nil, 2048, 0, 0, 0, 2048, 16385))
+	s.probe("a name that is not UTF-8", id, "emit", 0, probe.Given(0, []byte{0xff}, probe.Data, 1, 0, 0, 0, 0))
+	s.probe("a name of 65 bytes", id, "emit", 0, probe.Given(0, nil, 2048, 65, 0, 0, 0, 0))
+	s.probe("data of 16 KiB", id, "emit", 0, probe.Given(0, nil, 2048, 0, 0, 0, 2048, 16384))
+	s.probe("data of 16 KiB and a byte", id, "emit", 0, probe.Given(0, nil, 2048, 0, 0, 0, 2048, 16385))
 	other, nobody := s.account(1), bytes.Repeat([]byte{8}, 32)
-	s.probe("transfer", id, "transfer", 0, given(8, other[:], probeData, 10))
-	s.probe("transfer of nothing", id, "transfer", 0, given(8, nobody, probeData, 0))
-	s.probe("transfer that makes an account", id, "transfer", 0, given(8, nobody, probeData, 11))
-	s.probe("transfer to itself", id, "transfer", 0, given(8, id[:], probeData, 12))
-	s.probe("transfer of too much", id, "transfer", 0, given(8, nobody, probeData, 1<<40))
+	s.probe("transfer", id, "transfer", 0, probe.Given(8, other[:], probe.Data, 10))
+	s.probe("transfer of nothing", id, "transfer", 0, probe.Given(8, nobody, probe.Data, 0))
+	s.probe("transfer that makes an account", id, "transfer", 0, probe.Given(8, nobody, probe.Data, 11))
+	s.probe("transfer to itself", id, "transfer", 0, probe.Given(8, id[:], probe.Data, 12))
+	s.probe("transfer of too much", id, "transfer", 0, probe.Given(8, nobody, probe.Data, 1<<40))
 }
-
-// callArgs are the arguments of `call` of a function with the given arguments.
-func callArgs(to types.ContractID, function string, value, gas uint64, args []byte) []byte {
-	data := append(append(to[:], function...), args...)
-	fn := uint64(probeData + 32)
-	at := fn + uint64(len(function))
-	return given(8, data, probeData, fn, uint64(len(function)), at, uint64(len(args)), value, gas)
-}
-
-const allGas = 1 << 62
 
 func calls(s *contractScene) {
 	id, plain, wide := s.whole(), s.plain(), s.wide()
-	self := given(32, nil, probeResult)
-	s.probe("call", id, "call", 0, callArgs(plain, "self", 0, allGas, self))
-	s.probe("call with value", id, "call", 0, callArgs(plain, "self", 3, allGas, self))
-	s.probe("call itself", id, "call", 0, callArgs(id, "self", 3, allGas, self))
-	s.probe("call with too much value", id, "call", 0, callArgs(plain, "self", 1<<50, allGas, self))
-	s.probe("call with little gas", id, "call", 0, callArgs(plain, "self", 0, 50, self))
-	s.probe("call nobody", id, "call", 0, callArgs(types.ContractID{9}, "self", 0, allGas, self))
-	s.probe("call no function", id, "call", 0, callArgs(plain, "none", 0, allGas, self))
-	s.probe("call what reverts", id, "call", 0, callArgs(id, "revert", 5, allGas, given(0, []byte("no"), probeData, 2)))
-	s.probe("call what traps", id, "call", 0, callArgs(id, "trap", 5, allGas, nil))
-	s.probe("call what burns", id, "call", 0, callArgs(id, "burn", 5, 10_000, nil))
-	s.probe("enter again", id, "call", 0, callArgs(plain, "call", 0, allGas,
-		callArgs(id, "call", 0, allGas, callArgs(plain, "self", 0, allGas, self))))
+	self := probe.Given(32, nil, probe.Result)
+	s.probe("call", id, "call", 0, probe.Call(plain, "self", 0, probe.AllGas, self))
+	s.probe("call with value", id, "call", 0, probe.Call(plain, "self", 3, probe.AllGas, self))
+	s.probe("call itself", id, "call", 0, probe.Call(id, "self", 3, probe.AllGas, self))
+	s.probe("call with too much value", id, "call", 0, probe.Call(plain, "self", 1<<50, probe.AllGas, self))
+	s.probe("call with little gas", id, "call", 0, probe.Call(plain, "self", 0, 50, self))
+	s.probe("call nobody", id, "call", 0, probe.Call(types.ContractID{9}, "self", 0, probe.AllGas, self))
+	s.probe("call no function", id, "call", 0, probe.Call(plain, "none", 0, probe.AllGas, self))
+	s.probe("call what reverts", id, "call", 0, probe.Call(id, "revert", 5, probe.AllGas, probe.Given(0, []byte("no"), probe.Data, 2)))
+	s.probe("call what traps", id, "call", 0, probe.Call(id, "trap", 5, probe.AllGas, nil))
+	s.probe("call what burns", id, "call", 0, probe.Call(id, "burn", 5, 10_000, nil))
+	s.probe("enter again", id, "call", 0, probe.Call(plain, "call", 0, probe.AllGas,
+		probe.Call(id, "call", 0, probe.AllGas, probe.Call(plain, "self", 0, probe.AllGas, self))))
 	view := func(function string, args []byte) []byte {
-		a := callArgs(id, function, 0, allGas, args)
+		a := probe.Call(id, function, 0, probe.AllGas, args)
 		copy(a[5*8:6*8], a[6*8:7*8]) // call_view has no value
 		return a
 	}
-	s.probe("view", id, "call_view", 0, view("is_view", given(8, nil)))
+	s.probe("view", id, "call_view", 0, view("is_view", probe.Given(8, nil)))
 	for _, name := range []string{"storage_write", "storage_delete", "emit", "transfer", "create", "replace_code"} {
-		s.probe("a view that changes: "+name, id, "call_view", 0, view(name, given(8, nil)))
+		s.probe("a view that changes: "+name, id, "call_view", 0, view(name, probe.Given(8, nil)))
 	}
-	s.probe("a call with value in a view", id, "call_view", 0, view("call", callArgs(plain, "self", 1, allGas, self)))
-	s.probe("a call in a view", id, "call_view", 0, view("call", callArgs(plain, "is_view", 0, allGas, given(8, nil))))
-	deep := callArgs(id, "call", 0, allGas, nil)
-	binary.LittleEndian.PutUint64(deep[3*8:], probeArgs)
+	s.probe("a call with value in a view", id, "call_view", 0, view("call", probe.Call(plain, "self", 1, probe.AllGas, self)))
+	s.probe("a call in a view", id, "call_view", 0, view("call", probe.Call(plain, "is_view", 0, probe.AllGas, probe.Given(8, nil))))
+	deep := probe.Call(id, "call", 0, probe.AllGas, nil)
+	binary.LittleEndian.PutUint64(deep[3*8:], probe.Args)
 	binary.LittleEndian.PutUint64(deep[4*8:], uint64(len(deep)))
 	s.probe("call until it is too deep", id, "call", 0, deep)
-	pages := callArgs(wide, "call", 0, allGas, nil)
-	binary.LittleEndian.PutUint64(pages[3*8:], probeArgs)
+	pages := probe.Call(wide, "call", 0, probe.AllGas, nil)
+	binary.LittleEndian.PutUint64(pages[3*8:], probe.Args)
 	binary.LittleEndian.PutUint64(pages[4*8:], uint64(len(pages)))
 	s.add("call until the memory is too large", 0, types.Account(wide), 0, 20_000_000, types.Call{Function: "call", Args: pages})
 }
@@ -381,7 +360,7 @@ func signatures(s *contractScene) {
 	data := append(append(key[:], message...), signature[:]...)
 	n := uint64(len(message))
 	schnorr := func(about string, data []byte) {
-		s.probe(about, id, "schnorr_verify", 0, given(8, data, probeData, probeData+32, n, probeData+32+n))
+		s.probe(about, id, "schnorr_verify", 0, probe.Given(8, data, probe.Data, probe.Data+32, n, probe.Data+32+n))
 	}
 	schnorr("schnorr_verify", data)
 	data[33]++
@@ -390,7 +369,7 @@ func signatures(s *contractScene) {
 	for _, v := range []byte{0, 1, 2} {
 		r, sum := naiveECDSA(s.keys[1].Bytes(), digest)
 		data := slices.Concat(digest[:], r[:], sum[:], []byte{v})
-		s.probe("ecdsa_recover", id, "ecdsa_recover", 0, given(72, data, probeData, probeData+32, probeResult+8))
+		s.probe("ecdsa_recover", id, "ecdsa_recover", 0, probe.Given(72, data, probe.Data, probe.Data+32, probe.Result+8))
 	}
 	point, p256Digest, sig := deviceSignature(s.t, "a device's message")
 	for _, high := range []bool{false, true} {
@@ -399,17 +378,10 @@ func signatures(s *contractScene) {
 			negateP256(used[32:])
 		}
 		data := slices.Concat(point[:], p256Digest[:], used[:])
-		s.probe("p256_verify", id, "p256_verify", 0, given(8, data, probeData, probeData+64, probeData+96))
+		s.probe("p256_verify", id, "p256_verify", 0, probe.Given(8, data, probe.Data, probe.Data+64, probe.Data+96))
 		data[70]++
-		s.probe("p256_verify of another digest", id, "p256_verify", 0, given(8, data, probeData, probeData+64, probeData+96))
+		s.probe("p256_verify of another digest", id, "p256_verify", 0, probe.Given(8, data, probe.Data, probe.Data+64, probe.Data+96))
 	}
-}
-
-// verifyArgs are the arguments of account_verify.
-func verifyArgs(account types.Account, message, witness []byte) []byte {
-	data := slices.Concat(account[:], message, witness)
-	at := uint64(probeData + 32)
-	return given(8, data, probeData, at, uint64(len(message)), at+uint64(len(message)), uint64(len(witness)))
 }
 
 func accountsVerified(s *contractScene) {
@@ -432,9 +404,9 @@ func accountsVerified(s *contractScene) {
 		witnesses[name] = types.WitnessText{Signature: signature, Sighash: sighash}
 	}
 	verify := func(about string, account types.Account, message, witness []byte) {
-		s.probe("account_verify: "+about, id, "account_verify", 0, verifyArgs(account, message, witness))
+		s.probe("account_verify: "+about, id, "account_verify", 0, probe.Verify(account, message, witness))
 	}
-	for _, name := range slices.Sorted(keysOf(witnesses)) {
+	for _, name := range slices.Sorted(maps.Keys(witnesses)) {
 		encoded := types.EncodeWitness(witnesses[name])
 		verify(name, s.account(1), message, encoded)
 		verify(name+", another message", s.account(1), []byte("order 13"), encoded)
@@ -457,16 +429,13 @@ func accountsVerified(s *contractScene) {
 	s.add("the policy comes into force", 1, types.Account{}, 0, 1_000_000, types.SetPolicy{Policy: &policy})
 	verify("a policy", s.account(1), message, types.EncodeWitness(by))
 	verify("a key that was replaced", s.account(1), message, encoded)
-	s.probe("account_verify: a message of 1,025 bytes", id, "account_verify", 0, given(8, nil, 0, 0, 1025, 0, 68))
-	s.probe("account_verify: a witness of 8,193 bytes", id, "account_verify", 0, given(8, nil, 0, 0, 0, 0, 8193))
+	s.probe("account_verify: a message of 1,025 bytes", id, "account_verify", 0, probe.Given(8, nil, 0, 0, 1025, 0, 68))
+	s.probe("account_verify: a witness of 8,193 bytes", id, "account_verify", 0, probe.Given(8, nil, 0, 0, 0, 0, 8193))
 }
 
-// createArgs are the arguments of create.
+// createArgs are the arguments of create with a salt of one byte.
 func createArgs(template types.ContractID, salt byte, name string, args []byte, value, gas uint64) []byte {
-	data := slices.Concat(template[:], bytes.Repeat([]byte{salt}, 32), []byte(name), args)
-	at := uint64(probeData + 64)
-	behind := at + uint64(len(name))
-	return given(40, data, probeData, probeData+32, at, uint64(len(name)), behind, uint64(len(args)), value, gas, probeResult+8)
+	return probe.Create(template, [32]byte(bytes.Repeat([]byte{salt}, 32)), name, args, value, gas)
 }
 
 func creations(s *contractScene) {
@@ -483,32 +452,32 @@ func creations(s *contractScene) {
 	into("of no contract", types.ContractID{1}, 5, nil)
 	s.add("instantiate: too little gas", 0, types.Account(id), 5, 130_000, types.Instantiate{})
 	made := func(about string, args []byte) { s.probe("create: "+about, id, "create", 0, args) }
-	made("with init", createArgs(id, 1, "child", []byte("12345678"), 0, allGas))
-	made("the same again", createArgs(id, 1, "child", []byte("12345678"), 0, allGas))
-	made("with value", createArgs(id, 2, "", nil, 6, allGas))
+	made("with init", createArgs(id, 1, "child", []byte("12345678"), 0, probe.AllGas))
+	made("the same again", createArgs(id, 1, "child", []byte("12345678"), 0, probe.AllGas))
+	made("with value", createArgs(id, 2, "", nil, 6, probe.AllGas))
 	made("without init", createArgs(plain, 3, "ä", nil, 0, 0))
-	made("arguments without init", createArgs(plain, 4, "", []byte{1}, 0, allGas))
-	made("an init that reverts", createArgs(id, 5, "", []byte{0xfe, 2}, 6, allGas))
+	made("arguments without init", createArgs(plain, 4, "", []byte{1}, 0, probe.AllGas))
+	made("an init that reverts", createArgs(id, 5, "", []byte{0xfe, 2}, 6, probe.AllGas))
 	made("an init that traps", createArgs(id, 6, "", []byte{0xff}, 6, 100_000))
-	made("of no contract", createArgs(types.ContractID{1}, 7, "", nil, 6, allGas))
-	made("too much value", createArgs(id, 8, "", nil, 1<<50, allGas))
+	made("of no contract", createArgs(types.ContractID{1}, 7, "", nil, 6, probe.AllGas))
+	made("too much value", createArgs(id, 8, "", nil, 1<<50, probe.AllGas))
 	made("little gas", createArgs(id, 9, "", []byte("12345678"), 0, 100))
-	made("a wide one", createArgs(wide, 10, "", nil, 0, allGas))
-	made("a name of 65 bytes", createArgs(id, 11, string(make([]byte, 65)), nil, 0, allGas))
-	made("a name that is not UTF-8", createArgs(id, 12, "\xff", nil, 0, allGas))
+	made("a wide one", createArgs(wide, 10, "", nil, 0, probe.AllGas))
+	made("a name of 65 bytes", createArgs(id, 11, string(make([]byte, 65)), nil, 0, probe.AllGas))
+	made("a name that is not UTF-8", createArgs(id, 12, "\xff", nil, 0, probe.AllGas))
 }
 
 func replacements(s *contractScene) {
 	copied := types.NewContractID(s.account(0), s.nonces[0])
 	s.add("an instance to replace", 0, types.Account(s.whole()), 0, 3_000_000, types.Instantiate{})
 	plain, none := s.plain(), types.ContractID{2}
-	s.probe("replace_code by no contract's", copied, "replace_code", 0, given(8, none[:], probeData))
-	s.probe("replace_code", copied, "replace_code", 0, given(8, plain[:], probeData))
-	s.probe("a function of the old code", copied, "value", 0, given(8, nil))
-	s.probe("a function of the new code", copied, "is_view", 0, given(8, nil))
+	s.probe("replace_code by no contract's", copied, "replace_code", 0, probe.Given(8, none[:], probe.Data))
+	s.probe("replace_code", copied, "replace_code", 0, probe.Given(8, plain[:], probe.Data))
+	s.probe("a function of the old code", copied, "value", 0, probe.Given(8, nil))
+	s.probe("a function of the new code", copied, "is_view", 0, probe.Given(8, nil))
 	whole := s.whole()
-	s.probe("back", copied, "replace_code", 0, given(8, whole[:], probeData))
-	s.probe("a function of the old code, again", copied, "value", 0, given(8, nil))
+	s.probe("back", copied, "replace_code", 0, probe.Given(8, whole[:], probe.Data))
+	s.probe("a function of the old code, again", copied, "value", 0, probe.Given(8, nil))
 }
 
 func batches(s *contractScene) {
@@ -518,15 +487,15 @@ func batches(s *contractScene) {
 	}
 	memo := [32]byte{1}
 	paying := types.Step{Target: s.account(2), Value: 4, Action: types.Transfer{Memo: &memo}}
-	self := given(32, nil, probeResult)
+	self := probe.Given(32, nil, probe.Result)
 	add := func(about string, gas types.Gas, steps ...types.Step) {
 		s.add("batch: "+about, 0, types.Account{}, 0, gas, types.Batch{Steps: steps})
 	}
 	add("payments and calls", 3_000_000, paying, step(id, 3, "self", self), paying, step(plain, 1, "self", self))
-	add("a call that reverts", 3_000_000, paying, step(id, 3, "revert", given(0, []byte("no"), probeData, 2)), paying)
+	add("a call that reverts", 3_000_000, paying, step(id, 3, "revert", probe.Given(0, []byte("no"), probe.Data, 2)), paying)
 	add("a call of no contract", 3_000_000, paying, step(types.ContractID{5}, 3, "self", nil), paying)
 	add("out of gas", 150_000, paying, step(id, 3, "burn", nil), paying)
-	emit := step(id, 0, "emit", given(0, nil, 2048, 0, 0, 0, 2048, 16384))
+	emit := step(id, 0, "emit", probe.Given(0, nil, 2048, 0, 0, 0, 2048, 16384))
 	add("logs without room", 20_000_000, slices.Repeat([]types.Step{emit}, 17)...)
 	add("a payment's log without room", 20_000_000, append(slices.Repeat([]types.Step{emit}, 16), paying)...)
 }

@@ -9,8 +9,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// perBlock is the number of changed blocks for each one that is made.
-const perBlock = 12
+// perBlock is the number of changed blocks for each one that is made, and perCode where blocks run contracts.
+const (
+	perBlock = 12
+	perCode  = 2
+)
 
 // block makes a block on the head, has it and changed ones judged, and goes on with it.
 func (m *mutator) block(r *rand.Rand, w *world, c *chain) error {
@@ -18,7 +21,11 @@ func (m *mutator) block(r *rand.Rand, w *world, c *chain) error {
 	if err != nil {
 		return err
 	}
-	for range perBlock {
+	changes := perBlock
+	if c.engine != nil {
+		changes = perCode
+	}
+	for range changes {
 		changed, err := changeBlock(r, w, c, signed)
 		if err != nil {
 			return err
@@ -35,6 +42,7 @@ func (m *mutator) block(r *rand.Rand, w *world, c *chain) error {
 		return fmt.Errorf("%x: a block that the node made is refused", signed.Encode())
 	}
 	c.height = number
+	c.learn(result)
 	if err := c.commit(result); err != nil {
 		return err
 	}
@@ -52,14 +60,14 @@ func makeBlock(r *rand.Rand, w *world, c *chain) (block types.Block, valid bool,
 	if err != nil {
 		return types.Block{}, false, err
 	}
-	run := exec.Begin(c.network, c.present, c.entries, seed, exec.Machine{})
+	run := exec.Begin(c.network, c.present, c.entries, seed, c.machine())
 	maker := &maker{
 		world: w, chainID: c.parent.ChainID, network: c.network, present: c.present, baseFee: seed.BaseFee,
-		at: view{c.entries, timestamp},
+		at: view{c.entries, timestamp}, contracts: c.contracts, codes: c.engine != nil,
 	}
 	used := map[types.Account]uint64{}
-	most, large := r.IntN(10), r.IntN(60) == 0
-	if large {
+	most, large, code := r.IntN(10), r.IntN(60) == 0, c.engine != nil
+	if large || code {
 		most = 24
 	}
 	for range most {
@@ -68,7 +76,7 @@ func makeBlock(r *rand.Rand, w *world, c *chain) (block types.Block, valid bool,
 			tx.Payload, tx.Target, tx.Value = types.Call{Args: make([]byte, 65_536)}, types.Account{31: 1}, 0
 		}
 		tx.Nonce += used[tx.Sender]
-		if used[tx.Sender] > 0 && !large || w.ends(tx, timestamp) {
+		if used[tx.Sender] > 0 && !large && !code || w.ends(tx, timestamp) {
 			continue
 		}
 		signed := maker.signed(r, tx)

@@ -13,6 +13,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
 )
 
 func main() {
@@ -33,7 +35,12 @@ func mutate(out io.Writer, seed uint64, cases, blocks int, script string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, j.close()) }()
-	m := &mutator{judge: j, counts: map[string]int{}, blocks: blocks}
+	engine, err := wasm.New(wasm.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	m := &mutator{judge: j, counts: map[string]int{}, blocks: blocks, engine: engine}
 	begun := time.Now()
 	for round := 0; m.cases < cases; round++ {
 		if err := m.round(rand.New(rand.NewPCG(seed, uint64(round))), cases); err != nil {

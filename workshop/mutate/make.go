@@ -17,6 +17,10 @@ type maker struct {
 	present types.Parameters
 	baseFee types.Amount
 	at      view
+
+	contracts []deployed // those of the chain
+	codes     bool       // whether payloads may be about contracts that run
+	extra     types.Gas  // what the last payload may take beside what is intrinsic
 }
 
 // edges are numbers at which something may end.
@@ -139,6 +143,7 @@ func (m *maker) parameters(r *rand.Rand) types.Parameters {
 
 // transaction makes one with a random payload.
 func (m *maker) transaction(r *rand.Rand) types.Transaction {
+	m.extra = 0
 	tx := types.Transaction{
 		Sender: m.account(r), Target: m.stranger(r), ChainID: m.chainID, Value: types.Amount(r.IntN(1000)),
 		MaxFeePerGas: m.baseFee + types.Amount(r.IntN(5)), Payload: m.payload(r),
@@ -158,6 +163,15 @@ func (m *maker) transaction(r *rand.Rand) types.Transaction {
 		tx.Target, tx.Value = types.Account{}, 0
 	case types.Deploy:
 		tx.Target = types.Account{}
+	}
+	if m.codes && r.IntN(2) == 0 {
+		tx.Payload, tx.Target, m.extra = m.contractPayload(r)
+		if _, ok := tx.Payload.(types.Batch); ok {
+			tx.Value = 0
+		} else {
+			tx.Value = types.Amount(r.IntN(2) * r.IntN(1000))
+		}
+		isSet = false
 	}
 	tx.Nonce = m.at.record(tx.Sender).Nonce
 	if r.IntN(4) == 0 || isSet && set.Recovery {
@@ -180,6 +194,6 @@ func (m *maker) signed(r *rand.Rand, tx types.Transaction) types.SignedTransacti
 	if !m.at.record(tx.Sender).Exists() {
 		gas += params.Prices.NewAccount
 	}
-	tx.GasLimit = gas + types.Gas(pick(r, []int{0, 0, 1, 90_000, 100_000, 120_000, 240_000}))
+	tx.GasLimit = gas + m.extra + types.Gas(pick(r, []int{0, 0, 1, 90_000, 100_000, 120_000, 240_000}))
 	return m.sign(again(), m.network, m.at, tx)
 }

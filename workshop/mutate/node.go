@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/lists"
@@ -115,8 +116,11 @@ func (p *place) derived(tx *types.Tx) [32]byte {
 // chain is a chain from its genesis, of which only the last state is kept.
 type chain struct {
 	place
-	tree   tree.Tree
-	height int // number of the head in the judge's list
+	tree      tree.Tree
+	height    int // number of the head in the judge's list
+	engine    *wasm.Engine
+	codes     codes
+	contracts []deployed
 }
 
 func inOrder(n int, do func(int)) {
@@ -126,12 +130,12 @@ func inOrder(n int, do func(int)) {
 }
 
 // newChain makes block 0.
-func newChain(g types.Genesis) (*chain, error) {
+func newChain(g types.Genesis, engine *wasm.Engine) (*chain, error) {
 	result, err := exec.Genesis(g)
 	if err != nil {
 		return nil, err
 	}
-	c := &chain{place: place{network: g.Network, entries: mapState{}}}
+	c := &chain{place: place{network: g.Network, entries: mapState{}}, engine: engine, codes: codes{}}
 	return c, c.commit(result)
 }
 
@@ -174,7 +178,7 @@ func (c *chain) judgeBlock(encoded []byte) (exec.Result, error) {
 	if !signed.VerifySeal() {
 		return exec.Result{}, refusal("seal")
 	}
-	run := exec.Begin(c.network, c.present, c.entries, seed, exec.Machine{})
+	run := exec.Begin(c.network, c.present, c.entries, seed, c.machine())
 	for i, verified := range types.VerifyWitnesses(c.network, txs) {
 		if verified == nil {
 			return exec.Result{}, refusal(fmt.Sprintf("transaction %d: rule 18", i))

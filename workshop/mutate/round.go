@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -22,6 +23,7 @@ type mutator struct {
 	cases  int
 	blocks int // of a hundred cases
 	counts map[string]int
+	engine *wasm.Engine
 }
 
 // perRound is the number of cases with the same accounts.
@@ -220,12 +222,22 @@ func (m *mutator) chainRound(r *rand.Rand, w *world, end int) error {
 	if m.cases >= end {
 		return nil
 	}
-	g := newGenesis(r, w)
+	g, codes := newGenesis(r, w), r.IntN(2) == 0
+	if codes {
+		g.Parameters.GasLimit += 300_000_000
+		for i := range g.Allocations {
+			g.Allocations[i].Balance += 1 << 44
+		}
+	}
 	answer, err := m.judge.ask("genesis", g.Encode())
 	if err != nil {
 		return err
 	}
-	c, err := newChain(g)
+	var engine *wasm.Engine
+	if codes {
+		engine = m.engine
+	}
+	c, err := newChain(g, engine)
 	if err != nil {
 		return err
 	}
@@ -273,6 +285,13 @@ func (m *mutator) compareBlock(c *chain, encoded []byte) (result exec.Result, nu
 		return result, 0, fmt.Errorf("%w; the node's receipts and accesses are %x", different, want)
 	}
 	m.counts["block, valid"]++
+	for _, reason := range result.Reasons {
+		if c.engine != nil && reason != exec.Success {
+			m.counts["contract, "+string(reason)]++
+		} else if c.engine != nil {
+			m.counts["contract, success"]++
+		}
+	}
 	return result, number, nil
 }
 
