@@ -46,7 +46,7 @@ func TestVectors(t *testing.T) {
 	}
 	defer verifier.Close()
 	question := view.Question{
-		Contract: v.Contract, ChainID: v.ChainID, Producer: v.Producer, Codes: [][]byte{v.Code},
+		Contract: v.Contract, ChainID: v.ChainID, Network: types.Regtest, Producer: v.Producer, Codes: [][]byte{v.Code},
 	}
 	for _, asked := range v.Answers {
 		question.Function, question.Args = asked.Function, asked.Args
