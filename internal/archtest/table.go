@@ -357,7 +357,7 @@ var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "l
 var reserved = map[string][]string{
 	"internal/protocol/exec.Rehearse": {"kit/contracttest"}, // unsigned transactions
 	// versions that only tests have
-	"internal/protocol/params.Learn": {"internal/engine/sequencer", "internal/protocol/params"},
+	"internal/protocol/params.Learn": {"internal/engine/sequencer", "internal/protocol/params", "workshop/clustersim"},
 }
 
 // wire lists packages that neither the engine nor its tests may import: data from other nodes arrives through

@@ -37,6 +37,7 @@ const (
 	Bounded      Invariant = "logs do not grow without end"
 	InOrder      Invariant = "without faults no entry comes out of order"
 	Sound        Invariant = "every store is sound"
+	Versions     Invariant = "a block has the version that is in force at its time"
 	Running      Invariant = "a member ends only for a fault of its machine, and starts again"
 )
 
@@ -319,6 +320,7 @@ func (w *world) checkChain(p *process) {
 			}
 			included[tx.ID()] = h
 		}
+		w.checkVersion(block.Header, included)
 	}
 	for _, h := range slices.Sorted(maps.Keys(w.book.released)) {
 		if header, err := p.ledger.Header(h); err != nil || header.Header.Hash() != w.book.released[h] {

@@ -95,15 +95,18 @@ func (c *client) sign() {
 		nonce += gap
 	}
 	to := c.clients[c.random.IntN(len(c.clients))].key.PublicKey()
-	tx, err := types.Sign(types.Transaction{
-		ChainID:              c.genesis.ChainID,
-		Sender:               c.key.PublicKey(),
+	c.add(types.Transaction{
 		Nonce:                nonce,
 		GasLimit:             50_000,
-		MaxFeePerGas:         100,
 		MaxPriorityFeePerGas: types.Amount(1 + c.random.IntN(20)),
 		Target:               types.Account(to), Value: types.Amount(1 + c.random.IntN(1000)), Payload: types.Transfer{},
-	}, c.key, [32]byte{})
+	})
+}
+
+// add signs a transaction that is to be sent.
+func (c *client) add(unsigned types.Transaction) {
+	unsigned.ChainID, unsigned.Sender, unsigned.MaxFeePerGas = c.genesis.ChainID, c.key.PublicKey(), 100
+	tx, err := types.Sign(unsigned, c.key, [32]byte{})
 	if err != nil {
 		panic(err) // signing cannot fail
 	}

@@ -97,7 +97,7 @@ func (w *world) crashAll() {
 // comeBack restarts a machine after a while.
 func (m *machine) comeBack() {
 	m.after(50*time.Millisecond+m.upTo(4*time.Second), func() {
-		if m.process == nil && !m.gone {
+		if m.process == nil && !m.gone && !m.stubborn {
 			if m.setup.Bug == ReusesID && m.chance(50) {
 				m.disk = m.emptyDisk()
 			}
@@ -328,8 +328,10 @@ func (w *world) heal() {
 	clear(w.network.cut)
 	for _, m := range w.machines {
 		m.offset, m.slow = 0, time.Millisecond
-		if m.process != nil {
-			m.process.dies = 0
+		if m.newer = m.setup.Upgrade > 0; m.process != nil {
+			if m.process.dies = 0; m.newer && !m.process.newer {
+				w.restart(m)
+			}
 		} else if !m.gone {
 			m.up()
 		}

@@ -31,15 +31,6 @@ func (w *world) longestGap(d time.Duration) (longest time.Duration) {
 	return max(longest, w.now-last)
 }
 
-// restart starts a machine again, with what has been changed of it.
-func (w *world) restart(m *machine) {
-	m.process.die(false)
-	m.process.bury()
-	if m.process == nil {
-		m.up()
-	}
-}
-
 // Whatever keeps a leader from its work, another member leads within 2 s and makes blocks, and leadership rests there.
 // The one that cannot takes no leadership again before it can.
 func TestLeaderThatCannotHandsOn(t *testing.T) {

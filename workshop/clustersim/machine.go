@@ -18,6 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -51,6 +52,7 @@ type machine struct {
 	astray   bool   // it has a wrong producer key
 	unsigned bool   // its signer is unreachable
 	unable   string // reason why the machine cannot make blocks
+	newer    bool   // its program, from the next start on, knows the next version of the protocol
 }
 
 // newMachine returns a machine with a unique ID.
@@ -65,6 +67,7 @@ func (w *world) newMachine(voter bool) *machine {
 		voter:  voter,
 		disk:   kv.NewCrashDisk(),
 		slow:   time.Millisecond,
+		newer:  w.setup.Upgrade > 0 && index%2 == 0,
 	}
 	w.machines = append(w.machines, m)
 	return m
@@ -98,6 +101,7 @@ type process struct {
 	busy    [2]deferred // its workers
 	loop    loop
 	behind  bool // whether it is fetching blocks
+	newer   bool // whether it knows the next version of the protocol
 	ticks   int
 	term    uint64
 }
@@ -193,7 +197,7 @@ func (m *machine) start() (err error) {
 	binary.LittleEndian.PutUint64(seed[:], m.setup.Seed)
 	binary.LittleEndian.PutUint64(seed[8:], m.record.ID)
 	binary.LittleEndian.PutUint64(seed[16:], m.starts)
-	p := &process{machine: m, random: mathrand.NewChaCha8(seed), loop: loop{until: m.now}}
+	p := &process{machine: m, random: mathrand.NewChaCha8(seed), loop: loop{until: m.now}, newer: m.newer}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -206,7 +210,7 @@ func (m *machine) start() (err error) {
 	if err != nil {
 		return err
 	}
-	withRandom(p.random, func() { p.member, err = cluster.Open(config, p) })
+	withRandom(p.random, func() { p.knowing(func() { p.member, err = cluster.Open(config, p) }) })
 	if err != nil {
 		return err
 	}
@@ -329,6 +333,12 @@ func (p *process) stepAll() {
 		p.gone = true
 		p.die(false)
 		p.bury()
+	case errors.Is(err, exec.ErrUnknownVersion) && !p.newer && p.setup.Upgrade > 0:
+		p.note("%s halts: %v", p.record.Name, err)
+		p.report.Halts++
+		p.machine.newer = p.chance(50) && !p.stubborn // an operator installs the new program before the next start
+		p.die(false)
+		p.bury()
 	case err != nil:
 		p.violate(Running, "%s ends: %v", p.record.Name, err)
 		p.die(true)
@@ -346,7 +356,7 @@ func (p *process) try(events []cluster.Event) (err error) {
 		}
 	}()
 	p.stepped = 0
-	withRandom(p.random, func() { err = p.member.Step(events...) })
+	withRandom(p.random, func() { p.knowing(func() { err = p.member.Step(events...) }) })
 	return err
 }
 

@@ -33,7 +33,7 @@ func (p *process) Unfit() map[uint64]string {
 	unfit := make(map[uint64]string)
 	for _, m := range p.machines {
 		if m != p.machine && m.process != nil {
-			if reason := m.process.member.Status().Unfit; reason != "" {
+			if reason := m.process.status().Unfit; reason != "" {
 				unfit[m.record.ID] = reason
 			}
 		}
@@ -77,7 +77,8 @@ func (p *process) Do(w cluster.Worker, work func() cluster.Event) {
 			p.ended()
 			return
 		}
-		e := work()
+		var e cluster.Event
+		p.knowing(func() { e = work() })
 		if p.moment() {
 			p.ended()
 			return

@@ -31,7 +31,10 @@ type Setup struct {
 	Members int           // 3 or 5
 	Faults  time.Duration // duration of the faults, before healing
 	Bug     string        // bug planted into the world; see bugs
-	Engine  vm.Engine     // engine for contracts
+	// Upgrade, if not 0, is when a version of the protocol is in force that only some machines know. It is announced two
+	// seconds after the start.
+	Upgrade time.Duration
+	Engine  vm.Engine // engine for contracts
 }
 
 // Report is the result of a run.
@@ -43,13 +46,15 @@ type Report struct {
 	Heights      types.Height
 	Acknowledged int // number of transactions
 	Elections    int
-	Crashes      int // crashes of machines
-	Cuts         int // cuts of the network
-	Lost         int // lost messages
-	Caught       int // snapshots installed by members
-	LogCuts      int // log compactions
-	Refused      int // entry messages refused by members after the end of the faults
-	Changes      int // membership changes
+	Crashes      int          // crashes of machines
+	Cuts         int          // cuts of the network
+	Lost         int          // lost messages
+	Caught       int          // snapshots installed by members
+	LogCuts      int          // log compactions
+	Refused      int          // entry messages refused by members after the end of the faults
+	Changes      int          // membership changes
+	Halts        int          // ends of members that did not know the version of a block
+	Upgraded     types.Height // first block of the next version
 }
 
 // Broke reports whether the run violated an invariant.
@@ -67,6 +72,7 @@ type world struct {
 	producer crypto.PrivateKey
 	machines []*machine
 	clients  []*client
+	admin    *client // of the chain
 	network  network
 	wishes   []wish // requests of an operator
 	book     book
@@ -82,9 +88,10 @@ type agenda struct {
 
 // phase is the phase of the surroundings of the cluster.
 type phase struct {
-	faulty  bool // faults occur
-	sending bool // clients send
-	keyless bool // nothing is signed: the signer is unreachable
+	faulty   bool // faults occur
+	sending  bool // clients send
+	keyless  bool // nothing is signed: the signer is unreachable
+	stubborn bool // no operator comes: what has ended stays so
 }
 
 // began is the true time at which runs begin.
@@ -153,13 +160,23 @@ func newWorld(setup Setup) *world {
 	for i := range clients {
 		c := newClient(w, i)
 		w.clients = append(w.clients, c)
-		w.genesis.Allocations = append(w.genesis.Allocations,
-			types.Allocation{Account: c.key.PublicKey(), Balance: 1000 * types.CoinUnits})
+		w.fund(c)
+	}
+	if setup.Upgrade > 0 {
+		w.admin = &client{world: w, name: "admin", key: newKey("admin")}
+		w.genesis.Parameters.Admin, w.genesis.Parameters.Notice = w.admin.key.PublicKey(), 0
+		w.fund(w.admin)
 	}
 	slices.SortFunc(w.genesis.Allocations, func(a, b types.Allocation) int {
 		return slices.Compare(a.Account[:], b.Account[:])
 	})
 	return w
+}
+
+// fund gives a client coins at genesis.
+func (w *world) fund(c *client) {
+	w.genesis.Allocations = append(w.genesis.Allocations,
+		types.Allocation{Account: c.key.PublicKey(), Balance: 1000 * types.CoinUnits})
 }
 
 // Run executes a run.
@@ -172,6 +189,9 @@ func Run(setup Setup) (*Report, error) {
 	w.sending = true
 	for _, c := range w.clients {
 		w.after(w.upTo(time.Second), c.act)
+	}
+	if w.admin != nil {
+		w.after(2*time.Second, func() { w.announce(w.upgrade()) })
 	}
 	w.runUntil(3 * time.Second)
 	w.faulty = true
