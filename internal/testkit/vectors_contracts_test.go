@@ -186,6 +186,9 @@ func (s *contractScene) block() {
 	if block.Seal.Signature, err = s.keys[9].Sign(hash[:], [32]byte{}); err != nil {
 		s.t.Fatal(err)
 	}
+	if naive := naiveSign(s.keys[9].Bytes(), hash[:]); naive != block.Seal.Signature {
+		s.t.Fatalf("seal %x, naively %x", block.Seal.Signature, naive)
+	}
 	s.head = block.Header
 	s.vectors.Blocks = append(s.vectors.Blocks, s.vector(block, result))
 	s.about, s.pending = nil, nil
