@@ -294,8 +294,9 @@ func (k signers) sign(ctx context.Context, tx types.Transaction) (types.SignedTr
 	return client.Sponsor(ctx, k.payer, signed, now)
 }
 
-// post signs and sends a transaction. If another program used the nonce meanwhile, post retries with the next nonce,
-// unless the user chose it. That cannot send twice, as the node refused the first transaction.
+// post signs and sends a transaction. If another program used the nonce meanwhile, be it for the same transaction, post
+// retries with the next nonce, unless the user chose it. That cannot send twice: the node refused this transaction, and
+// the client repeats no request that may have reached a node.
 func (s *session) post(
 	ctx context.Context, keys signers, tx types.Transaction, fields client.TxFields,
 ) (types.SignedTransaction, error) {
@@ -305,7 +306,8 @@ func (s *session) post(
 			return signed, err
 		}
 		_, err = s.client.Send(ctx, signed)
-		used := errors.Is(err, api.ErrNonceTooLow) || errors.Is(err, api.ErrReplacementUnderpriced)
+		used := errors.Is(err, api.ErrNonceTooLow) || errors.Is(err, api.ErrReplacementUnderpriced) ||
+			errors.Is(err, api.ErrAlreadyKnown)
 		if !used || fields.Nonce != nil {
 			return signed, s.mayBeIn(ctx, err, signed.ID(), "the node may have taken it")
 		}

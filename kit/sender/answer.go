@@ -67,8 +67,15 @@ type answer struct {
 // read interprets the node's reply to a job's bytes, and sets when they are due again.
 func (j *job) read(hash types.TxID, err error, now time.Duration) answer {
 	j.due = never
-	if err == nil && hash == j.latest().hash || errors.Is(err, api.ErrAlreadyKnown) {
+	if err == nil && hash == j.latest().hash {
 		return answer{accepted: true}
+	}
+	if errors.Is(err, api.ErrAlreadyKnown) {
+		if j.out {
+			return answer{accepted: true}
+		}
+		// No node has had these bytes from here: another program has sent the same transaction, by the same account.
+		return answer{refused: err, misplaced: true}
 	}
 	reason := reasonOf(err)
 	switch {

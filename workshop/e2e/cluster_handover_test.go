@@ -22,11 +22,11 @@ func TestClusterHandsOver(t *testing.T) {
 	c.join("b", "a")
 	c.join("c", "a")
 	dir := t.TempDir()
-	genesis, present := filepath.Join(dir, "genesis.json"), filepath.Join(dir, "present.key")
+	genesis, admin := filepath.Join(dir, "genesis.json"), filepath.Join(c.dirs["a"], "admin.key")
 	key := filepath.Join(dir, "next.key")
 	next := keyOf("next producer").Bytes()
 	for file, content := range map[string][]byte{
-		genesis: c.files["genesis.json"], present: c.files["protocol.key"], key: []byte(hex.EncodeToString(next[:]) + "\n"),
+		genesis: c.files["genesis.json"], key: []byte(hex.EncodeToString(next[:]) + "\n"),
 	} {
 		if err := os.WriteFile(file, content, 0o600); err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestClusterHandsOver(t *testing.T) {
 		go func() { sent <- l.connection(loading, c.nodes[[]string{"a", "b"}[i%2]].RPC, i) }()
 	}
 	c.await("a few hundred are acknowledged", func() bool { return l.acknowledged() > 300 })
-	newUser(t).of(alone).succeeds(nil, "promote", "--unfunded", "--protocol-key", present)
+	newUser(t).of(alone).succeeds(nil, "promote", "--admin-key", admin)
 	stop()
 	for range loadConnections {
 		if err := <-sent; err != nil && !errors.Is(err, api.ErrReadOnly) {

@@ -260,9 +260,9 @@ func TestClusterRotatesItsKey(t *testing.T) { // not beside others, for which le
 		t.Fatal(err)
 	}
 	c.roll("--next-protocol-key", file)
-	present := filepath.Join(c.dirs["a"], "protocol.key")
+	admin := filepath.Join(c.dirs["a"], "admin.key")
 	before := c.clientOf(c.nodes["b"])
-	newUser(t).of(c.nodes["b"]).succeeds(nil, "configure", "--producer", next.String(), "--protocol-key", present)
+	newUser(t).of(c.nodes["b"]).succeeds(nil, "configure", "--producer", next.String(), "--admin-key", admin)
 	from, err := before.BlockNumber(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -212,7 +212,7 @@ func TestFailures(t *testing.T) {
 		{"send dev1 20000 --from dev0", exitFailed, api.CodeCannotPay},
 		{"send dev1 1 --from dev0 --max-fee 9", exitFailed, api.CodeFeeTooLow},
 		{"send dev1 1 --from dev0 --max-fee 20 --priority-fee 21", exitFailed, api.CodeNotAllowed},
-		{"send dev1 1 --from dev0 --gas-limit 20999", exitFailed, api.CodeGasLimit},
+		{"send dev1 1 --from dev0 --gas-limit 9999", exitFailed, api.CodeGasLimit},
 		{"send dev1 1 --from dev0 --nonce 5000", exitFailed, api.CodeNonce},
 		{"tx 0x" + empty, exitFailed, exitFailed},
 		{"block 0x" + empty, exitFailed, exitFailed},
@@ -321,13 +321,13 @@ func TestNetworkJourney(t *testing.T) {
 	databaseJourney(t, u, node, dir)
 }
 
-// configureJourney lets the producer raise the bounds of the base fee.
+// configureJourney lets the admin raise the bounds of the base fee.
 func configureJourney(t *testing.T, u *user, node *process, dir string) {
 	t.Helper()
-	key := filepath.Join(dir, "protocol.key")
-	u.fails(exitUsage, "configure", "--protocol-key", key, "--min-base-fee", "10") // as it is
+	key := filepath.Join(dir, "admin.key")
+	u.fails(exitUsage, "configure", "--admin-key", key, "--min-base-fee", "10") // as it is
 	if refused := u.fails(
-		exitFailed, "configure", "--protocol-key", key, "--min-base-fee", "7",
+		exitFailed, "configure", "--admin-key", key, "--min-base-fee", "0",
 	); refused.Code != api.CodeNotAllowed {
 		t.Errorf("a base fee below the floor: %+v", refused)
 	}
@@ -336,10 +336,10 @@ func configureJourney(t *testing.T, u *user, node *process, dir string) {
 	if err := os.WriteFile(stranger, fmt.Appendf(nil, "%x\n", text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	u.fails(exitFailed, "configure", "--protocol-key", stranger, "--min-base-fee", "20")
+	u.fails(exitFailed, "configure", "--admin-key", stranger, "--min-base-fee", "20")
 
 	var r receipt
-	u.succeeds(&r, "configure", "--protocol-key", key, "--min-base-fee", "20", "--max-base-fee", "5000")
+	u.succeeds(&r, "configure", "--admin-key", key, "--min-base-fee", "20", "--max-base-fee", "5000")
 	var info api.ParametersInfo
 	u.succeeds(&info, "rpc", "svc_getParameters")
 	if r.Status != 1 || info.MinBaseFee != 20 || info.MaxBaseFee != 5000 || info.Height < r.BlockHeight {
@@ -351,7 +351,7 @@ func configureJourney(t *testing.T, u *user, node *process, dir string) {
 		t.Fatal(err)
 	}
 	var next receipt
-	u.succeeds(&next, "configure", "--protocol-key", key, "--target-bps", "4000")
+	u.succeeds(&next, "configure", "--admin-key", key, "--target-bps", "4000")
 	after, err := c.BlockByNumber(ctx, api.AtHeight(r.BlockHeight+1), false)
 	if err != nil {
 		t.Fatal(err)

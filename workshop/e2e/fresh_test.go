@@ -108,6 +108,10 @@ func (a *asker) params(d api.Declaration, tx types.SignedTransaction, id types.C
 			if strings.HasPrefix(d.Name, "svc_send") {
 				value = api.Data(tx.Encode()) // which is known
 			}
+		case "message":
+			value = api.Data("hello")
+		case "witness":
+			value = api.Data(types.EncodeWitness(tx.Witness)) // of a transaction, so it does not hold
 		default:
 			a.t.Fatalf("%s has a parameter %s: say here what to ask it about a new block", d.Name, name)
 		}

@@ -22,6 +22,7 @@ type handover struct {
 	load        *load
 	first, next *process
 	keys        [2]string // files
+	admin       string    // file of the key that names the producer
 	addresses   [2]string
 	command     []string // of the next producer
 }
@@ -32,6 +33,7 @@ func newHandover(t *testing.T) *handover {
 	dir := filepath.Join(t.TempDir(), "first")
 	funds := append(h.load.allocations(), "--alloc", types.Account(keyOf("next producer").PublicKey()).String()+"=1000")
 	newUser(t).succeeds(nil, append([]string{"init", dir}, funds...)...)
+	h.admin = filepath.Join(dir, "admin.key")
 	h.keys = [2]string{filepath.Join(dir, "protocol.key"), filepath.Join(t.TempDir(), "next.key")}
 	key := keyOf("next producer").Bytes()
 	if err := os.WriteFile(h.keys[1], []byte(hex.EncodeToString(key[:])+"\n"), 0o600); err != nil {
@@ -65,11 +67,11 @@ type promoted struct {
 	Seconds            float64
 }
 
-// promote hands production to a node, with the key of the present producer.
-func (h *handover) promote(to *process, key string) (p promoted) {
+// promote hands production to a node, as the chain's admin.
+func (h *handover) promote(to *process) (p promoted) {
 	h.t.Helper()
 	h.awaitSynced(to)
-	newUser(h.t).of(to).succeeds(&p, "promote", "--protocol-key", key)
+	newUser(h.t).of(to).succeeds(&p, "promote", "--admin-key", h.admin)
 	return p
 }
 
@@ -129,9 +131,9 @@ func TestHandoverUnderLoad(t *testing.T) {
 	following := make(chan error, 1)
 	go func() { following <- h.load.settleWhile(sending, m, h.client(h.first)) }()
 	h.awaitLoad(200)
-	there := h.promote(h.next, h.keys[0])
+	there := h.promote(h.next)
 	h.awaitLoad(h.load.acknowledged() + 200)
-	back := h.promote(h.first, h.keys[1])
+	back := h.promote(h.first)
 	h.awaitLoad(h.load.acknowledged() + 200)
 	stop()
 	for range loadConnections {
@@ -210,8 +212,8 @@ func (h *handover) finish(m *model) {
 func TestKeyOfThePast(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)
-	there := h.promote(h.next, h.keys[0])
-	back := h.promote(h.first, h.keys[1])
+	there := h.promote(h.next)
+	back := h.promote(h.first)
 	if err := h.next.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +248,7 @@ func TestNewProducerIsKilled(t *testing.T) {
 	h := newHandover(t)
 	h.awaitSynced(h.next)
 	var sent struct{ TransactionHash types.TxID }
-	newUser(t).of(h.next).succeeds(&sent, "promote", "--protocol-key", h.keys[0], "--no-wait")
+	newUser(t).of(h.next).succeeds(&sent, "promote", "--admin-key", h.admin, "--no-wait")
 	h.next.Kill()
 	ctx, cancel := context.WithTimeout(t.Context(), checkTime)
 	defer cancel()
@@ -265,18 +267,17 @@ func TestNewProducerIsKilled(t *testing.T) {
 func TestProducerThatHandedOver(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)
-	p := h.promote(h.next, h.keys[0])
+	p := h.promote(h.next)
 	h.await(h.first, "a replica", func(s api.SyncStatus) bool {
 		return s.Mode == api.ModeReplica && s.State == api.StateFollowing && s.LocalHeight > p.FirstBlock
 	})
 	// Who makes the blocks proves them, and who follows has the proofs from there.
 	provenUpTo(t, h.next, p.FirstBlock, p.FirstBlock+1)
 	provenUpTo(t, h.first, p.FirstBlock, p.FirstBlock+1)
-	refused := newUser(t).of(h.next).fails(exitFailed, "promote", "--protocol-key", h.keys[0])
+	refused := newUser(t).of(h.next).fails(exitFailed, "promote", "--admin-key", h.admin)
 	if want := fmt.Sprintf("the node at %s is the producer already", h.next.RPC); refused.Message != want {
 		t.Errorf("it says %q", refused.Message)
 	}
-	newUser(t).of(h.first).fails(exitUsage, "promote", "--protocol-key", h.keys[0]) // the key of one that handed over
 	if err := errors.Join(h.first.Stop(), h.next.Stop()); err != nil {
 		t.Fatal(err)
 	}

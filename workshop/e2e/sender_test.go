@@ -63,7 +63,7 @@ func TestSendsAtOnceFromOneAccount(t *testing.T) {
 	t.Parallel()
 	const sends = 500
 	node := startDev(t, "--ephemeral", "--block-time", "100ms", "--prove", "off", "--rate-limit", "0")
-	c, signer := fundedSigner(t, node, 3, 10)
+	c, signer := fundedSigner(t, node, 3, 20)
 	s, err := txsender.Open(t.Context(), c, signer, txsender.Options{
 		OnFiller: func(types.TxID) { t.Error("a nonce had to be filled") },
 	})

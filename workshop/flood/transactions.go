@@ -278,7 +278,9 @@ func fullPool(ctx context.Context, s settings, generation int) (func(context.Con
 	if err != nil {
 		return nil, err
 	}
-	under := types.SignedTransaction{Transaction: transfer(signers[0], perSigner, transferGas, lowestFee-1, 0)}
+	under := types.SignedTransaction{
+		Transaction: transfer(signers[0], perSigner, transferGas, lowestFee-1, 0), Witness: types.WitnessKey{},
+	}
 	tooCheap := sending([][]byte{under.Encode()}, []string{feeTooLow}) // its signature is not checked
 	requests := make([][]request, s.clients)
 	for i := 0; i < len(encoded); i += sendBatch {

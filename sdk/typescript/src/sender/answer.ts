@@ -30,7 +30,11 @@ export function readAnswer(job: Job, answer: unknown, now: number): Answer {
   job.due = Infinity;
   if (answer === job.latest.hash) return { accepted: answer as Hash };
   const reason = answer instanceof RpcError ? answer.reason : undefined;
-  if (reason === "already_known") return { accepted: job.latest.hash };
+  if (reason === "already_known") {
+    if (job.out) return { accepted: job.latest.hash };
+    // Nobody has had these bytes from here: another program has sent the same transaction, by the same account.
+    return { refused: answer as RpcError, misplaced: true };
+  }
   if (answer instanceof RpcError && reason !== undefined && reason !== "time" && transient.includes(reason)) {
     job.due = now + (retryAfter(answer) ?? 1) * 1000;
     return {};
