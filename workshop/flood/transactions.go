@@ -31,7 +31,7 @@ const (
 )
 
 const (
-	transferGas types.Gas = 100_000
+	transferGas types.Gas = 120_000
 	// blockGas is a block's gas limit. A transaction with this gas limit takes a whole block, whatever it uses, so that
 	// others like it stay in the pool.
 	blockGas types.Gas = 1_000_000_000
