@@ -2,8 +2,9 @@ import { signal } from "@preact/signals";
 import { render, type JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { span, thousands } from "./format";
+import { useLoad } from "./load";
 import { blocks, info, now, refused, start, stream, sync, takenBack } from "./node";
-import { Empty, Failure, Link, Loading, Title } from "./parts";
+import { Empty, Failure, Link, Loading, Show, Title } from "./parts";
 import { BASE, readRoute, type Route } from "./route";
 import { moved } from "./tab";
 import { Account } from "./pages/account";
@@ -17,7 +18,6 @@ import { Proof } from "./pages/proof";
 import { Search } from "./pages/search";
 import { Token } from "./pages/token";
 import { Tx } from "./pages/tx";
-import { Wallet } from "./pages/wallet";
 import "./style.css";
 
 const route = signal<Route>(readRoute(location.pathname, location.search));
@@ -103,6 +103,16 @@ function step(by: number): void {
   rows[Math.min(Math.max(at + by, 0), rows.length - 1)]?.focus();
 }
 
+/** Wallet is the page of that name, which comes when it is first shown. */
+function Wallet(): JSX.Element {
+  const page = useLoad("wallet", () => import("./pages/wallet"));
+  return (
+    <Show of={page} what="The page" title="Wallet">
+      {({ Wallet }) => <Wallet />}
+    </Show>
+  );
+}
+
 function Page({ at }: { at: Route }): JSX.Element {
   switch (at.page) {
     case "home":
@@ -130,7 +140,7 @@ function Page({ at }: { at: Route }): JSX.Element {
     case "labels":
       return <Labels />;
     case "wallet":
-      return <Wallet />;
+      return <Wallet key="wallet" />;
     case "proof":
       return <Proof key={at.height} height={at.height} />;
     case "search":

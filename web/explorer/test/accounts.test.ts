@@ -10,7 +10,7 @@ import { KeySigner } from "@cairn-chain/sdk/keys";
 import { P256Signer, PolicySigner } from "@cairn-chain/sdk/signers";
 import { Browser, type Tab } from "./chromium.js";
 import { startNode, type Node } from "./node.js";
-import { localhost, page, quiet } from "./page.js";
+import { fill, localhost, page, press, quiet } from "./page.js";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const keys = JSON.parse(readFileSync(new URL("../../src/devkeys.json", import.meta.url), "utf8")) as { account: Account; private: `0x${string}` }[];
@@ -156,19 +156,6 @@ test("an announced upgrade is above every page, and an alarm where the node does
   await page(tab, node, "node");
   await tab.until(`/Admin[^]*Notice of an upgrade[^]*none is announced/.test(${main})`);
 });
-
-/** fill fills a form's fields by their names and submits it. */
-async function fill(tab: Tab, form: string, fields: Record<string, string>): Promise<void> {
-  await tab.until(`document.querySelector(${JSON.stringify(form)})`);
-  for (const [name, value] of Object.entries(fields)) {
-    await tab.run(`(() => { const field = document.querySelector(${JSON.stringify(form)}).querySelector('[name=${name}]'); field.value = ${JSON.stringify(value)}; field.dispatchEvent(new Event('change', { bubbles: true })); })()`);
-    await tab.run("new Promise((r) => setTimeout(r, 50))");
-  }
-  await tab.run(`document.querySelector(${JSON.stringify(form)}).requestSubmit()`);
-}
-
-const press = (tab: Tab, text: string, within = "document"): Promise<unknown> =>
-  tab.run(`[...${within}.querySelectorAll('button')].find((b) => b.textContent.startsWith(${JSON.stringify(text)})).click()`);
 
 /** card is the part of the page under a heading. */
 const card = (title: string): string => `[...document.querySelectorAll('.card')].find((c) => c.querySelector('h2')?.textContent === ${JSON.stringify(title)})`;

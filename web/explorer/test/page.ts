@@ -24,3 +24,17 @@ export async function quiet(tab: Tab, node: Node): Promise<void> {
   assert.deepEqual(others, []);
   assert.equal(await tab.run("window.pwned ?? 0"), 0);
 }
+
+/** fill fills a form's fields by their names and submits it. */
+export async function fill(tab: Tab, form: string, fields: Record<string, string>): Promise<void> {
+  await tab.until(`document.querySelector(${JSON.stringify(form)})`);
+  for (const [name, value] of Object.entries(fields)) {
+    await tab.run(`(() => { const field = document.querySelector(${JSON.stringify(form)}).querySelector('[name=${name}]'); field.value = ${JSON.stringify(value)}; field.dispatchEvent(new Event('change', { bubbles: true })); })()`);
+    await tab.run("new Promise((r) => setTimeout(r, 50))");
+  }
+  await tab.run(`document.querySelector(${JSON.stringify(form)}).requestSubmit()`);
+}
+
+/** press presses a button that begins with a text. */
+export const press = (tab: Tab, text: string, within = "document"): Promise<unknown> =>
+  tab.run(`[...${within}.querySelectorAll('button')].find((b) => b.textContent.startsWith(${JSON.stringify(text)})).click()`);
