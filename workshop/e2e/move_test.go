@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,9 +24,12 @@ var buildNextFormat = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const format = "format       = 6\n"
+	const format = "format       = 7\n"
 	changed, overlay := filepath.Join(binaryDir, "store.go"), filepath.Join(binaryDir, "overlay.json")
-	content := strings.Replace(string(source), format, strings.Replace(format, "6", "7", 1), 1)
+	content := strings.Replace(string(source), format, strings.Replace(format, "7", "8", 1), 1)
+	if content == string(source) {
+		return "", fmt.Errorf("%s does not say %q", file, format)
+	}
 	if err := os.WriteFile(changed, []byte(content), 0o600); err != nil {
 		return "", err
 	}
@@ -83,7 +87,7 @@ func TestMoveOverAChangeOfFormat(t *testing.T) {
 		next.fails(exitUsage, append([]string{"node", "--data-dir", dir}, anyPorts...)...),
 		next.fails(exitUsage, "db", "check", "--data-dir", dir),
 	} {
-		if !strings.Contains(refused.Message, "format 6") || !strings.Contains(refused.Message, "format 7") ||
+		if !strings.Contains(refused.Message, "format 7") || !strings.Contains(refused.Message, "format 8") ||
 			!strings.Contains(refused.Message, way) {
 			t.Errorf("the new program says %q, want both formats and %q", refused.Message, way)
 		}
