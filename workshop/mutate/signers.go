@@ -119,8 +119,8 @@ func (s signer) evidence(r *rand.Rand, m message) types.Evidence {
 		if public.(types.SignerPasskey).Verified || r.IntN(2) == 0 {
 			passkey.Authenticator[32] |= 4
 		}
-		if r.IntN(6) == 0 {
-			passkey.Authenticator[32] = byte(r.IntN(256))
+		if r.IntN(4) == 0 {
+			passkey.Authenticator[32] = pick(r, []byte{0, 1, 1, 4, 5, 0x1d, 0x3f, 0x41, 0x45, 0x81, 0x85, byte(r.IntN(256))})
 		}
 		passkey.Signature = s.sign(types.PasskeyDigest(m.hash, passkey.Authenticator, passkey.Client))
 		return passkey
