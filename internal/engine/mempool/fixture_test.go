@@ -357,6 +357,9 @@ func checkInvariants(t testReporter, p *Pool) {
 			}
 		}
 	}
+	if len(p.freed) > 0 {
+		t.Fatalf("%d payers have more balance left, and were not updated", len(p.freed))
+	}
 	for a, state := range p.index.idle {
 		if is, err := p.head.Account(a); err != nil || !is.Equal(a, state) || p.index.senders[a] != nil {
 			t.Fatalf("account %v is remembered as %+v, and is %+v: %v", a, state, is, err)

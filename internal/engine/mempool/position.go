@@ -168,6 +168,7 @@ func (p *Pool) put(b *batch) {
 	for s := range touched {
 		p.settle(s)
 	}
+	p.goOn()
 	p.filling.updatePressure(&p.opts)
 }
 
