@@ -93,6 +93,9 @@ func ListenAdmin(address string, hosts []string, info build.Info, log *slog.Logg
 	a.Serve(admin.Config{
 		Ready:   func() (bool, string) { return false, *a.stage.Load() },
 		Metrics: telemetry.NewProcess(info, log).Handler(),
+		Parts: []admin.Route{{Pattern: "/", Open: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "This address does not serve that yet: "+*a.stage.Load()+".", http.StatusServiceUnavailable)
+		}}},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*a.handler.Load()).ServeHTTP(w, r) })

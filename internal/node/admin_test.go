@@ -2,11 +2,13 @@ package node
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/members"
@@ -98,5 +100,22 @@ func TestAdminRoutes(t *testing.T) {
 	}
 	if got := len(open); got != len(strings.Split(readable, ", ")) {
 		t.Errorf("without a token: %s; want %s", open, readable)
+	}
+}
+
+// A node that starts does not say that it is of no cluster.
+func TestAdminOfAStart(t *testing.T) {
+	a, err := ListenAdmin("127.0.0.1:0", nil, build.Info{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	a.Say("it loads the chain")
+	node := admin.Client{URL: a.URL()}
+	if _, err := (members.Client{Node: node}).Status(t.Context()); err == nil || !strings.Contains(err.Error(), "it loads the chain") {
+		t.Errorf("the status of a cluster: got %v, want what the node does", err)
+	}
+	if _, err := node.Backup(t.Context()); err == nil || !strings.Contains(err.Error(), "it loads the chain") {
+		t.Errorf("a backup: got %v, want what the node does", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/internal/server/members"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -65,6 +66,10 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Whoever starts the node learns of the address before Run begins.
+	if s, err := (members.Client{Node: n.Admin()}).Status(t.Context()); err != nil || len(s.Members) != 1 {
+		t.Errorf("the status of a member that does not run yet: got %+v, %v, want its one member", s, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

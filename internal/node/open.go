@@ -38,6 +38,7 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
+	n.admin.Serve(n.adminConfig()) // before anybody learns of the addresses
 	return n, nil
 }
 

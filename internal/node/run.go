@@ -14,7 +14,6 @@ import (
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.front.Serve(n.listener) })
-	n.admin.Serve(n.adminConfig())
 	group.Go(func() error { return n.admin.Wait(running) })
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()

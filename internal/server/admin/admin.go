@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 )
 
 // Ready reports whether a condition holds, and if not, the reason.
@@ -67,9 +68,6 @@ func (c Config) Routes() []Route {
 	if c.Leads != nil {
 		routes = append(routes, Route{"GET /leader", true, tell(c.Leads, "leader")})
 	}
-	if c.Token == nil {
-		return routes
-	}
 	if c.Backup != nil {
 		routes = append(routes, Route{"POST " + backupPath, false, serveBackup(c.Backup)})
 	}
@@ -80,7 +78,11 @@ func (c Config) Routes() []Route {
 		{"GET /debug/pprof/symbol", false, pprof.Symbol},
 		{"GET /debug/pprof/trace", false, pprof.Trace},
 	}...)
-	return append(routes, c.Parts...)
+	routes = append(routes, c.Parts...)
+	if c.Token == nil {
+		routes = slices.DeleteFunc(routes, func(r Route) bool { return !r.Open })
+	}
+	return routes
 }
 
 // tell returns a handler that reports, under the given name, whether a condition holds.

@@ -47,7 +47,7 @@ func (c Client) Do(ctx context.Context, method, path, media string, body io.Read
 	switch response.StatusCode {
 	case http.StatusUnauthorized:
 		return nil, errors.Join(fmt.Errorf("%w (%w)", ErrToken, why), response.Body.Close())
-	case http.StatusForbidden, http.StatusUnsupportedMediaType:
+	case http.StatusForbidden, http.StatusUnsupportedMediaType, http.StatusServiceUnavailable:
 		text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 		refusal := fmt.Errorf("the node answers %s: %s", response.Status, strings.TrimSpace(string(text)))
 		return nil, errors.Join(refusal, err, response.Body.Close())
