@@ -104,13 +104,17 @@ func (n *Node) announce(ctx context.Context) error {
 		if err := n.store.WaitHeight(ctx, height); err != nil {
 			return nil // the context has ended
 		}
-		block, err := n.store.Block(height)
+		header, err := n.store.Header(height)
+		count := 0
+		if err == nil {
+			count, err = n.store.TransactionCount(height)
+		}
 		if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrAboveHead) {
 			continue // a development chain was just reset to an earlier block
 		}
 		if err != nil {
 			return err
 		}
-		n.config.OnBlock(block.Signed(), len(block.Transactions))
+		n.config.OnBlock(header, count)
 	}
 }

@@ -173,16 +173,19 @@ func (p *Pool) settle(s *sender) {
 	p.publish(s)
 }
 
-// dropImpossible forgets the entries whose nonce is used or beyond the window.
+// dropImpossible forgets the entries whose nonce is used or beyond the window. A run is long and in order, and most of it
+// stays, so only its ends are examined.
 func (p *Pool) dropImpossible(s *sender) {
 	for _, part := range [][]*entry{s.run, s.held} {
-		for _, e := range part {
-			switch {
-			case e.nonce < s.state.Nonce:
-				p.forget(e, Fate{}) // it or another one with its nonce is in a block
-			case e.nonce-s.state.Nonce >= p.opts.NonceWindow && !p.ahead():
-				p.forget(e, Fate{Cause: TooFar})
-			}
+		first := 0
+		for ; first < len(part) && part[first].nonce < s.state.Nonce; first++ {
+			p.forget(part[first], Fate{}) // it or another one with its nonce is in a block
+		}
+		if p.ahead() {
+			continue
+		}
+		for last := len(part) - 1; last >= first && part[last].nonce-s.state.Nonce >= p.opts.NonceWindow; last-- {
+			p.forget(part[last], Fate{Cause: TooFar})
 		}
 	}
 }
