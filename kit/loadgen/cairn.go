@@ -68,7 +68,7 @@ func PrepareCairn(
 	if err := t.makeSenders(plan.FirstSender, plan.Senders, treasury); err != nil {
 		return nil, err
 	}
-	if err := t.quote(ctx); err != nil {
+	if err := t.quote(ctx, treasury); err != nil {
 		return nil, err
 	}
 	if plan.Load.ofToken() {
@@ -130,8 +130,9 @@ func (t *Cairn) findReaders(ctx context.Context) error {
 	return nil
 }
 
-// quote determines the cost of a transfer.
-func (t *Cairn) quote(ctx context.Context) error {
+// quote determines the cost of a transfer from the account that funds the senders: the treasury or, on a development
+// chain, the producer.
+func (t *Cairn) quote(ctx context.Context, treasury *crypto.PrivateKey) error {
 	price, err := t.client.GasPrice(ctx)
 	if err != nil {
 		return err
@@ -144,6 +145,9 @@ func (t *Cairn) quote(ctx context.Context) error {
 		return err
 	}
 	payer := client.KeyAccount(parameters.Producer)
+	if treasury != nil {
+		payer = client.KeyAccount(treasury.PublicKey())
+	}
 	t.gas, err = t.client.EstimateGas(ctx, types.Transaction{
 		ChainID: t.chainID, Sender: payer.Account(), Target: newcomer, Value: 1, Payload: types.Transfer{},
 	}, payer, nil)
