@@ -25,8 +25,9 @@ import (
 var emergencies = map[string]any{
 	"Abandoned":          emergency.Abandoned,
 	"BadKey":             emergency.BadKey,
-	"BadSettings":        emergency.BadSettings,
 	"BadGenesis":         emergency.BadGenesis,
+	"BadOverride":        emergency.BadOverride,
+	"BadSettings":        emergency.BadSettings,
 	"BlockReplaced":      emergency.BlockReplaced,
 	"BlocksAwaited":      emergency.BlocksAwaited,
 	"BlocksMissing":      emergency.BlocksMissing,
@@ -76,6 +77,7 @@ var emergencies = map[string]any{
 	"SignerLockLost":     emergency.SignerLockLost,
 	"SignerOfOtherChain": emergency.SignerOfOtherChain,
 	"SignerOfOtherKey":   emergency.SignerOfOtherKey,
+	"SignerOfOtherPin":   emergency.SignerOfOtherPin,
 	"SignerSigned":       emergency.SignerSigned,
 	"StillHalted":        emergency.StillHalted,
 	"TornJournal":        emergency.TornJournal,

@@ -57,8 +57,20 @@ func startChecks(s nodeSettings, here place) []finding {
 	}
 	if here.Genesis != nil {
 		findings = append(findings, checkClock(here, time.Now()))
+		if s.Override != "" {
+			findings = append(findings, checkOverride(s.Override, here.Genesis.Network))
+		}
 	}
 	return findings
+}
+
+func checkOverride(text string, network types.Network) finding {
+	const check = "override"
+	o, err := datadir.ReadOverride(text, network)
+	if err != nil {
+		return problem(check, err, "")
+	}
+	return finding{Check: check, State: stateOK, Detail: fmt.Sprintf("parameters from block %d on", o.Height)}
 }
 
 // refusal returns the problems that prevent a start as an error, or nil.

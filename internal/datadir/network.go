@@ -202,11 +202,19 @@ func ReadProtocolKey(path string) (crypto.PrivateKey, error) {
 const maxParametersFile = 64 << 10
 
 // ReadOverride parses an override of the form HEIGHT:FILE. The file holds the parameters as genesis.json does.
-// ReadOverride returns nil for an empty text.
+// ReadOverride returns nil for an empty text. Errors are emergencies.
 func ReadOverride(text string, network types.Network) (*ledger.Override, error) {
 	if text == "" {
 		return nil, nil
 	}
+	o, err := readOverride(text, network)
+	if err != nil {
+		return nil, emergency.BadOverride(text, err)
+	}
+	return o, nil
+}
+
+func readOverride(text string, network types.Network) (*ledger.Override, error) {
 	number, path, _ := strings.Cut(text, ":")
 	height, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || height == 0 || path == "" {
@@ -220,7 +228,8 @@ func ReadOverride(text string, network types.Network) (*ledger.Override, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &ledger.Override{Height: types.Height(height), Parameters: p}, nil
+	o := &ledger.Override{Height: types.Height(height), Parameters: p}
+	return o, o.Check()
 }
 
 func readBounded(path string, limit int64) ([]byte, error) {

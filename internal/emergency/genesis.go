@@ -21,6 +21,18 @@ func BadGenesis(path, found, wanted, dir string, cause error) *Emergency {
 	return e
 }
 
+// BadOverride reports an override of the parameters, HEIGHT:FILE, that cannot be used. found is the reason.
+func BadOverride(text string, found error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the override of the chain's parameters, %s, cannot be used: %v", text, found),
+		Lost: nothing,
+		Next: "Give this node the height and the file that all other nodes have, `cairn node --override-parameters " +
+			"HEIGHT:FILE`: docs/operators.md#when-a-key-is-lost",
+		Final: true,
+		Cause: found,
+	}
+}
+
 // OtherGenesis reports a genesis that differs from the genesis of the chain in a data directory.
 func OtherGenesis(dir, stored, given string, cause error) *Emergency {
 	return &Emergency{

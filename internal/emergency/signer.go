@@ -7,7 +7,7 @@ import (
 )
 
 // held is the Lost clause of a node that waits for signatures.
-const held = "nothing is lost, transactions are taken meanwhile"
+const held = "nothing is lost, and transactions are accepted meanwhile"
 
 // SignerAway reports a signer that does not answer. found is the reason.
 func SignerAway(address string, found, cause error) *Emergency {
@@ -51,6 +51,18 @@ func SignerOfOtherKey(cause error) *Emergency {
 		Lost: held,
 		Next: "Look at --signer and --signer-producer of this node, which are what `cairn signer init` printed; if they are " +
 			"right, production was handed over, and the node may follow with --mode replica",
+		Cause: cause,
+	}
+}
+
+// SignerOfOtherPin reports that another key than the one with the signer's pin answers at the signer's address.
+func SignerOfOtherPin(address string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the key that answers at the signer's address, %s, is not the one with the pin in --signer-pin", address),
+		Lost: held,
+		Next: "Look at the address in --signer; if it is right, start this node with the pin that the signer prints at its " +
+			"start, `cairn node --signer HOST:PORT --signer-pin PIN --signer-producer PRODUCER`: " +
+			"docs/cluster.md#the-key-on-a-machine-of-its-own",
 		Cause: cause,
 	}
 }

@@ -301,8 +301,9 @@ func TestPinsAndAway(t *testing.T) {
 	}
 	wrong := newClient(t, s, address, known)
 	wrong.Pin[0]++
-	if _, err := wrong.Sign(t.Context(), h); !errors.Is(err, ErrAway) {
-		t.Fatalf("another signer: %v", err)
+	if _, err := wrong.Sign(t.Context(), h); !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), "--signer-pin") ||
+		strings.Contains(err.Error(), "cairn cluster") {
+		t.Fatalf("got %v of another key at the signer's address, want the advice for a signer", err)
 	}
 	if held := s.config.Lock.Last(); held.Height != 0 {
 		t.Fatalf("block %d is held", held.Height)

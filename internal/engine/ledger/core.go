@@ -58,7 +58,7 @@ func (p *producing) Unlock() {
 // genesis accepts any chain, but no empty store.
 func (c *core) begin(g *types.Genesis) error {
 	if c.override != nil {
-		if err := checkParameters(c.override.Parameters); err != nil {
+		if err := c.override.Check(); err != nil {
 			return fmt.Errorf("the parameters of the override: %w", err)
 		}
 	}
@@ -77,7 +77,7 @@ func (c *core) begin(g *types.Genesis) error {
 	return nil
 }
 
-// checkOverride checks the parameters of an override: their bounds, and that this program knows their version.
+// checkParameters checks parameters' bounds, and that this program knows their version.
 func checkParameters(p types.Parameters) error {
 	if !params.Known(p.Version) {
 		return fmt.Errorf("%w: %d", exec.ErrUnknownVersion, p.Version)

@@ -48,6 +48,9 @@ type Override struct {
 	Parameters types.Parameters
 }
 
+// Check checks the parameters' bounds, and that this program knows their version.
+func (o Override) Check() error { return checkParameters(o.Parameters) }
+
 // Batch is an engine's decision: the block's time, and the transactions in the order in which to try them.
 type Batch struct {
 	Time         uint64 // in milliseconds since 1970
