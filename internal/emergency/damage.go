@@ -7,16 +7,16 @@ import (
 )
 
 // acknowledged describes the loss after damage to a database or disk.
-const acknowledged = "what the rest of this disk has is not lost"
+const acknowledged = "what is stored elsewhere on this disk is not lost"
 
 // DamagedDatabase reports a database whose files are corrupt. If member is set, the database belongs to a cluster
 // member, which must be replaced and not restored from a copy.
 func DamagedDatabase(dir string, member bool, cause error) *Emergency {
 	e := &Emergency{
-		What: fmt.Sprintf("the database in %s is damaged: %v", dir, cause),
+		What: fmt.Sprintf("the database in %s cannot be used: %v", dir, cause),
 		Lost: acknowledged,
-		Next: fmt.Sprintf("Run `cairn db check --data-dir %s`, which names what is damaged, and restore a copy, or fetch the "+
-			"chain from another node into an empty directory", dir),
+		Next: fmt.Sprintf("If this node follows another one, move %s/db away and start it: it fetches the chain again. If it "+
+			"makes the blocks, restore a copy as docs/operators.md#restore-a-primary says", dir),
 		Final: true,
 		Cause: cause,
 	}
@@ -35,9 +35,9 @@ const (
 // DamagedTable reports a database file in which a read found damage while the node runs.
 func DamagedTable(file string, cause error) *Emergency {
 	return &Emergency{
-		What:  fmt.Sprintf("the file %s of the database is damaged, and what is read from there is an error: %v", file, cause),
+		What:  fmt.Sprintf("the file %s of the database is damaged, and reads of the damaged part fail: %v", file, cause),
 		Lost:  acknowledged,
-		Next:  "Stop the node, and run `cairn db check`, which says what is damaged and what to do",
+		Next:  "Stop the node, and run `cairn db check --data-dir DIR`, which names the damage and the next step",
 		Cause: cause,
 	}
 }
@@ -45,10 +45,9 @@ func DamagedTable(file string, cause error) *Emergency {
 // DiskFails reports a disk with read or write errors.
 func DiskFails(dir string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the disk of %s fails: %v", dir, cause),
-		Lost: "nothing that was acknowledged is lost on it",
-		Next: "Look at the system's log, copy the directory to another disk, and run `cairn db check --data-dir COPY` there",
-
+		What:  fmt.Sprintf("the disk of %s fails: %v", dir, cause),
+		Lost:  "nothing that was acknowledged is lost on it",
+		Next:  "Look at the system's log, copy the directory to another disk, and run `cairn db check --data-dir COPY` there",
 		Cause: cause,
 	}
 }
@@ -81,10 +80,10 @@ func DamagedQuarantine(path string, cause error) *Emergency {
 // DamagedUnsigned reports a damaged file of the block that the signer was last asked to sign.
 func DamagedUnsigned(path string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the block that was to be signed last, %s, is damaged: %v", path, cause),
+		What: fmt.Sprintf("the file of the block that the signer was last asked to sign, %s, is damaged: %v", path, cause),
 		Lost: "that block is lost if the signer has signed it, and its transactions wait in the journal",
-		Next: "Move the file away and start the node. Where the signer then refuses the next block, it has signed the one that " +
-			"is lost: stop it and run `cairn signer unlock --data-dir DIR`, once nobody has that block",
+		Next: "Move the file away and start the node. If the signer then refuses the next block, it has signed the lost one: " +
+			"make sure that no node has that block, stop the signer, run `cairn signer unlock --data-dir DIR`, and start it",
 		Final: true,
 		Cause: cause,
 	}
@@ -95,8 +94,8 @@ func DamagedEvidence(path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("%s, the evidence of why this node halted, is damaged: %v", path, cause),
 		Lost: "nothing of the chain is lost, and what the node found is in its log of that time",
-		Next: "Move the file away and start the node: it comes to the same block again, and halts again if that is still so. " +
-			"docs/operators.md#when-a-replica-halts says what to compare then",
+		Next: "Move the file away and start the node: it executes the same block again, and halts again if the result is the " +
+			"same. docs/operators.md#when-a-replica-halts says what to compare then",
 		Final: true,
 		Cause: cause,
 	}
@@ -105,7 +104,7 @@ func DamagedEvidence(path string, cause error) *Emergency {
 // DamagedPlace reports that a member's key or the file that identifies its directory is missing or damaged.
 func DamagedPlace(path string, cause error) *Emergency {
 	return &Emergency{
-		What:  fmt.Sprintf("%s, by which a member is known, is missing or damaged: %v", path, cause),
+		What:  fmt.Sprintf("%s, which identifies this member of a cluster, is missing or damaged: %v", path, cause),
 		Lost:  heldByOthers,
 		Next:  replaceMember,
 		Final: true,
@@ -116,8 +115,8 @@ func DamagedPlace(path string, cause error) *Emergency {
 // DamagedPromises reports that a member's log or votes are damaged, or older than its promises to the other members.
 func DamagedPromises(dir string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("what the member in %s promised to its cluster is damaged: %v. A member that forgets "+
-			"its vote could give a second one", dir, cause),
+		What: fmt.Sprintf("the log and votes of the cluster's member in %s are damaged: %v. A member that forgets its vote "+
+			"could vote twice", dir, cause),
 		Lost:  "nothing is lost, as the others have all that was decided",
 		Next:  replaceMember,
 		Final: true,
@@ -153,12 +152,12 @@ func OtherJournal(dir, path string, cause error) *Emergency {
 // records too.
 func DamagedJournal(path string, read, lost int, decided bool) *Emergency {
 	e := &Emergency{
-		What: fmt.Sprintf("the mempool's journal is damaged, %s: %d records can be read, and %d at least cannot", path, read, lost),
+		What: fmt.Sprintf("the mempool's journal is damaged, %s: %d records can be read, and at least %d cannot", path, read, lost),
 		Lost: "acknowledged transactions that no block has may be lost",
-		Next: "Have whoever sent one ask for it with `cairn tx ID`, and send it again if it is unknown; and check the disk",
+		Next: "Check the disk, and have the senders look up their transactions with `cairn tx ID` and resend unknown ones",
 	}
 	if decided {
-		e.Lost, e.Next = "nothing is lost, it comes again from the cluster's log", "Check the disk, and this member with "+
+		e.Lost, e.Next = "nothing is lost, the records come again from the cluster's log", "Check the disk, and this member with "+
 			"`cairn cluster status`"
 	}
 	return e
@@ -167,34 +166,35 @@ func DamagedJournal(path string, read, lost int, decided bool) *Emergency {
 // TornJournal reports a mempool journal that ends within a record.
 func TornJournal(path string, bytes int64) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the mempool's journal ends within a record, %s: %d bytes are none", path, bytes),
-		Lost: "nothing is lost by a crash, which leaves a record that nobody was told of; where the file was cut off " +
-			"otherwise, transactions may be",
-		Next: "After a stop in order check the disk, and have whoever sent a transaction ask for it with `cairn tx ID`",
+		What: fmt.Sprintf("the mempool's journal ends within a record, %s: its last %d bytes are no whole record", path, bytes),
+		Lost: "nothing is lost if the process was killed or crashed, because nobody was told of that record; if the file was " +
+			"cut otherwise, acknowledged transactions may be lost",
+		Next: "If the node had stopped in order, check the disk, and have the senders look up their transactions with " +
+			"`cairn tx ID`",
 	}
 }
 
 // MissingJournal reports a chain without its mempool journal.
 func MissingJournal(path string) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the mempool's journal is missing, %s, which is right for a directory that was just filled with a "+
-			"chain", path),
-		Lost: "else transactions that were acknowledged here and that no block has are lost",
-		Next: "Have whoever sent one ask for it with `cairn tx ID`, and send it again if it is unknown",
+		What: fmt.Sprintf("the mempool's journal is missing, %s, as it is after a chain was copied or fetched into this "+
+			"directory", path),
+		Lost: "otherwise, transactions that were acknowledged here and are in no block are lost",
+		Next: "Have the senders look up their transactions with `cairn tx ID` and resend unknown ones",
 	}
 }
 
 // Problems reports the number of problems that a check of the chain found and has already listed.
 func Problems(dir string, member bool, found uint64) *Emergency {
 	e := &Emergency{
-		What: fmt.Sprintf("%d problems found, which the lines above name", found),
-		Lost: "what a problem is found in may be lost in this directory",
-		Next: fmt.Sprintf("What is wrong with a file beside the database says itself what to do. For the database restore a "+
-			"copy, as docs/operators.md#restore-a-primary says, or fetch the chain from another node: `cairn node --mode "+
-			"replica --data-dir NEW --upstream URL --genesis %s/genesis.json`", dir),
+		What: fmt.Sprintf("%d problems found, listed above", found),
+		Lost: "the data that they concern may be lost in this directory",
+		Next: fmt.Sprintf("A problem with a file beside the database is listed with its next step. For the database: if "+
+			"this node follows another one, move %s/db away and start it, and it fetches the chain again; if it makes the "+
+			"blocks, restore a copy as docs/operators.md#restore-a-primary says", dir),
 	}
 	if member {
-		e.Lost, e.Next = heldByOthers, "What is wrong with a file beside the database says itself what to do. "+replaceMember
+		e.Lost, e.Next = heldByOthers, "A problem with a file beside the database is listed with its next step. "+replaceMember
 	}
 	return e
 }
@@ -203,7 +203,7 @@ func Problems(dir string, member bool, found uint64) *Emergency {
 func DamagedExport(from, to types.Height, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("blocks %d to %d of the file are damaged, or not the chain's: %v", from, to, cause),
-		Lost: "nothing is lost, those before are imported",
+		Lost: "nothing is lost, the blocks before them are imported",
 		Next: fmt.Sprintf("Have these written again from a directory that has them, `cairn db export --from %d --to %d --out "+
 			"some.bin`, import that with `cairn db import --input some.bin`, and then this file again, which goes on behind "+
 			"the damage", from, to),
@@ -215,10 +215,9 @@ func DamagedExport(from, to types.Height, cause error) *Emergency {
 func DamagedBackup(path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the backup %s is damaged, and is not to be used: %v", path, cause),
-		Lost: "nothing is lost that this node has not lost already",
+		Lost: "nothing more is lost",
 		Next: "Stop the node, and run `cairn db check --data-dir DIR`, which names what is damaged there; `cairn db backup --clean` " +
 			"removes this copy, and older ones may be sound",
-
 		Cause: cause,
 	}
 }

@@ -166,6 +166,9 @@ func openError(err error) error {
 func readError(err error) error {
 	switch {
 	case pebble.IsCorruptionError(err):
+		if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
+			err = info.Details // without the text of what carries the information
+		}
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
 		return fmt.Errorf("%w: %w", ErrNone, err)
