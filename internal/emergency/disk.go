@@ -7,8 +7,8 @@ func DiskFull(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("no space left on device: the disk of %s is full", dir),
 		Lost: "nothing that was acknowledged is lost",
-		Next: fmt.Sprintf("Make room, and start again: the disk's other files may go, or old copies in %s/backups, of which "+
-			"`cairn db backup --clean` removes what was interrupted", dir),
+		Next: fmt.Sprintf("Make room, and start again: delete other files of the disk, or old copies in %s/backups, of which "+
+			"`cairn db backup --clean` removes the interrupted ones", dir),
 		Cause: cause,
 	}
 }
@@ -17,8 +17,8 @@ func DiskFull(dir string, cause error) *Emergency {
 // that runs the command as the owner.
 func OtherUser(dir string, owner, self int, as string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("%s belongs to user %d, and this command runs as user %d: what it would write there the owner's "+
-			"node could not read", dir, owner, self),
+		What: fmt.Sprintf("%s belongs to user %d, and this command runs as user %d: the owner's node could not read "+
+			"the files that it writes", dir, owner, self),
 		Lost:  "nothing is lost, and nothing was written",
 		Next:  fmt.Sprintf("Run the command as the owner, as docs/operators.md#as-a-service says: `%s`", as),
 		Final: true,
@@ -31,7 +31,7 @@ func Unreadable(path string, self int, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("user %d may not open %s", self, path),
 		Lost: "nothing is lost, and nothing was written",
-		Next: fmt.Sprintf("Run the command as the user of the node, whose it is by `ls -ln %s`, and give it back its mode: "+
+		Next: fmt.Sprintf("Run the command as the node's user, whom `ls -ln %s` shows, and restore the file's mode: "+
 			"docs/operators.md#the-data-directory", path),
 		Final: true,
 		Cause: cause,
@@ -41,9 +41,9 @@ func Unreadable(path string, self int, cause error) *Emergency {
 // Exposed reports a secret file that users other than its owner may read.
 func Exposed(path string) *Emergency {
 	return &Emergency{
-		What:  fmt.Sprintf("others than its owner may read %s", path),
+		What:  fmt.Sprintf("users other than its owner may read %s", path),
 		Lost:  "nothing is lost unless somebody read it",
-		Next:  fmt.Sprintf("Give it back its mode, `chmod 600 %s`: docs/operators.md#the-data-directory", path),
+		Next:  fmt.Sprintf("Restore its mode, `chmod 600 %s`: docs/operators.md#the-data-directory", path),
 		Final: true,
 	}
 }
@@ -51,10 +51,9 @@ func Exposed(path string) *Emergency {
 // Abandoned reports a node that did not stop in time. waited names the task that it waited for.
 func Abandoned(waited string, cause error) *Emergency {
 	return &Emergency{
-		What: "the node did not end in time and was abandoned; it waited for " + waited,
-		Lost: "nothing that was acknowledged is lost",
-		Next: "Start it again, with `cairn node --data-dir DIR`; if it waited for its disk, look at the system's log first",
-
+		What:  "the node did not stop in time and was ended; it waited for " + waited,
+		Lost:  "nothing that was acknowledged is lost",
+		Next:  "Start it again, with `cairn node --data-dir DIR`; if it waited for its disk, look at the system's log first",
 		Cause: cause,
 	}
 }
@@ -65,7 +64,7 @@ func BadSettings(path string, found error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprintf("the settings cannot be used: %v", found),
 		Lost:  nothing,
-		Next:  fmt.Sprintf("Put them right where they stand, a flag, a variable or %s: docs/settings.md#settings", path),
+		Next:  fmt.Sprintf("Correct the flag, the variable or the line of %s: docs/settings.md#settings", path),
 		Final: true,
 		Cause: found,
 	}

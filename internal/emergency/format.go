@@ -20,7 +20,7 @@ func OtherFormat(dir string, has, reads uint32, versions string, movable bool, c
 	}
 	switch {
 	case has > reads:
-		e.Next = "A newer version wrote it: install that one again, which `cairn version` should show"
+		e.Next = "A newer version wrote it: install that version again; `cairn version` shows the installed one"
 	case movable:
 		e.Next = fmt.Sprintf("Move it with all that it has: `cairn db move --from %s --to NEW`", dir)
 	default:
@@ -51,10 +51,10 @@ func OldProtocol(dir, versions string, cause error) *Emergency {
 // OtherSchedule reports a chain with another gas schedule than this program's.
 func OtherSchedule(dir string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the chain in %s was made under another gas schedule than this program's, and its blocks come "+
-			"to something else here", dir),
+		What: fmt.Sprintf("the chain in %s was made under another gas schedule than this program's, and its blocks have "+
+			"other results here", dir),
 		Lost:  nothing,
-		Next:  "Go on with the version that made it: `cairn version` shows a program's schedule",
+		Next:  "Run it with the version that made it: `cairn version` shows a program's schedule",
 		Final: true,
 		Cause: cause,
 	}

@@ -7,15 +7,16 @@ import (
 )
 
 // served is the Lost clause of a node that halted.
-const served = "nothing is lost, and what was verified stays served"
+const served = "nothing is lost, and verified blocks are still served"
 
 // UnknownVersion reports a chain whose next block needs rules that the program does not know.
 func UnknownVersion(version uint32, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("this node has halted before the first block of version %d of the protocol, which it does not know",
 			version),
-		Lost:  "nothing is lost, what waits is in the journal",
-		Next:  "Install a newer version of the program, which `cairn version` should show, and start it: docs/releases.md#upgrade",
+		Lost: "nothing is lost, pending transactions stay in the journal",
+		Next: fmt.Sprintf("Install a newer program and start this node again; `cairn upgrade check --version %d URL` says whether "+
+			"the program of a node knows the version: docs/operators.md#upgrades", version),
 		Cause: cause,
 	}
 }
@@ -26,8 +27,8 @@ func Diverged(found string, cause error) *Emergency {
 	return &Emergency{
 		What: "this node has halted: " + found,
 		Lost: served,
-		Next: "Keep halted.json, and find out who is right before it is moved away: compare `cairn status` of other replicas " +
-			"and the machine's memory test, as docs/operators.md#when-a-replica-halts says",
+		Next: "Keep halted.json until you know who is right: see what `cairn status` says of other replicas, and test this " +
+			"machine's memory, as docs/operators.md#when-a-replica-halts says",
 		Cause: cause,
 	}
 }
@@ -48,8 +49,8 @@ func EngineFailed(found string, cause error) *Emergency {
 	return &Emergency{
 		What: "this node has halted: " + found,
 		Lost: served,
-		Next: "Keep halted.json and install a newer version of the program, which `cairn version` should show; then move the " +
-			"file away and start again",
+		Next: "Keep a copy of halted.json, install a newer program (`cairn version` shows which one is installed), move " +
+			"halted.json away, and start again",
 		Cause: cause,
 	}
 }
@@ -68,7 +69,7 @@ func Disagreed(found string, cause error) *Emergency {
 	return &Emergency{
 		What: "this member has come to something else than its cluster: " + found,
 		Lost: "nothing is lost, as the others have what was decided",
-		Next: "Compare halted.json with what the others have, and start again; if it comes to the same, remove the member with " +
+		Next: "Keep a copy of halted.json, and start this member again; if it halts again, remove it with " +
 			"`cairn cluster remove NAME`, and " + begin,
 		Cause: cause,
 	}

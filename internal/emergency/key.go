@@ -23,7 +23,7 @@ func Unrecorded(dir, keyFile, lockDir string, head types.Height, cause error) *E
 // SignedElsewhere reports that another node signed a block with this node's key.
 func SignedElsewhere(height types.Height) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("another node signed block %d with the key of this one, which makes no blocks therefore", height),
+		What: fmt.Sprintf("another node signed block %d with the key of this one, so this one makes no blocks", height),
 		Lost: nothing,
 		Next: "While that node may run, start this one without the key; once it is off for good, stop this one and run " +
 			"`cairn promote --from-dead --data-dir DIR --protocol-key FILE --replica URL`",

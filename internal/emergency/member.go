@@ -47,16 +47,16 @@ func OtherCluster() *Emergency {
 	return &Emergency{
 		What: "that member is of another cluster than this directory",
 		Lost: nothing,
-		Next: "Look at the addresses of the members; if they are right, " + begin,
+		Next: "Check the addresses of the members; if they are right, " + begin,
 	}
 }
 
 // OtherPin reports that the member at the other end has another key than the pinned one.
 func OtherPin() *Emergency {
 	return &Emergency{
-		What: "another key answers there than the one with the pin that is expected",
+		What: "the key of the member at that address is not the one with the expected pin",
 		Lost: nothing,
-		Next: "See that member's pin in its `cairn cluster status`, and " + begin,
+		Next: "Compare with the pin that `cairn cluster status` on that member shows; if this directory has an old one, " + begin,
 	}
 }
 
@@ -90,9 +90,9 @@ func RecoveredWithout(height types.Height) *Emergency {
 // NoLeader reports a cluster without a leader. voters says how many members are reached and how many are needed.
 func NoLeader(voters string) *Emergency {
 	return &Emergency{
-		What: "no leader of the cluster is heard of: " + voters,
+		What: "this member hears of no leader of the cluster: " + voters,
 		Lost: "nothing that was acknowledged is lost",
-		Next: "See with `cairn cluster status` which members are not reached, and start these; docs/cluster.md#operate says what " +
-			"to do where most are gone for good",
+		Next: "See with `cairn cluster status` which members are not reached, and start them; docs/cluster.md#operate says what " +
+			"to do if most are lost for good",
 	}
 }

@@ -49,8 +49,8 @@ var causes = []Cause{Unreachable, Untrusted, Unauthorized, Pruned, Stalled, Behi
 // remedies tell an operator how to fix an upstream's failure.
 var remedies = map[Cause]string{
 	Unreachable:  "start it, or name another with --upstream",
-	Untrusted:    "name its authority with --upstream-ca-file",
-	Unauthorized: "name its key with --upstream-key-file",
+	Untrusted:    "put its certificate or its authority into the file of --upstream-ca-file",
+	Unauthorized: "put a key that it accepts into the file of --upstream-key-file",
 	Pruned:       "begin from a snapshot, or name an archive (--bootstrap snapshot in an empty directory, --upstream)",
 	OtherChain:   "name one of this chain with --upstream",
 }
