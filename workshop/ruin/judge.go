@@ -51,17 +51,25 @@ func (t *trial) breaks(format string, args ...any) {
 // try makes the fault of a seed on a copy, and judges a node that runs on it.
 func (w *world) try(ctx context.Context, seed uint64) (t *trial, err error) {
 	random := rand.New(rand.NewPCG(seed, 0))
-	t = &trial{seed: seed, base: []string{"stopped", "killed", "member"}[random.IntN(3)]}
-	if t.base == "member" {
+	t = &trial{seed: seed, base: []string{"stopped", "killed", "member", "replica", "archive"}[random.IntN(5)]}
+	switch t.base {
+	case "member":
 		return t, w.tryMember(ctx, t, random)
+	case "replica", "archive":
+		return t, w.tryFollower(ctx, t, random)
 	}
+	return t, w.tryCopy(ctx, t, random, target{known: &w.alone})
+}
+
+// tryCopy makes the fault on a copy of a trial's directory, on a disk of its own, and judges a node on it.
+func (w *world) tryCopy(ctx context.Context, t *trial, random *rand.Rand, place target) (err error) {
 	disk := w.path("disk")
-	dir := filepath.Join(disk, "copy")
+	place.dir, place.log = filepath.Join(disk, "copy"), w.path("disk/copy.log")
 	if err := os.Mkdir(disk, 0o755); err != nil {
-		return nil, err
+		return err
 	}
 	if t.fault, err = draw(random, w.path(t.base)); err != nil {
-		return nil, err
+		return err
 	}
 	if t.fault.kind == "fill the disk" {
 		if err := exec.CommandContext(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprint("size=", diskBytes), "tmpfs",
@@ -72,15 +80,14 @@ func (w *world) try(ctx context.Context, seed uint64) (t *trial, err error) {
 	} else {
 		defer func() { err = errors.Join(err, os.RemoveAll(disk)) }()
 	}
-	if err := copyDir(dir, w.path(t.base)); err != nil {
-		return nil, err
+	if err := copyDir(place.dir, w.path(t.base)); err != nil {
+		return err
 	}
-	log := w.path("disk/copy.log")
 	if t.fault.kind == "fill the disk" {
-		log = w.path("full.log")
+		place.log = w.path("full.log")
 	}
 	defer os.Remove(w.path("full.log")) //nolint:errcheck // it need not be there
-	return t, w.judge(ctx, t, random, target{dir: dir, log: log})
+	return w.judge(ctx, t, random, place)
 }
 
 // tryMember makes the fault in one member of a cluster, and judges that member. The other two are undamaged.
@@ -117,29 +124,29 @@ func (w *world) tryMember(ctx context.Context, t *trial, random *rand.Rand) (err
 	return nil
 }
 
-// judgeOther checks that an undamaged member continues: it makes blocks with all acknowledged transactions.
+// judgeOther checks that an undamaged node continues: it makes blocks with all acknowledged transactions.
 func (w *world) judgeOther(ctx context.Context, t *trial, r *running) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	if !w.serves(ctx, r) {
-		t.breaks("another member does not serve: %s", lastError(r.told()))
+		t.breaks("another node does not serve: %s", lastError(r.told()))
 		return
 	}
-	for _, id := range w.cluster.pending {
+	for _, id := range r.known.pending {
 		if _, err := r.client.WaitReceipt(ctx, id); err != nil {
-			t.breaks("another member does not bring transaction %s into a block: %v", id, err)
+			t.breaks("another node does not bring transaction %s into a block: %v", id, err)
 			break
 		}
 	}
-	w.ask(ctx, t, r, &w.cluster)
+	w.ask(ctx, t, r)
 	_ = r.process.Signal(syscall.SIGTERM) // it may have ended just now
 	select {
 	case <-r.process.Ended():
 		if err := r.process.Wait(); err != nil {
-			t.breaks("another member ended with %v: %s", err, lastError(r.told()))
+			t.breaks("another node ended with %v: %s", err, lastError(r.told()))
 		}
 	case <-time.After(endTime):
-		t.breaks("another member did not end within %v of SIGTERM", endTime)
+		t.breaks("another node did not end within %v of SIGTERM", endTime)
 	}
 }
 
@@ -164,12 +171,10 @@ func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place ta
 		}
 	}
 	if served {
-		known := &w.alone
-		if place.flags != nil {
-			known = &w.cluster
-			_, _ = r.client.WaitReceipt(starting, known.pending[0]) // let it catch up with the others, if it can
+		if place.others != nil {
+			w.catchUp(starting, t, r)
 		}
-		w.ask(ctx, t, r, known)
+		w.ask(ctx, t, r)
 	}
 	asked := false
 	select {
@@ -192,6 +197,33 @@ func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place ta
 		return w.judgeRestart(ctx, t, place)
 	}
 	return nil
+}
+
+// catchUp lets a node get the newest block of the others. If it cannot, it must say why.
+func (w *world) catchUp(ctx context.Context, t *trial, r *running) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-r.process.Ended():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	_, err := r.client.WaitReceipt(ctx, r.others.pending[0])
+	select {
+	case <-r.process.Ended(): // judged by what it said last
+		return
+	default:
+	}
+	if err != nil && !warned(r.told()) {
+		t.breaks("it does not catch up with the others, and says nothing: %v", err)
+	}
+}
+
+// warned reports whether a log has a warning or an error.
+func warned(log string) bool {
+	return strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR")
 }
 
 // judgeRestart restarts a node that ended with exit code 1, as a supervisor does. The restart must help.
@@ -238,6 +270,9 @@ func (w *world) judgeEnd(t *trial, text string, code int, served, asked bool) {
 	if strings.Contains(text, "another node signed") {
 		t.breaks("damage is told as another node's signature")
 	}
+	if strings.Contains(text, "has halted") || strings.Contains(text, "signed two blocks") {
+		t.breaks("damage is told as the producer's fault")
+	}
 	if code != 0 {
 		w.judgeMessage(t, lastError(text))
 	}
@@ -281,16 +316,16 @@ func lastError(log string) string {
 }
 
 // ask queries a node for everything that is known, and compares the answers. An error is not a wrong answer.
-func (w *world) ask(ctx context.Context, t *trial, r *running, known *known) {
+func (w *world) ask(ctx context.Context, t *trial, r *running) {
 	defer r.client.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	c := r.client
+	c, known := r.client, r.known
 	told := func(words ...string) bool {
 		text := r.told()
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 	}
-	if head, err := c.BlockNumber(ctx); err == nil && head < known.head && !told("level=WARN", "level=ERROR") {
+	if head, err := c.BlockNumber(ctx); err == nil && head < known.head && !warned(r.told()) {
 		t.breaks("the chain ends at block %d, without a word, and had %d", head, known.head)
 	}
 	for h, want := range known.hashes {

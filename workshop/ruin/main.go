@@ -1,8 +1,9 @@
 // Command ruin damages the data directory of a node, the real program in a process, at random: any file, at any time,
-// in one of the ways in which disks and people do. The node is alone, or one of a cluster of three. Then it judges the
-// node. The node must serve, or stop with a message that names a command or a page's section as the next step, and with
+// in one of the ways in which disks and people do. The node is alone, a replica or an archive that follows an undamaged
+// primary, or one of a cluster of three. Then it judges the node. The node must serve, or stop with a message that names a command or a page's section as the next step, and with
 // exit code 2 unless a restart helps. It must not give a wrong answer or panic, must report what it lost, and must stop
-// in time when asked. The other members must make blocks meanwhile, and lose nothing. Each fault has its own seed,
+// in time when asked. A node that has others beside it must catch up with them or say why it cannot, and must not blame
+// the producer. The others must make blocks meanwhile, and lose nothing. Each fault has its own seed,
 // which is printed: -seed 7 -faults 1 repeats that one. It needs Linux; as root it also fills disks.
 package main
 

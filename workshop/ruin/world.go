@@ -32,6 +32,7 @@ type world struct {
 	settings
 	dir            string
 	alone, cluster known
+	followed       known // answers of a node that follows the one alone, which has the pending transactions
 	members        []*member
 }
 
@@ -46,16 +47,17 @@ type known struct {
 
 // target is a directory on which to start a node.
 type target struct {
-	dir, log string
-	flags    []string // for a member
+	dir, log      string
+	flags         []string
+	known, others *known // answers of an undamaged node there, and of the nodes that run beside it or nil
 }
 
 // running is a running node on a target.
 type running struct {
 	target
-	process *program.Process
-	client  *client.Client // set once it serves
-	admin   string         // its admin address
+	process    *program.Process
+	client     *client.Client // set once it serves
+	rpc, admin string         // its addresses
 }
 
 // told returns the node's log.
@@ -107,7 +109,7 @@ func (w *world) serves(ctx context.Context, r *running) bool {
 		return false
 	}
 	var err error
-	r.admin = n.Admin
+	r.rpc, r.admin = n.RPC, n.Admin
 	r.client, err = client.New(n.RPC)
 	return err == nil
 }
@@ -162,8 +164,8 @@ func copyDir(to, from string) error {
 	})
 }
 
-// prepare makes a chain with pending transactions, in the states after a stop and after a kill, and the same for a
-// cluster.
+// prepare makes a chain with pending transactions, in the states after a stop and after a kill, nodes that follow it,
+// and the same for a cluster.
 func (w *world) prepare(ctx context.Context) error {
 	for _, name := range []string{"ready", "members", "saved"} {
 		if err := errors.Join(os.Mkdir(w.path(name), 0o777), os.Chmod(w.path(name), 0o777)); err != nil {
@@ -184,7 +186,10 @@ func (w *world) prepare(ctx context.Context) error {
 		if w.alone.pending, err = pay(ctx, r.client, pending, false); err != nil {
 			return err
 		}
-		return errors.Join(w.alone.note(ctx, r.client), copyDir(w.path("killed"), w.path("stopped")))
+		if err := errors.Join(w.alone.note(ctx, r.client), copyDir(w.path("killed"), w.path("stopped"))); err != nil {
+			return err
+		}
+		return w.prepareFollowers(ctx, r)
 	}); err != nil {
 		return err
 	}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+)
+
+// followFlags are the flags of a node that follows another one.
+func (w *world) followFlags(mode, upstream string) []string {
+	return []string{"--mode", mode, "--upstream", upstream, "--genesis-hash", w.alone.hashes[0].String()}
+}
+
+// prepareFollowers makes a replica and an archive that have all blocks of a primary, and kills them.
+func (w *world) prepareFollowers(ctx context.Context, primary *running) error {
+	w.followed = w.alone
+	w.followed.pending = nil // the primary acknowledged them
+	for _, mode := range []string{"replica", "archive"} {
+		place := target{dir: w.path(mode), log: w.path(mode + ".log"), flags: w.followFlags(mode, primary.rpc)}
+		if err := w.follow(ctx, place); err != nil {
+			return fmt.Errorf("%s: %w", mode, err)
+		}
+	}
+	return nil
+}
+
+// follow runs a follower until it has the head, and kills it.
+func (w *world) follow(ctx context.Context, place target) error {
+	r, err := w.run(place, "1s")
+	if err != nil {
+		return err
+	}
+	defer r.process.Kill()
+	if !w.serves(ctx, r) {
+		return fmt.Errorf("it does not serve: %s", r.told())
+	}
+	defer r.client.Close()
+	return r.process.Await(ctx, func(ctx context.Context) (bool, error) {
+		head, err := r.client.BlockNumber(ctx)
+		return head == w.alone.head, err
+	})
+}
+
+// tryFollower makes the fault in a replica or an archive whose upstream, a primary, is undamaged and goes on making
+// blocks.
+func (w *world) tryFollower(ctx context.Context, t *trial, random *rand.Rand) (err error) {
+	place := target{dir: w.path("primary"), log: w.path("primary.log"), known: &w.alone}
+	if err := copyDir(place.dir, w.path("killed")); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(place.dir), os.RemoveAll(place.log)) }()
+	primary, err := w.begin(place)
+	if err != nil {
+		return err
+	}
+	defer primary.process.Kill()
+	if !w.serves(ctx, primary) {
+		return fmt.Errorf("the primary does not serve: %s", primary.told())
+	}
+	primary.client.Close()
+	if err := w.tryCopy(ctx, t, random, target{
+		flags: w.followFlags(t.base, primary.rpc), known: &w.followed, others: &w.alone,
+	}); err != nil {
+		return err
+	}
+	w.judgeOther(ctx, t, primary)
+	return nil
+}
