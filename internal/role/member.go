@@ -244,7 +244,7 @@ func (m *member) Run(ctx context.Context) error {
 		}
 		if errors.Is(err, exec.ErrUnknownVersion) {
 			m.outdated.Store(&err)
-			m.Log.Error("this member takes no further part", "error", err)
+			m.Log.Error("this member takes no further part", "error", m.outdatedReason())
 			return nil
 		}
 		if diverged := new(cluster.Diverged); errors.As(err, &diverged) {
