@@ -49,12 +49,12 @@ type step struct {
 	Value  json.Number   `json:"value"`
 }
 
-func newSessionWallet(t *testing.T) *sessionWallet {
+func newSessionWallet(t *testing.T, module string) *sessionWallet {
 	c := contracttest.New(t)
 	s := &sessionWallet{
 		t: t, chain: c, owner: c.Account("alice"), session: c.PolicyAccount("session"), shop: types.Account{0x51},
 	}
-	s.wallet = deploy(c, t, "wallet", args{"owner": s.owner})
+	s.wallet = deploy(c, t, module, args{"owner": s.owner})
 	c.Fund(s.wallet.Account(), 1_000_000)
 	c.Fund(s.shop, 1)
 	for _, name := range []string{"Gold", "Iron"} {
@@ -143,12 +143,16 @@ func (s *sessionWallet) balances() [3]uint64 {
 // TestNoLimitIsPassed has sessions run random steps about their limits, over the real engine: what a session takes from
 // the wallet is never a unit more than the model allows, and all that the model allows it may take.
 func TestNoLimitIsPassed(t *testing.T) {
+	both(t, "wallet", passesNoLimit)
+}
+
+func passesNoLimit(t *testing.T, module string) {
 	rounds := 60
 	if testing.Short() {
 		rounds = 15
 	}
 	r := rand.New(rand.NewPCG(41, 9))
-	s := newSessionWallet(t)
+	s := newSessionWallet(t, module)
 	for round := range rounds {
 		if round%6 == 0 {
 			s.allow(r)
@@ -188,7 +192,7 @@ func TestNoLimitIsPassed(t *testing.T) {
 
 // TestSessionIsSponsored: a session's account needs no coins, if another account pays.
 func TestSessionIsSponsored(t *testing.T) {
-	s := newSessionWallet(t)
+	s := newSessionWallet(t, "wallet")
 	s.wallet.Call(s.owner, "allow", args{
 		"session": s.session, "until": s.chain.Time() + 100, "coins": 5, "tokens": []any{}, "rights": []any{},
 	}).Must(t)

@@ -26,6 +26,7 @@ var beginnings = map[string]string{
 	"as-nft":      `{"symbol":"ART"}`,
 	"as-registry": `{"delay":60}`,
 	"as-savings":  `{"proxy":"ACCOUNT"}`,
+	"as-wallet":   `{"owner":"ACCOUNT"}`,
 }
 
 // TestNobodyBeginsAgain: who deployed an example owns it, and nobody becomes that by calling init once more, neither in
