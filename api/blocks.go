@@ -28,17 +28,21 @@ const (
 	MaxBlocksBytes = 16 << 20
 )
 
+// MaxFullBlockBytes bounds a block that [GetBlockByNumber] and [GetBlockByHash] give with its transactions:
+// 1,024 bytes for each, and 3 for each byte of the block. It is about 10,000 transfers. [GetBlockTransactions] has more.
+const MaxFullBlockBytes = 16 << 20
+
 // GetBlockByNumberParams are the parameters of [GetBlockByNumber].
 type GetBlockByNumberParams struct {
 	Block       BlockRef `json:"block" doc:"the block's height, latest or earliest"`
-	Full        bool     `json:"full" jsonrpc:"optional" doc:"whether to include transaction objects; hashes by default"`
+	Full        bool     `json:"full" jsonrpc:"optional" doc:"whether to include transaction objects; hashes by default. Of a block with more than about 10,000 it is refused (response_size): svc_getBlockTransactions has them in pages"`
 	HeadersOnly bool     `json:"headers_only" jsonrpc:"optional" doc:"whether to leave out the transactions: an empty array then; false by default"`
 }
 
 // GetBlockByHashParams are the parameters of [GetBlockByHash].
 type GetBlockByHashParams struct {
 	Hash        types.BlockHash `json:"hash" doc:"the block's hash"`
-	Full        bool            `json:"full" jsonrpc:"optional" doc:"whether to include transaction objects; hashes by default"`
+	Full        bool            `json:"full" jsonrpc:"optional" doc:"whether to include transaction objects; hashes by default. Of a block with more than about 10,000 it is refused (response_size): svc_getBlockTransactions has them in pages"`
 	HeadersOnly bool            `json:"headers_only" jsonrpc:"optional" doc:"whether to leave out the transactions: an empty array then; false by default"`
 }
 

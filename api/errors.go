@@ -175,6 +175,8 @@ var (
 	// ErrProofWindow is returned if too much was written since a height to prove its state. data.oldestHeight is the
 	// oldest provable height.
 	ErrProofWindow = reason(CodePruned, "proof_window", "too much was written since that height to prove its state")
+	// ErrResponseSize is returned if the answer would be too large: ask for less, or for the pages of another method.
+	ErrResponseSize = reason(jsonrpc.CodeLimit, "response_size", "the response is too large")
 	// ErrTimeUp is returned if the time limit is exceeded. data.hash is the hash of an accepted transaction.
 	ErrTimeUp = reason(jsonrpc.CodeLimit, "time", "the time for the call is up")
 )
@@ -264,7 +266,7 @@ var commonErrors = []*jsonrpc.Error{
 	jsonrpc.NewError(jsonrpc.CodeInternal, "the call failed unexpectedly"),
 	ErrTimeUp, ErrBusy,
 	reason(jsonrpc.CodeLimit, "rate", "too many calls"),
-	reason(jsonrpc.CodeLimit, "response_size", "the response is too large"),
+	ErrResponseSize,
 }
 
 // CommonErrors returns the errors that any method may return.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -11,15 +12,49 @@ import (
 )
 
 // BlockByNumber returns the block that a reference names, or nil above the head. With full it includes the
-// transactions, not only their hashes.
+// transactions, not only their hashes. If they are too many for one answer, it reads them in pages.
 func (c *Client) BlockByNumber(ctx context.Context, block api.BlockRef, full bool) (*api.Block, error) {
-	return Invoke(ctx, c, api.GetBlockByNumber, api.GetBlockByNumberParams{Block: block, Full: full})
+	return c.block(ctx, full, func(full bool) (*api.Block, error) {
+		return Invoke(ctx, c, api.GetBlockByNumber, api.GetBlockByNumberParams{Block: block, Full: full})
+	})
+}
+
+// block asks for a block, and for the pages of its transactions if they are too many for one answer.
+func (c *Client) block(ctx context.Context, full bool, ask func(full bool) (*api.Block, error)) (*api.Block, error) {
+	block, err := ask(full)
+	if !full || !errors.Is(err, api.ErrResponseSize) {
+		return block, err
+	}
+	if block, err = ask(false); block == nil || err != nil {
+		return nil, err
+	}
+	hashes := block.Transactions.Hashes
+	txs := make([]api.Transaction, 0, len(hashes))
+	for len(txs) < len(hashes) {
+		page, err := c.BlockTransactions(ctx, api.AtHeight(block.Height), uint64(len(txs)), api.MaxTransactionsPage)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if len(txs) == len(hashes) || page[i].Hash != hashes[len(txs)] {
+				return nil, fmt.Errorf("%w: the transactions are not those of block %d", ErrBadAnswer, block.Height)
+			}
+			txs = append(txs, page[i])
+		}
+		if len(page) == 0 {
+			return nil, fmt.Errorf("%w: block %d has fewer transactions than hashes", ErrBadAnswer, block.Height)
+		}
+	}
+	block.Transactions = api.BlockTransactions{Full: txs}
+	return block, nil
 }
 
 // BlockByHash returns the block with a hash, or nil if there is none. A node without full history cannot know that a
-// block it lacks does not exist: it fails with [api.ErrPruned].
+// block it lacks does not exist: it fails with [api.ErrPruned]. full means the same as for [Client.BlockByNumber].
 func (c *Client) BlockByHash(ctx context.Context, hash types.BlockHash, full bool) (*api.Block, error) {
-	return Invoke(ctx, c, api.GetBlockByHash, api.GetBlockByHashParams{Hash: hash, Full: full})
+	return c.block(ctx, full, func(full bool) (*api.Block, error) {
+		return Invoke(ctx, c, api.GetBlockByHash, api.GetBlockByHashParams{Hash: hash, Full: full})
+	})
 }
 
 // Blocks returns the blocks of a range of heights, both ends included, ascending. The node may return only the first

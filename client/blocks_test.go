@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -186,5 +187,76 @@ func TestAccessListFile(t *testing.T) {
 	}
 	if list, err := c.AccessListFile(t.Context(), 7, 3); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("%q, %v", list, err)
+	}
+}
+
+// TestBlockInPages reads a block that is too large for one answer, from nodes that give all of it, or not.
+func TestBlockInPages(t *testing.T) {
+	const count = 2500
+	id := func(i int) types.TxID { return types.TxID{byte(i >> 8), byte(i), 1} }
+	for name, test := range map[string]struct {
+		gives func(i int) types.TxID // nil: none
+		ends  int                    // the node has so many
+		want  error
+	}{
+		"all":                 {id, count, nil},
+		"fewer than hashes":   {id, count - 1, ErrBadAnswer},
+		"more than hashes":    {id, count + 1, ErrBadAnswer},
+		"another transaction": {func(i int) types.TxID { return id(i / 1500 * i) }, count, ErrBadAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var asked struct {
+					ID     json.RawMessage
+					Method string
+					Params []json.RawMessage
+				}
+				if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+					t.Error(err)
+				}
+				answer := func(member string, value any) {
+					w.Header().Set("Content-Type", "application/json")
+					if err := json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": asked.ID, member: value}); err != nil {
+						t.Error(err)
+					}
+				}
+				switch {
+				case asked.Method == "svc_getBlockTransactions":
+					var page struct{ From, Limit int }
+					if err := json.Unmarshal(asked.Params[1], &page); err != nil {
+						t.Error(err)
+					}
+					txs := []map[string]any{}
+					for i := page.From; i < min(page.From+page.Limit, test.ends); i++ {
+						txs = append(txs, map[string]any{"hash": test.gives(i)})
+					}
+					answer("result", txs)
+				case len(asked.Params) > 1:
+					answer("error", api.ErrResponseSize)
+				default:
+					hashes := make([]types.TxID, count)
+					for i := range hashes {
+						hashes[i] = id(i)
+					}
+					answer("result", map[string]any{"height": 7, "transactions": hashes})
+				}
+			}))
+			defer server.Close()
+			c, err := New(server.URL, WithRetry(0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			block, err := c.BlockByNumber(t.Context(), api.AtHeight(7), true)
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+				t.Fatalf("got %v, want %v", err, test.want)
+			}
+			if err != nil {
+				return
+			}
+			if got := block.Transactions.Full; len(got) != count || got[0].Hash != id(0) || got[count-1].Hash != id(count-1) {
+				t.Errorf("got %d transactions, want %d", len(got), count)
+			}
+		})
 	}
 }

@@ -38,7 +38,9 @@ func freeAttacks() []attack {
 	watched := func(chain) string { return watchedAccounts }
 	oldBlocks := func(c chain) string { return fmt.Sprintf(`"newBlocks",{"from_block":%d}`, c.fullest) }
 	pages := calling("svc_getBlocks", func(chain) string { return `{"from_height":1,"to_height":256}` })
-	fullBlock := calling("svc_getBlockByNumber", func(c chain) string { return fmt.Sprintf(`"0x%x",true`, c.fullest) })
+	fullBlock := calling("svc_getBlocks", func(c chain) string {
+		return fmt.Sprintf(`{"from_height":%d,"to_height":%[1]d,"include_transactions":true}`, c.fullest)
+	})
 	return []attack{
 		{"replay-events", holding(60, 5*time.Second, subscribing(noEvents))},
 		{"replay-blocks", holding(250, 20*time.Second, subscribing(oldBlocks))},

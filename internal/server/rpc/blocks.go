@@ -92,6 +92,10 @@ func (r *blockReader) block(ctx context.Context, height types.Height, shown cont
 	if shown != whole {
 		return &block, nil
 	}
+	if 1024*outline.Count+3*outline.Size > api.MaxFullBlockBytes {
+		return nil, withMessage(api.ErrResponseSize,
+			"the block has too many transactions for one response: svc_getBlockTransactions has them in pages")
+	}
 	at := place{header: outline.Header.Header, hash: block.Hash}
 	block.Transactions = api.BlockTransactions{Each: r.each(ctx, at, outline.Count)}
 	return &block, nil

@@ -272,6 +272,11 @@ func TestPagesEndAt8MiB(t *testing.T) {
 	if len(page)+len(rest) != 100 {
 		t.Errorf("%d and %d items", len(page), len(rest))
 	}
+	// Their block is too large to be whole in one answer.
+	c.refused(api.ErrResponseSize, "svc_getBlockByNumber", 1, true)
+	if got := call[api.Block](c, "svc_getBlockByNumber", 1); len(got.Transactions.Hashes) != 100 {
+		t.Errorf("got %d hashes, want 100", len(got.Transactions.Hashes))
+	}
 }
 
 // TestHeadersOnly holds blocks without their transactions to those with them.

@@ -2,7 +2,9 @@ import { contentOf, type Action } from "./action.js";
 import { isKey, nobody } from "./address.js";
 import { convert } from "./convert.js";
 import { HttpError, ProtocolError, RevertError, RpcError, UnreachableError } from "./errors.js";
-import { results, type BlockRef, type Block, type Methods, type NonceRef, type Receipt, type TransactionStatus } from "./generated.js";
+import {
+  results, type BlockRef, type Block, type Methods, type NonceRef, type Receipt, type Transaction as Included, type TransactionStatus,
+} from "./generated.js";
 import { concat, fromHex, toHex, type Account, type Hash } from "./hex.js";
 import { parseJSON, stringifyJSON } from "./json.js";
 import { wait } from "./signal.js";
@@ -171,6 +173,29 @@ export class Client {
   block(ref: BlockRef | Hash): Promise<Block | null> {
     if (typeof ref === "string" && ref.length === 66) return this.call("svc_getBlockByHash", ref as Hash);
     return this.call("svc_getBlockByNumber", ref as BlockRef);
+  }
+  /**
+   * blockWithTransactions is the block of a height or hash with its transactions; null above the head. If they are too many for one
+   * answer, it reads them in pages.
+   */
+  async blockWithTransactions(ref: BlockRef | Hash): Promise<(Block & { transactions: Included[] }) | null> {
+    const byHash = typeof ref === "string" && ref.length === 66;
+    try {
+      const whole = await (byHash ? this.call("svc_getBlockByHash", ref as Hash, true) : this.call("svc_getBlockByNumber", ref as BlockRef, true));
+      return whole as (Block & { transactions: Included[] }) | null;
+    } catch (error) {
+      if (!(error instanceof RpcError && error.is("response_size"))) throw error;
+    }
+    const block = await this.block(ref);
+    if (!block) return null;
+    const transactions: Included[] = [];
+    while (transactions.length < block.transactions.length) {
+      const page = await this.call("svc_getBlockTransactions", block.height, { from: transactions.length, limit: 1000 });
+      const wrong = page.some(({ hash }, i) => hash !== block.transactions[transactions.length + i]);
+      if (wrong || page.length === 0) throw new ProtocolError("bad_answer", `the transactions are not those of block ${block.height}`);
+      transactions.push(...page);
+    }
+    return { ...block, transactions };
   }
   /**
    * build makes a transaction that is ready to be signed, with nonce, fees and gas limit from the node where fields leave them out. One

@@ -57,6 +57,25 @@ test("a batch has values and errors", async () => {
   assert.equal(balance.data.oldestHeight, 7);
 });
 
+test("a block with too many transactions for one answer comes in pages", async () => {
+  const hashes = Array.from({ length: 2500 }, (_, i) => `0x${String(i).padStart(64, "0")}`);
+  const node = (all: string[]) => answering((call) => {
+    if (call.method === "svc_getBlockTransactions") {
+      const [, { from, limit }] = call.params;
+      return { id: call.id, result: all.slice(from, from + limit).map((hash) => ({ hash })) };
+    }
+    if (call.params[1]) return { id: call.id, error: { code: -32040, message: "too large", data: { reason: "response_size" } } };
+    return { id: call.id, result: { height: 7, transactions: hashes } };
+  });
+  const { client, posts } = node(hashes);
+  const block = await client.blockWithTransactions(7);
+  assert.deepEqual(block?.transactions.map(({ hash }) => hash), hashes);
+  assert.equal(posts.length, 5); // the whole, the hashes, three pages
+  for (const wrong of [hashes.slice(0, -1), [...hashes, hashes[0]!], [...hashes.slice(0, 1500), hashes[0]!, ...hashes.slice(1501)]]) {
+    await assert.rejects(node(wrong).client.blockWithTransactions(7), ProtocolError);
+  }
+});
+
 test("an error of the node is typed, with its amounts", async () => {
   const data = { reason: "cannot_pay", balance: "0x5", needed: "0x6" };
   const { client } = answering((call) => ({ id: call.id, error: { code: -32004, message: "too poor", data } }));
