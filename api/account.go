@@ -40,7 +40,7 @@ type Account struct {
 	Balance     Quantity         `json:"balance" doc:"its balance in smallest units"`
 	Nonce       Quantity         `json:"nonce" doc:"the number of its transactions that are included"`
 	Authority   types.Account    `json:"authority" doc:"who may sign for it at the block's time: the account itself, or the hash of a policy"`
-	Policy      *types.Policy    `json:"policy" doc:"the policy whose hash the authority is; null if it is none, or if no transaction that this node keeps has shown it"`
+	Policy      *types.Policy    `json:"policy" doc:"the policy whose hash the authority is; null if it is none, or if no transaction has shown it"`
 	Recovery    *PendingRecovery `json:"recovery" doc:"the recovery that is under way; null if there is none"`
 	Contract    bool             `json:"contract" doc:"whether it is a contract"`
 }

@@ -42,7 +42,7 @@ type SnapshotChunk struct {
 	SHA256    types.Digest `json:"sha256" doc:"SHA-256 of the file"`
 	SizeBytes uint64       `json:"size_bytes" doc:"of the file, which is compressed with zstd"`
 	URL       string       `json:"url" doc:"where it is, relative to the node's public address; ranges are served"`
-	Kind      SnapshotKind `json:"kind" doc:"what is in it: genesis, block, state, code, contracts or holders"`
+	Kind      SnapshotKind `json:"kind" doc:"what is in it: genesis, block, state, code, policies, contracts or holders"`
 }
 
 // SnapshotKind is the kind of a snapshot's chunk.
@@ -54,6 +54,7 @@ const (
 	SnapshotBlock     SnapshotKind = "block"     // the block of the state, with the results of its execution
 	SnapshotState     SnapshotKind = "state"     // state keys and values
 	SnapshotCode      SnapshotKind = "code"      // contracts' codes
+	SnapshotPolicies  SnapshotKind = "policies"  // policies of accounts that transactions have shown
 	SnapshotContracts SnapshotKind = "contracts" // the contracts, in order of deployment
 	SnapshotHolders   SnapshotKind = "holders"   // token holders, according to Transfer events
 )

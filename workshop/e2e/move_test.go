@@ -24,9 +24,9 @@ var buildNextFormat = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const format = "format       = 7\n"
+	const format = "format       = 8\n"
 	changed, overlay := filepath.Join(binaryDir, "store.go"), filepath.Join(binaryDir, "overlay.json")
-	content := strings.Replace(string(source), format, strings.Replace(format, "7", "8", 1), 1)
+	content := strings.Replace(string(source), format, strings.Replace(format, "8", "9", 1), 1)
 	if content == string(source) {
 		return "", fmt.Errorf("%s does not say %q", file, format)
 	}
@@ -87,7 +87,7 @@ func TestMoveOverAChangeOfFormat(t *testing.T) {
 		next.fails(exitUsage, append([]string{"node", "--data-dir", dir}, anyPorts...)...),
 		next.fails(exitUsage, "db", "check", "--data-dir", dir),
 	} {
-		if !strings.Contains(refused.Message, "format 7") || !strings.Contains(refused.Message, "format 8") ||
+		if !strings.Contains(refused.Message, "format 8") || !strings.Contains(refused.Message, "format 9") ||
 			!strings.Contains(refused.Message, way) {
 			t.Errorf("the new program says %q, want both formats and %q", refused.Message, way)
 		}

@@ -195,7 +195,7 @@ type blockBuilder struct {
 
 // include adds a transaction; only its effects that are written here have happened.
 func (b *blockBuilder) include(target types.Account, payload types.Payload, receipt types.Receipt) {
-	tx := types.SignedTransaction{Witness: types.WitnessKey{}, Transaction: types.Transaction{
+	tx := types.SignedTransaction{Witness: b.witness(), Transaction: types.Transaction{
 		Target:       target,
 		ChainID:      b.genesis.ChainID,
 		Sender:       b.sender.PublicKey(),
@@ -207,6 +207,28 @@ func (b *blockBuilder) include(target types.Account, payload types.Payload, rece
 	b.nonce++
 	receipt.GasUsed = 10_000
 	b.txs, b.receipts = append(b.txs, tx), append(b.receipts, receipt)
+}
+
+// witness is a key's or a policy's.
+func (b *blockBuilder) witness() types.Witness {
+	if b.r.IntN(2) == 0 {
+		return types.WitnessKey{}
+	}
+	return types.WitnessPolicy{Policy: testPolicy(b.r.Uint64N(30))}
+}
+
+func testPolicy(number uint64) types.Policy {
+	return types.Policy{Number: number, Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{}}}}
+}
+
+// policiesOf are those of a store, in their order.
+func policiesOf(t tester, store *chain.Store) (policies []types.Policy) {
+	t.Helper()
+	st, err := store.StateAt(store.Head().Header.Height)
+	must(t, err)
+	must(t, st.Policies(func(p types.Policy) error { policies = append(policies, p); return nil }))
+	must(t, st.Close())
+	return policies
 }
 
 // pay gives a new account coins of the sender's. Some of these accounts have an authority, or a recovery that has begun.

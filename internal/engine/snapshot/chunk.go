@@ -231,6 +231,28 @@ func decodeCodes(data []byte) ([][]byte, error) {
 	return codes, d.Finish()
 }
 
+// decodePolicies decodes Vec<Vec<u8>> of valid policies.
+func decodePolicies(data []byte) ([]types.Policy, error) {
+	d := codec.NewDecoder(data)
+	policies := make([]types.Policy, d.Length(maxChunkBytes, 8))
+	for i := range policies {
+		encoded := d.Bytes(types.MaxTransactionBytes)
+		if d.Err() != nil {
+			break
+		}
+		p, err := types.DecodePolicy(encoded)
+		if err == nil {
+			err = p.Check()
+		}
+		if err != nil {
+			d.Fail(fmt.Errorf("policy %d: %w", i, err))
+			break
+		}
+		policies[i] = p
+	}
+	return policies, d.Finish()
+}
+
 const (
 	deploymentBytes = 8 + 4 + 32
 	holderBytes     = 32 + 32 + 16

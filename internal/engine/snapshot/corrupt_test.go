@@ -222,6 +222,16 @@ func TestVerifyFinds(t *testing.T) {
 			i := l.first(KindCode)
 			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindCode)
 		}, "twice"},
+		"policies twice": {func(_ *testing.T, l *loose) {
+			i := l.first(KindPolicies)
+			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindPolicies)
+		}, "does not ascend"},
+		"a policy that is none": {
+			func(_ *testing.T, l *loose) { l.plain[l.first(KindPolicies)] = codesOf("a policy") }, "policy 0",
+		},
+		"a policy that is not valid": {func(_ *testing.T, l *loose) {
+			l.plain[l.first(KindPolicies)] = codesOf(string(types.Policy{}.Encode()))
+		}, types.ErrBadPolicy.Error()},
 		"contracts left out": {func(_ *testing.T, l *loose) { l.remove(l.first(KindContracts)) }, "list of contracts"},
 		"contracts twice": {func(_ *testing.T, l *loose) {
 			i := l.first(KindContracts)
@@ -434,6 +444,7 @@ func FuzzDecodeState(f *testing.F) {
 
 func FuzzDecodeLists(f *testing.F) {
 	f.Add(codesOf("a", "b"))
+	f.Add(codesOf(string(testPolicy(1).Encode()), string(testPolicy(2).Encode())))
 	f.Add(make([]byte, 8))
 	f.Add(append([]byte{1, 0, 0, 0, 0, 0, 0, 0}, make([]byte, deploymentBytes)...))
 	f.Add(append([]byte{1, 0, 0, 0, 0, 0, 0, 0}, bytes.Repeat([]byte{1}, holderBytes)...))
@@ -452,6 +463,12 @@ func FuzzDecodeLists(f *testing.F) {
 		same(err, len(codes), func(e *codec.Encoder) {
 			for _, code := range codes {
 				e.Bytes(code)
+			}
+		})
+		policies, err := decodePolicies(data)
+		same(err, len(policies), func(e *codec.Encoder) {
+			for _, p := range policies {
+				e.Bytes(p.Encode())
 			}
 		})
 		contracts, err := decodeDeployments(data)

@@ -149,7 +149,7 @@ func (c *creator) create(g types.Genesis, now uint64) (Manifest, error) {
 	for _, part := range []func() error{
 		func() error { return c.pieces(KindGenesis, g.Encode(), maxGenesis) },
 		func() error { return c.pieces(KindBlock, encodeExecuted(block), maxBlock) },
-		c.entries, c.sides, c.codes, c.contracts, c.holders, c.finish,
+		c.entries, c.sides, c.codes, c.policies, c.contracts, c.holders, c.finish,
 	} {
 		if err := part(); err != nil {
 			return c.manifest, err
@@ -329,6 +329,17 @@ func (c *creator) codes() error {
 	l := c.list(KindCode)
 	if err := c.state.Codes(func(code []byte) error {
 		return l.add(8+len(code), func(e *codec.Encoder) { e.Bytes(code) })
+	}); err != nil {
+		return err
+	}
+	return l.end()
+}
+
+func (c *creator) policies() error {
+	l := c.list(KindPolicies)
+	if err := c.state.Policies(func(p types.Policy) error {
+		encoded := p.Encode()
+		return l.add(8+len(encoded), func(e *codec.Encoder) { e.Bytes(encoded) })
 	}); err != nil {
 		return err
 	}

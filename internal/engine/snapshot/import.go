@@ -16,7 +16,8 @@ func (nowhere) PutState(chain.StateEntry) error { return nil }
 
 func (nowhere) PutCode(types.CodeHash, []byte, types.Height) error { return nil }
 
-func (nowhere) PutDeployment(chain.Deployment) error { return nil }
+func (nowhere) PutPolicy(types.Policy, types.Height) error { return nil }
+func (nowhere) PutDeployment(chain.Deployment) error       { return nil }
 
 func (nowhere) PutHolder(chain.TokenSum) error { return nil }
 

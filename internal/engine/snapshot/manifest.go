@@ -48,6 +48,7 @@ const (
 	KindBlock     Kind = "block"     // the snapshot's block and the results of its execution
 	KindState     Kind = "state"     // state keys and values
 	KindCode      Kind = "code"      // contracts' codes
+	KindPolicies  Kind = "policies"  // policies of accounts that transactions have shown
 	KindContracts Kind = "contracts" // the contracts in order of deployment
 	KindHolders   Kind = "holders"   // token balances according to Transfer events
 )
@@ -90,7 +91,7 @@ func Unusable(err error) bool {
 }
 
 // kinds lists the kinds of chunks in order.
-var kinds = []Kind{KindGenesis, KindBlock, KindState, KindCode, KindContracts, KindHolders}
+var kinds = []Kind{KindGenesis, KindBlock, KindState, KindCode, KindPolicies, KindContracts, KindHolders}
 
 func fileName(index uint64) string { return fmt.Sprintf("%06d.zst", index) }
 

@@ -19,6 +19,7 @@ import (
 type sink interface {
 	PutState(chain.StateEntry) error
 	PutCode(hash types.CodeHash, code []byte, since types.Height) error
+	PutPolicy(p types.Policy, since types.Height) error
 	PutDeployment(chain.Deployment) error
 	PutHolder(chain.TokenSum) error
 }
@@ -60,6 +61,7 @@ type content struct {
 	piece     []byte // piece of the genesis or the block
 	run       provenRun
 	codes     [][]byte
+	policies  []types.Policy
 	contracts []chain.Deployment
 	holders   []chain.TokenSum
 }
@@ -82,6 +84,8 @@ func openChunk(data []byte, kind Kind, root types.StateRoot) (c content, err err
 		}
 	case KindCode:
 		c.codes, err = decodeCodes(plain)
+	case KindPolicies:
+		c.policies, err = decodePolicies(plain)
 	case KindContracts:
 		c.contracts, err = decodeDeployments(plain)
 	case KindHolders:

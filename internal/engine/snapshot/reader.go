@@ -44,6 +44,7 @@ type found struct {
 	supply    state.Supply
 	balances  types.Amount
 	codes     map[types.CodeHash]codeUse
+	lastHash  types.Account // of a policy
 	lastList  chain.Deployment
 	lastToken chain.TokenSum
 	// contracts is a sum of hashes: one for each of the state's contracts with its height, minus one for each listed
@@ -62,6 +63,8 @@ func (r *reader) add(c content) error {
 		return r.addRun(c.run)
 	case KindCode:
 		return r.addCodes(c.codes)
+	case KindPolicies:
+		return r.addPolicies(c.policies)
 	case KindContracts:
 		return r.addContracts(c.contracts)
 	default:
@@ -210,6 +213,20 @@ func (r *reader) addCodes(codes [][]byte) error {
 		use.there = true
 		r.codes[hash] = use
 		if err := r.sink.PutCode(hash, code, use.since); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) addPolicies(policies []types.Policy) error {
+	for _, p := range policies {
+		hash := p.Hash()
+		if r.lastHash.Compare(hash) >= 0 {
+			return fmt.Errorf("%w: policy %s does not ascend", ErrFalse, hash)
+		}
+		r.lastHash = hash
+		if err := r.sink.PutPolicy(p, r.manifest.Height); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -55,6 +56,9 @@ func TestRoundtrip(t *testing.T) {
 				t.Fatalf("the head is %v", into.Head())
 			}
 			requireState(t, into, c.state)
+			if got, want := policiesOf(t, into), policiesOf(t, c.store); !reflect.DeepEqual(got, want) {
+				t.Errorf("policies: got %+v, want %+v", got, want)
+			}
 			requireSound(t, into)
 			c.store = into
 			c.grow(blockOf{accounts: 5, contracts: 2, storage: 5, valueBytes: 50})

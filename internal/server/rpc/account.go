@@ -6,7 +6,6 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
-	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -15,9 +14,8 @@ import (
 // accountHandlers implements the methods on who may sign for an account.
 type accountHandlers struct {
 	*liveness
-	chain        stateStore
-	transactions *transactionReader
-	genesis      types.Genesis
+	chain   policyStore
+	genesis types.Genesis
 }
 
 func (h *accountHandlers) methods(e *clientErrors) []method {
@@ -63,7 +61,7 @@ func (h *accountHandlers) record(account types.Account, block api.BlockRef) (rec
 	return record, err
 }
 
-func (h *accountHandlers) getAccount(ctx context.Context, p api.GetAccountParams) (api.Account, error) {
+func (h *accountHandlers) getAccount(_ context.Context, p api.GetAccountParams) (api.Account, error) {
 	account, err := parseAccount(h.genesis.Network, p.Account)
 	if err != nil {
 		return api.Account{}, err
@@ -85,75 +83,24 @@ func (h *accountHandlers) getAccount(ctx context.Context, p api.GetAccountParams
 	if pending := now.Pending; pending != nil {
 		result.Recovery = &api.PendingRecovery{Authority: pending.Next, From: pending.From}
 	}
-	return result, h.addPolicies(ctx, &result)
+	return result, h.addPolicies(&result)
 }
 
-// policySearch bounds the newest transactions of an account that are searched for a policy.
-const policySearch = 2000
-
-// addPolicies adds the policies behind the authorities of an account, as its own transactions have shown them: those that
-// it signed or paid for by a policy, and those that set one. Mostly the newest says it.
-func (h *accountHandlers) addPolicies(ctx context.Context, of *api.Account) error {
-	wanted := map[types.Account]**types.Policy{of.Authority: &of.Policy}
-	if of.Recovery != nil && of.Recovery.Authority != of.Account {
-		wanted[of.Recovery.Authority] = &of.Recovery.Policy
+// addPolicies adds the policies behind the authorities of an account, if blocks have revealed them.
+func (h *accountHandlers) addPolicies(of *api.Account) (err error) {
+	if of.Policy, err = h.policy(of.Authority); err == nil && of.Recovery != nil {
+		of.Recovery.Policy, err = h.policy(of.Recovery.Authority)
 	}
-	before := chain.Position{Height: of.BlockHeight + 1}
-	var last *foundTransaction
-	for searched := 0; searched < policySearch && len(wanted) > 0; searched += heavyItems {
-		positions, err := h.transactions.chain.ByAccount(of.Account, before, heavyItems)
-		if err == nil && searched > 0 {
-			err = heavy(ctx, heavyItems+1)
-		}
-		if err != nil {
-			return err
-		}
-		for _, position := range positions {
-			if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
-				return err
-			}
-			if last, err = h.transactions.at(position, last); err != nil {
-				return absent(err)
-			}
-			show(&last.tx, of.Account, wanted)
-			if len(wanted) == 0 {
-				return nil
-			}
-		}
-		if len(positions) < heavyItems {
-			return nil
-		}
-		before = positions[len(positions)-1]
-	}
-	return nil
+	return err
 }
 
-// show moves from wanted what a transaction of an account says of these authorities.
-func show(tx *types.SignedTransaction, account types.Account, wanted map[types.Account]**types.Policy) {
-	found := func(policy *types.Policy) {
-		hash := policy.Hash()
-		if to, ok := wanted[hash]; ok {
-			*to = policy
-			delete(wanted, hash)
-		}
+// policy returns the policy with a hash, or nil if no block has revealed one.
+func (h *accountHandlers) policy(hash types.Account) (*types.Policy, error) {
+	p, err := h.chain.Policy(hash)
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil, nil
 	}
-	signed := func(w types.Witness) {
-		if by, ok := w.(types.WitnessPolicy); ok {
-			found(&by.Policy)
-		} else {
-			delete(wanted, account) // it is a key's, which is the hash of no policy
-		}
-	}
-	if tx.Payer != nil && *tx.Payer == account {
-		signed(tx.PayerWitness)
-	}
-	if tx.Sender != account {
-		return
-	}
-	signed(tx.Witness)
-	if p, ok := tx.Payload.(types.SetPolicy); ok && p.Policy != nil {
-		found(p.Policy)
-	}
+	return &p, err
 }
 
 func (h *accountHandlers) getSigningText(_ context.Context, p api.SigningTextParams) (api.SigningText, error) {

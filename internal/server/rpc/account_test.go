@@ -153,7 +153,7 @@ func TestGetAccount(t *testing.T) {
 	if got := get(); !reflect.DeepEqual(got, want) {
 		t.Errorf("under way: got %+v, want %+v", got, want)
 	}
-	want.BlockHeight, want.Balance, want.Nonce, want.Policy, want.Recovery = 1, api.Quantity(5*types.CoinUnits), 0, nil, nil
+	want.BlockHeight, want.Balance, want.Nonce, want.Recovery = 1, api.Quantity(5*types.CoinUnits), 0, nil
 	if got := get(1); !reflect.DeepEqual(got, want) {
 		t.Errorf("before it has sent: got %+v, want %+v", got, want)
 	}
@@ -185,26 +185,6 @@ func TestGetAccount(t *testing.T) {
 	s.refused(api.ErrAboveHead, "svc_getAccount", s.account, 99)
 	s.refused(api.ErrBadAccount, "svc_getAccount", "alice")
 	s.refused(api.ErrWrongNetwork, "svc_getAccount", types.Mainnet.Address(s.account))
-}
-
-// TestAPolicyIsFoundBehindMuchElse: an owner's transactions may have come since a recovery began, and payments since all.
-func TestAPolicyIsFoundBehindMuchElse(t *testing.T) {
-	s := newPolicyScenario(t)
-	tx := s.draft(alice, 2, transfer(account(alice), 1))
-	tx.Sender = s.account
-	signed := types.SignedTransaction{
-		Transaction: tx, Witness: byPolicy(t, shared, shared.Owner, tx.Hash(), bob, producer),
-	}
-	s.include(signed)
-	var payments []types.SignedTransaction
-	for nonce := range uint64(heavyItems + 10) {
-		payments = append(payments, s.sign(alice, nonce+1, transfer(s.account, 1)))
-	}
-	s.include(payments...)
-	got := call[api.Account](s.testChain, "svc_getAccount", s.account)
-	if !reflect.DeepEqual(got.Policy, &shared) || got.Recovery == nil || !reflect.DeepEqual(got.Recovery.Policy, &s.next) {
-		t.Errorf("got %+v, want both policies", got)
-	}
 }
 
 func TestGetAccountOfAContract(t *testing.T) {

@@ -157,7 +157,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	s.groups = []group{
 		chain,
 		ranges,
-		&accountHandlers{liveness: live, chain: c.Chain, transactions: transactions, genesis: genesis},
+		&accountHandlers{liveness: live, chain: c.Chain, genesis: genesis},
 		&inclusionHandlers{
 			prover: prover, transactions: transactions, blocks: blocks, lane: c.Admission.Long().Kind(1, 0),
 		},

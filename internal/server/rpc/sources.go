@@ -22,6 +22,7 @@ type Chain interface {
 	blockStore
 	transactionStore
 	stateStore
+	policyStore
 	codeStore
 	proofStore
 	eventStore
@@ -63,6 +64,11 @@ type stateStore interface {
 	headers
 	StateAt(types.Height) (*chain.State, error)
 	Account(types.Height, types.Account) (state.Account, error)
+}
+
+type policyStore interface {
+	stateStore
+	Policy(types.Account) (types.Policy, error)
 }
 
 type codeStore interface {

@@ -158,6 +158,9 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 		setOrDelete(b, key, w.New)
 	}
 	putTransactions(b, h, e.Transactions)
+	if err := v.putPolicies(b, index); err != nil {
+		return err
+	}
 	if err := index.ids(set); err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ func (r Report) OK() bool { return r.Found == 0 }
 //   - the replaced values against the accesses of every stored block, which amounts to a backward replay;
 //   - of the state, the leaves, and the root of their tree against the head's;
 //   - codes by their hashes and the stored deploys, and the list of contracts;
+//   - policies by their hashes and the stored blocks that revealed them;
 //   - token holders against each other, and against all Transfer events if no block was pruned;
 //   - that balances and burned coins add up to the supply.
 //
@@ -65,7 +66,7 @@ func Check(ctx context.Context, s *Store, progress func(done, total uint64)) (Re
 			report:   Report{Oldest: v.oldest, Head: v.head.Header.Height, Blocks: uint64(v.head.Header.Height-v.oldest) + 1},
 		}
 		c.rows = make([]int32, c.report.Blocks)
-		c.contracts.seed = maphash.MakeSeed()
+		c.contracts.seed, c.policies.seed = maphash.MakeSeed(), maphash.MakeSeed()
 		c.tokens = tokenCheck{seed: maphash.MakeSeed(), tokens: make(map[types.ContractID]uint64)}
 		err := c.run()
 		return c.report, err
@@ -84,13 +85,14 @@ type checker struct {
 	tokens   tokenCheck
 	// contracts is the difference between the state's contracts and the listed ones.
 	contracts contractList
+	policies  policyCheck
 	counted   Counts // counts of the head's state
 }
 
 func (c *checker) run() error {
 	parts := []func() error{
-		c.strayRows, c.countRows, c.codesThemselves, c.codeSizes, c.flatState, c.deployments, c.allListed, c.blocks,
-		c.codesOfDeploys, c.surplusRows, c.holders, c.leaves, c.counts,
+		c.strayRows, c.countRows, c.codesThemselves, c.codeSizes, c.flatState, c.deployments, c.allListed,
+		c.policiesThemselves, c.blocks, c.codesOfDeploys, c.allRevealed, c.surplusRows, c.holders, c.leaves, c.counts,
 	}
 	if c.view.stateless {
 		parts = []func() error{

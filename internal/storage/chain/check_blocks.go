@@ -93,6 +93,9 @@ func (c *checker) body(h types.Height, header types.Header) error {
 		if !c.view.stateless {
 			c.moved(index)
 			c.brought(index)
+			if err := c.note(inBlock(h), c.revealed(index)); err != nil {
+				return err
+			}
 		}
 		if err := c.failures(index); err != nil {
 			return err

@@ -241,6 +241,20 @@ func TestCheckNames(t *testing.T) {
 				b.Set(tableCodeSizes.key(hash[:]), codeSize{7, uint32(len(code.value))}.encode())
 			}, "is of block 7, its first deploy of",
 		},
+		"a policy that no block revealed": {func(b *kv.Batch) {
+			policy := types.Policy{Number: 99}
+			hash := policy.Hash()
+			b.Set(tablePolicies.key(hash[:]), revealed{5, policy.Encode()}.encode())
+		}, "policies: they are not those that the blocks revealed first"},
+		"a policy of a later block": {func(b *kv.Batch) {
+			policy := toyPolicy(0)
+			hash := policy.Hash()
+			b.Set(tablePolicies.key(hash[:]), revealed{7, policy.Encode()}.encode())
+		}, "which is said to be of block 7"},
+		"a policy under another hash": {func(b *kv.Batch) {
+			hash := toyPolicy(0).Hash()
+			b.Set(tablePolicies.key(hash[:]), revealed{1, toyPolicy(1).Encode()}.encode())
+		}, "has the policy"},
 		"a reason of a transaction that did not fail": {
 			func(b *kv.Batch) { b.Set(tableFailures.at(5, 1000), []byte(exec.Trap)) }, "reasons of failure",
 		},

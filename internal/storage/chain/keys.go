@@ -40,6 +40,7 @@ const (
 	tableRanges       table = 'k' // proofs of spans of several blocks
 	tableCounts       table = 'g'
 	tableSizes        table = 'i'
+	tablePolicies     table = 'v'
 )
 
 // allTables names the tables in messages.
@@ -68,6 +69,7 @@ var allTables = map[table]string{
 	tableRanges:       "proofs of ranges",
 	tableCounts:       "counts",
 	tableSizes:        "sizes",
+	tablePolicies:     "policies",
 }
 
 // The rows of the meta table.

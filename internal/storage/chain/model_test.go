@@ -80,6 +80,7 @@ func requireModel(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.
 	requirePayments(t, s, c, oldest, r)
 	requireContracts(t, s, c, 1+r.IntN(5))
 	requireHolders(t, s, c, 1+r.IntN(5))
+	requirePolicies(t, s, c)
 }
 
 // requireAccounts compares accounts read by themselves, which come from disk or from memory.

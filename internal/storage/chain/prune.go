@@ -9,8 +9,8 @@ import (
 )
 
 // Prune deletes the blocks that are further behind the head than the options' retention: bodies, receipts, accesses,
-// indices, and the data needed only for states before the oldest stored one. It keeps the header of block 0, codes, the
-// lists of contracts and token holders, and the head's state. In a stateless store it only keeps the codes that a
+// indices, and the data needed only for states before the oldest stored one. It keeps the header of block 0, codes,
+// policies, the lists of contracts and token holders, and the head's state. In a stateless store it only keeps the codes that a
 // stored block used.
 //
 // Prune stops with ctx's error when ctx ends; the rest of a half-pruned block is deleted first the next time. It is

@@ -109,7 +109,8 @@ func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e E
 	b.Set(tableHashes.key(zeroHash[:]), encodeHeight(0))
 	b.Set(tableHeaders.atHeight(h), e.Signed().Encode())
 	b.Set(tableSizes.atHeight(h), e.sizes().encode())
-	if err := (indexed{h, e.Header.Hash(), e.Transactions, e.Receipts}).rows(set); err != nil {
+	index := indexed{h, e.Header.Hash(), e.Transactions, e.Receipts}
+	if err := index.rows(set); err != nil {
 		return err
 	}
 	putFailures(b, h, e.Reasons)
@@ -129,6 +130,9 @@ func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e E
 		putSizes(b, sizes)
 	} else {
 		b.Set(tableCounts.atHeight(h), r.has.encode())
+		for hash, policy := range index.policies() {
+			b.Set(tablePolicies.key(hash[:]), revealed{h, policy}.encode())
+		}
 	}
 	r.store.putProof(b, h, e.Proof)
 	b.Set(keyFormat, encodeFormat())

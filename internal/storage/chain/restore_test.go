@@ -16,6 +16,7 @@ import (
 type copied struct {
 	entries   []StateEntry
 	codes     [][]byte
+	policies  []types.Policy
 	contracts []Deployment
 	holders   []TokenSum
 	block     Entry
@@ -40,6 +41,7 @@ func copyState(t *testing.T, s *Store) (c copied) {
 		return err
 	}))
 	must(t, st.Codes(func(code []byte) error { c.codes = append(c.codes, append([]byte{}, code...)); return nil }))
+	must(t, st.Policies(func(p types.Policy) error { c.policies = append(c.policies, p); return nil }))
 	must(t, st.TokenSums(func(h TokenSum) error { c.holders = append(c.holders, h); return nil }))
 	c.contracts, err = st.Contracts(Position{}, 1<<20)
 	must(t, err)
@@ -63,6 +65,9 @@ func (c copied) restore(s *Store, chain *toyChain) error {
 	for _, code := range c.codes {
 		hash := types.CodeHash(sha256.Sum256(code))
 		err = errors.Join(err, r.PutCode(hash, code, c.since[hash]))
+	}
+	for _, p := range c.policies {
+		err = errors.Join(err, r.PutPolicy(p, c.block.Header.Height))
 	}
 	for _, d := range c.contracts {
 		err = errors.Join(err, r.PutDeployment(d))
@@ -143,6 +148,7 @@ func TestCopyOfTheHeadOnly(t *testing.T) {
 	st, err := s.StateAt(types.Height(2))
 	must(t, err)
 	requireIs(t, "entries", st.Entries(func(StateEntry) error { return nil }), ErrPruned)
+	requireIs(t, "policies", st.Policies(func(types.Policy) error { return nil }), ErrPruned)
 	requireIs(t, "codes", st.Codes(func([]byte) error { return nil }), ErrPruned)
 	requireIs(t, "holders", st.TokenSums(func(TokenSum) error { return nil }), ErrPruned)
 	must(t, st.Close())

@@ -61,6 +61,9 @@ func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
 				return nil, err
 			}
 		}
+		if err := v.undoPolicies(b, index); err != nil {
+			return nil, err
+		}
 		moved.addAll(index.receipts, true)
 		if err := deploys(height, accesses, func(key, _ []byte) error { b.Delete(key); return nil }); err != nil {
 			return nil, err

@@ -11,8 +11,8 @@ import (
 )
 
 // A stateless store has the rows of blocks and the codes that those created or called. Of the state it has only the
-// parameters, which are needed to judge the next block. It has no lists of contracts and token holders, so its size is
-// bounded by the retention.
+// parameters, which are needed to judge the next block. It has no policies and no lists of contracts and token holders,
+// so its size is bounded by the retention.
 
 // parametersKey is the state key that a stateless store keeps.
 var parametersKey = state.ParametersKey()
@@ -109,7 +109,9 @@ func (c *checker) codesOfBlocks() error {
 
 // noState checks that a stateless store has no rows of state except the parameters.
 func (c *checker) noState() error {
-	for _, t := range []table{tableState, tableLeaves, tableHistory, tableDeploys, tableHolders, tableRanks, tableCounts} {
+	for _, t := range []table{
+		tableState, tableLeaves, tableHistory, tableDeploys, tableHolders, tableRanks, tableCounts, tablePolicies,
+	} {
 		lower, upper := t.bounds()
 		err := kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {
 			if t == tableState && bytes.Equal(key[1:], parametersKey) {

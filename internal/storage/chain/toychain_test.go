@@ -48,7 +48,14 @@ func serial(n int, f func(i int)) {
 
 var toySchedule = types.Digest{1, 2, 3}
 
-const toyAccounts = 6
+const (
+	toyAccounts = 6
+	toyPolicies = 2
+)
+
+func toyPolicy(i int) types.Policy {
+	return types.Policy{Number: uint64(i), Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{}}}}
+}
 
 func toyAccount(i int) types.Account { return sha256.Sum256(fmt.Appendf(nil, "account %d", i)) }
 
@@ -223,17 +230,20 @@ func (b *toyBuilder) transaction(chainID uint64) {
 		Transaction: types.Transaction{
 			ChainID: chainID, Sender: sender, Nonce: record.Nonce, GasLimit: 10_000, MaxFeePerGas: 10,
 		},
-		Witness: types.WitnessKey{},
+		Witness: b.witness(),
 	}
 	if b.r.IntN(8) == 0 {
 		payer := b.payer(sender)
-		tx.Payer, tx.PayerWitness = &payer, types.WitnessKey{}
+		tx.Payer, tx.PayerWitness = &payer, b.witness()
 	}
 	record.Nonce++
 	must(b.t, b.o.SetAccount(sender, record))
 	receipt := types.Receipt{Status: types.StatusSuccess, GasUsed: 10_000}
 	amount := types.Amount(b.r.IntN(100))
 	switch kind := b.r.IntN(14); {
+	case kind == 7, len(b.txs) == 3: // some in every block of enough
+		tx.Payload = types.Configure{Parameters: params.Default(types.PublicKey{})}
+		receipt.Status = types.StatusFailed
 	case kind < 2:
 		code := fmt.Appendf(nil, "code %d", b.r.IntN(100))
 		tx.Value, tx.Payload = amount, types.Deploy{Name: "toy", Code: code}
@@ -254,19 +264,29 @@ func (b *toyBuilder) transaction(chainID uint64) {
 	case kind == 6:
 		tx.Target = sha256.Sum256(fmt.Appendf(nil, "new %d", b.r.IntN(1000)))
 		tx.Value, tx.Payload = b.move(sender, tx.Target, amount), types.Transfer{Memo: &[32]byte{1}}
-	case kind == 7:
-		tx.Payload = types.Configure{Parameters: params.Default(types.PublicKey{})}
-		receipt.Status = types.StatusFailed
 	case kind == 8:
 		var batch types.Batch
 		batch.Steps, receipt.Logs = b.steps(sender)
 		tx.Payload = batch
+	case kind == 9:
+		tx.Payload = types.SetPolicy{}
+		if i := len(b.txs) % (toyPolicies + 1); i < toyPolicies {
+			tx.Payload = types.SetPolicy{Policy: new(toyPolicy(i))}
+		}
 	default:
 		tx.Target = toyAccount(b.r.IntN(toyAccounts)) // or to oneself
 		tx.Value, tx.Payload = b.move(sender, tx.Target, amount), types.Transfer{}
 	}
 	b.burn(sender)
 	b.txs, b.receipts = append(b.txs, tx), append(b.receipts, receipt)
+}
+
+// witness is a key's, or a policy's.
+func (b *toyBuilder) witness() types.Witness {
+	if i := (int(b.height) + 3*len(b.txs)) % (4 * toyPolicies); i < toyPolicies {
+		return types.WitnessPolicy{Policy: toyPolicy(i)}
+	}
+	return types.WitnessKey{}
 }
 
 // payer returns another account than the sender. It may be one that has no coins and no other transaction.

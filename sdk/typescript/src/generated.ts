@@ -125,7 +125,7 @@ export interface Account {
   contract: boolean;
   /** the number of its transactions that are included */
   nonce: bigint;
-  /** the policy whose hash the authority is; null if it is none, or if no transaction that this node keeps has shown it */
+  /** the policy whose hash the authority is; null if it is none, or if no transaction has shown it */
   policy: Policy | null;
   /** the recovery that is under way; null if there is none */
   recovery: PendingRecovery | null;
@@ -951,7 +951,7 @@ export interface SigningText {
 export interface SnapshotChunk {
   /** its place in the list */
   index: number;
-  /** what is in it: genesis, block, state, code, contracts or holders */
+  /** what is in it: genesis, block, state, code, policies, contracts or holders */
   kind: string;
   /** SHA-256 of the file */
   sha256: Hash;

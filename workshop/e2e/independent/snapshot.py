@@ -8,7 +8,7 @@ import urllib.request
 
 import tree
 from execution import seal_holds
-from messages import GENESIS, SIGNED_HEADER, block_hash, sha256
+from messages import GENESIS, POLICY, SIGNED_HEADER, block_hash, policy_hash, sha256
 from wire import U8, Bytes, Fixed, List, Option, Struct, decode
 
 DIGEST = Fixed(32)
@@ -92,7 +92,7 @@ def check(source):
     header = decode(SIGNED_HEADER, bytes.fromhex(manifest["header"][2:]))
     found = block_hash(header["header"])
     require("0x" + found.hex() == manifest["block_hash"], "the manifest names another block")
-    pieces, state, last, ended = {"genesis": b"", "block": b""}, {}, None, False
+    pieces, state, last, ended, policies = {"genesis": b"", "block": b""}, {}, None, False, []
     for listed in manifest["chunks"]:
         file = fetch(source + (listed["url"] if "://" in source else "/%06d.zst" % listed["index"]))
         require("0x" + hashlib.sha256(file).hexdigest() == listed["sha256"], "a file has another hash")
@@ -108,7 +108,10 @@ def check(source):
             codes = {sha256(code) for code in decode(List(Bytes()), plain)}
             used = {value[:32] for key, value in state.items() if key[0] == 2}
             require(codes == used, "the codes are not those of the contracts")
+        elif listed["kind"] == "policies":
+            policies += [policy_hash(decode(POLICY, policy)) for policy in decode(List(Bytes()), plain)]
     require(ended, "the state goes on")
+    require(all(a < b for a, b in zip(policies, policies[1:])), "policies do not ascend")
     require(tree.state_root(state) == header["header"]["state_root"], "the state has another root")
     producer = decode(GENESIS, pieces["genesis"])["parameters"]["producer"]
     require(header["header"]["producer"] == producer, "its producer is not that of the genesis")
