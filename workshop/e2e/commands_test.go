@@ -314,6 +314,8 @@ func TestNetworkJourney(t *testing.T) {
 	}
 	u.fails(exitUsage, "send", "shop", "1", "--from", "dev0") // the public keys are for development chains
 
+	u.succeeds(nil, "bench", "--senders", "2", "--per-sender", "2", "--from", "alice", "--password-file", password)
+
 	configureJourney(t, u, node, dir)
 	if refused := u.fails(exitFailed, "rpc", "dev_mine", "1"); refused.Code != -32601 {
 		t.Errorf("dev_mine: %+v", refused)
