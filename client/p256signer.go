@@ -69,8 +69,10 @@ var p256Order = elliptic.P256().Params().N
 // the chain takes.
 func rawSignature(der []byte) (signature [64]byte, err error) {
 	var parsed struct{ R, S *big.Int }
-	rest, err := asn1.Unmarshal(der, &parsed)
-	if err != nil || len(rest) > 0 {
+	if _, err := asn1.Unmarshal(der, &parsed); err != nil {
+		return signature, fmt.Errorf("%w: the signature is no DER", ErrNotP256)
+	}
+	if again, err := asn1.Marshal(parsed); err != nil || !bytes.Equal(again, der) { // Unmarshal is not strict
 		return signature, fmt.Errorf("%w: the signature is no DER", ErrNotP256)
 	}
 	for _, n := range []*big.Int{parsed.R, parsed.S} {

@@ -203,7 +203,7 @@ var rows = map[string][]string{
 	"workshop/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
 		"internal/testkit/cputime", "workshop/internal/hunt", "internal/testkit/wasmgen"},
 	"workshop/hunt": {"internal/protocol/params", "workshop/internal/hunt"},
-	"workshop/mutate": {"crypto", "crypto/bip322", "crypto/p256", "types", "internal/engine/wasm",
+	"workshop/mutate": {"crypto", "crypto/bip322", "crypto/bip340", "crypto/p256", "types", "internal/engine/wasm",
 		"internal/proof/poseidon", "internal/protocol/...", "internal/testkit/probe", "internal/testkit/wasmgen"},
 	"workshop/history": {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir",
 		"internal/protocol/...", "internal/storage/...", "workshop/internal/program"},
@@ -275,7 +275,7 @@ var rows = map[string][]string{
 // tested code.
 var testRows = map[string][]string{
 	"internal/storage/chain":  {"crypto"},
-	"client":                  {"crypto/bip322"},
+	"client":                  {"crypto/bip322", "crypto/p256"},
 	"kit/sender":              {"crypto", "jsonrpc"},
 	"cli":                     {"jsonrpc", "crypto/bip322"},
 	"kit/loadgen":             {"jsonrpc"},
