@@ -92,8 +92,8 @@ hunt: ## search for contracts that cost more than they pay, HOURS long, into wor
 	GOMAXPROCS=1 nice -n 19 go -C workshop test ./internal/hunt -run Agree -whole -timeout 2h
 	GOMAXPROCS=1 nice -n 19 go -C workshop run ./hunt -hours $(or $(HOURS),8)
 
-mutate: ## have the node's code and the independent judge say of CASES changed transactions and blocks whether they are valid (needs python3; SEED=n)
-	GOMAXPROCS=1 go -C workshop run ./mutate -seed $(or $(SEED),1) -cases $(or $(CASES),100000)
+mutate: ## have the node's code and the independent judge say of CASES changed transactions and blocks whether they are valid (needs python3; SEED=n, ATTACK=orders)
+	GOMAXPROCS=1 go -C workshop run ./mutate -attack $(or $(ATTACK),mutation) -seed $(or $(SEED),1) -cases $(or $(CASES),100000)
 
 flood: build ## attack a node while honest users work on it (needs Linux; ten minutes)
 	go -C workshop run ./flood -cairn ../bin/cairn

@@ -12,7 +12,7 @@ import (
 // perBlock is the number of changed blocks for each one that is made, and perCode where blocks run contracts.
 const (
 	perBlock = 12
-	perCode  = 2
+	perCode  = 6
 )
 
 // block makes a block on the head, has it and changed ones judged, and goes on with it.
@@ -34,19 +34,30 @@ func (m *mutator) block(r *rand.Rand, w *world, c *chain) error {
 			return err
 		}
 	}
-	result, number, err := m.compareBlock(c, signed.Encode())
-	if err != nil || !whole {
+	if !whole {
+		_, _, err := m.compareBlock(c, signed.Encode())
 		return err
 	}
-	if number == 0 {
-		return fmt.Errorf("%x: a block that the node made is refused", signed.Encode())
-	}
-	c.height = number
-	c.learn(result)
-	if err := c.commit(result); err != nil {
+	result, err := m.goOn(c, signed)
+	if err != nil {
 		return err
 	}
 	return m.proofs(r, w, c, result)
+}
+
+// goOn has a valid block judged, and goes on with it.
+func (m *mutator) goOn(c *chain, block types.Block) (exec.Result, error) {
+	result, number, err := m.compareBlock(c, block.Encode())
+	if err != nil {
+		return result, err
+	}
+	if number == 0 {
+		_, why := c.judgeBlock(block.Encode())
+		return result, fmt.Errorf("%x: a block that the node made is refused: %w", block.Encode(), why)
+	}
+	c.height = number
+	c.learn(result)
+	return result, c.commit(result)
 }
 
 // makeBlock fills a block with transactions that the node finds valid. If the block is not valid as a whole, the last

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -123,6 +124,14 @@ func (m *maker) probeCall(r *rand.Rand, depth int) (function string, args []byte
 		args = probe.Given(64, nil, probe.Data, uint64(r.IntN(4)), 2048, pick(r, []uint64{0, 1, 64, 144, 145, 200, 16_384}))
 	case "account_verify":
 		args = m.verified(r)
+	case "p256_verify":
+		device, digest := newDevice(r), scalar(r)
+		point, signature := device.point(), device.sign(digest)
+		args = probe.Given(8, slices.Concat(point[:], digest[:], signature[:]), probe.Data, probe.Data+64, probe.Data+96)
+	case "schnorr_verify":
+		key, said := newKey(r), scalar(r)
+		public, signature := key.PublicKey(), schnorr(key, said, scalar(r))
+		args = probe.Given(8, slices.Concat(public[:], said[:], signature[:]), probe.Data, probe.Data+32, 32, probe.Data+64)
 	}
 	if r.IntN(5) == 0 { // another parameter
 		value := parameter(r)
@@ -136,10 +145,8 @@ func (m *maker) probeCall(r *rand.Rand, depth int) (function string, args []byte
 // verified are arguments of account_verify for a message to a contract.
 func (m *maker) verified(r *rand.Rand) []byte {
 	account, contract, said := m.account(r), pick(r, m.contracts).id, []byte("said")
-	signed := message{
-		types.MessageHash(m.chainID, contract, account, said),
-		types.MessageText(m.network, m.chainID, contract, account, said), scalar(r),
-	}
+	signed := messageTo(m.network, m.chainID, contract, account, said)
+	signed.aux = scalar(r)
 	w := m.witness(r, account, m.at.authority(account), signed, false)
 	if r.IntN(3) == 0 {
 		w = changedWitness(r, w)

@@ -18,7 +18,7 @@ type judge struct {
 }
 
 func startJudge(script string) (*judge, error) {
-	j := &judge{process: exec.Command("python3", script)}
+	j := &judge{process: exec.Command("python3", strings.Fields(script)...)}
 	j.process.Stderr = os.Stderr
 	in, err := j.process.StdinPipe()
 	if err != nil {
@@ -41,27 +41,42 @@ func (j *judge) close() error {
 
 // ask sends a command and its arguments, bytes as hex, and returns the answer.
 func (j *judge) ask(command string, arguments ...any) (string, error) {
-	var line strings.Builder
-	line.WriteString(command)
-	for _, argument := range arguments {
-		switch a := argument.(type) {
-		case []byte:
-			if len(a) == 0 {
-				line.WriteString(" -")
-			} else {
-				line.WriteString(" " + hex.EncodeToString(a))
-			}
-		default:
-			fmt.Fprintf(&line, " %v", a)
-		}
-	}
-	line.WriteByte('\n')
-	if _, err := io.WriteString(j.in, line.String()); err != nil {
-		return "", fmt.Errorf("ask the judge: %w", err)
-	}
-	answer, err := j.out.ReadString('\n')
+	answers, err := j.askAll(command, [][]any{arguments})
 	if err != nil {
-		return "", fmt.Errorf("the judge's answer to %.2000s: %w", line.String(), err)
+		return "", err
 	}
-	return strings.TrimSuffix(answer, "\n"), nil
+	return answers[0], nil
+}
+
+// askAll sends a command with each of the arguments, and returns the answers. They fit the pipe together.
+func (j *judge) askAll(command string, each [][]any) ([]string, error) {
+	var lines strings.Builder
+	for _, arguments := range each {
+		lines.WriteString(command)
+		for _, argument := range arguments {
+			switch a := argument.(type) {
+			case []byte:
+				if len(a) == 0 {
+					lines.WriteString(" -")
+				} else {
+					lines.WriteString(" " + hex.EncodeToString(a))
+				}
+			default:
+				fmt.Fprintf(&lines, " %v", a)
+			}
+		}
+		lines.WriteByte('\n')
+	}
+	if _, err := io.WriteString(j.in, lines.String()); err != nil {
+		return nil, fmt.Errorf("ask the judge: %w", err)
+	}
+	answers := make([]string, len(each))
+	for i := range answers {
+		answer, err := j.out.ReadString('\n')
+		if err != nil {
+			return nil, fmt.Errorf("the judge's answer to %.2000s: %w", lines.String(), err)
+		}
+		answers[i] = strings.TrimSuffix(answer, "\n")
+	}
+	return answers, nil
 }

@@ -1,6 +1,6 @@
 // Command mutate makes transactions and blocks of every kind, changes them, and asks two implementations of
 // docs/protocol.md whether they are valid: the node's code, and the independent one in Python. It ends at the first
-// difference. At the end it counts the cases by the rule that they break first.
+// difference. At the end it counts the cases by the rule that they break first. Other attacks are tried with -attack.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
@@ -21,15 +22,26 @@ func main() {
 	seed := flag.Uint64("seed", 1, "of the random choices")
 	cases := flag.Int("cases", 10_000, "how many transactions and blocks are judged")
 	blocks := flag.Int("blocks", 10, "how many of a hundred cases are blocks")
-	script := flag.String("judge", "e2e/independent/judge.py", "the independent judge")
+	script := flag.String("judge", "e2e/independent/judge.py", "the independent judge: a Python script and its arguments")
+	attack := flag.String("attack", "mutation", "one of "+strings.Join(slices.Sorted(maps.Keys(attacks)), ", "))
 	flag.Parse()
-	if err := mutate(os.Stdout, *seed, *cases, *blocks, *script); err != nil {
+	if err := mutate(os.Stdout, *attack, *seed, *cases, *blocks, *script); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-func mutate(out io.Writer, seed uint64, cases, blocks int, script string) (err error) {
+// attacks make cases, each call with other accounts and chains.
+var attacks = map[string]func(m *mutator, r *rand.Rand, cases int) error{
+	"mutation": (*mutator).round, "roles": (*mutator).roles, "orders": (*mutator).orders, "replays": (*mutator).replays,
+	"limits": (*mutator).limits, "history": (*mutator).history, "schnorr": (*mutator).schnorr,
+}
+
+func mutate(out io.Writer, attack string, seed uint64, cases, blocks int, script string) (err error) {
+	try, known := attacks[attack]
+	if !known {
+		return fmt.Errorf("there is no attack %q", attack)
+	}
 	j, err := startJudge(script)
 	if err != nil {
 		return err
@@ -42,12 +54,14 @@ func mutate(out io.Writer, seed uint64, cases, blocks int, script string) (err e
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	m := &mutator{judge: j, counts: map[string]int{}, blocks: blocks, engine: engine}
 	begun := time.Now()
-	for round := 0; m.cases < cases; round++ {
-		if err := m.round(rand.New(rand.NewPCG(seed, uint64(round))), cases); err != nil {
+	const step = 10_000 // cases between reports
+	for round, next := 0, step; m.cases < cases; round++ {
+		if err := try(m, rand.New(rand.NewPCG(seed, uint64(round))), cases); err != nil {
 			return fmt.Errorf("-seed %d, round %d, case %d: %w", seed, round, m.cases, err)
 		}
-		if round%20 == 19 {
+		if m.cases >= next {
 			fmt.Fprintf(os.Stderr, "%d cases\n", m.cases)
+			next = m.cases + step
 		}
 	}
 	fmt.Fprintf(out, "%d cases with -seed %d in %s: the two agree on each.\n\n", m.cases, seed,

@@ -104,10 +104,8 @@ func (m *mutator) message(r *rand.Rand, w *world, p *place) error {
 	at := view{p.entries, p.seed.Timestamp}
 	account, contract, text := w.account(r), types.ContractID(scalar(r)), data(r)
 	inForce, chainID := at.authority(account), p.parent.ChainID
-	signed := message{
-		types.MessageHash(chainID, contract, account, text), types.MessageText(p.network, chainID, contract, account, text),
-		scalar(r),
-	}
+	signed := messageTo(p.network, chainID, contract, account, text)
+	signed.aux = scalar(r)
 	made := w.witness(r, account, inForce, signed, false)
 	if r.IntN(2) == 0 {
 		made = changedWitness(r, made)
@@ -128,17 +126,9 @@ func (m *mutator) message(r *rand.Rand, w *world, p *place) error {
 
 // signature judges a signature over P-256 with any s, and with the low one only.
 func (m *mutator) signature(r *rand.Rand) error {
-	s := newSigner(r)
-	for s.device == nil {
-		s = newSigner(r)
-	}
-	public, err := s.device.PublicKey.Bytes()
-	if err != nil {
-		return err
-	}
-	point, hash := [64]byte(public[1:]), scalar(r)
+	s, hash := newDevice(r), scalar(r)
 	digest := sha256.Sum256(hash[:])
-	signature := s.sign(digest)
+	point, signature := s.point(), s.sign(digest)
 	if r.IntN(2) == 0 {
 		negate(signature[32:], numbers[0])
 	}

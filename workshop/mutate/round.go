@@ -164,40 +164,43 @@ func (m *mutator) transaction(r *rand.Rand, p *place, maker *maker) error {
 	if kind >= 9 {
 		encoded = changeBytes(r, encoded)
 	}
-	m.cases++
-	return m.compare(p, encoded, tx.Payload.Kind().String())
-}
-
-// compare asks both judges about a transaction.
-func (m *mutator) compare(p *place, encoded []byte, kind string) error {
-	rule, tx, err := p.judge(encoded)
-	if err != nil {
-		return fmt.Errorf("%x: %w", encoded, err)
-	}
-	answer, err := m.judge.ask("tx", encoded)
+	said, err := m.compare(p, encoded)
 	if err != nil {
 		return err
 	}
-	first, digest, _ := strings.Cut(answer, " ")
-	said, err := strconv.Atoi(first)
-	if err != nil {
-		return fmt.Errorf("%x: the judge says %s", encoded, answer)
-	}
-	// The order of the rules is that of no verdict: what the node refuses first may be any rule from the first one on.
-	if (rule == 0) != (said == 0) || rule < said || (rule == 1) != (said == 1) {
-		return fmt.Errorf("%x: the node says rule %d, the judge %d", encoded, rule, said)
-	}
-	if said != 1 {
-		if own := p.derived(tx); hex.EncodeToString(own[:]) != digest {
-			return fmt.Errorf("%x: the node derives %x, the judge %s", encoded, own, digest)
-		}
-	}
 	if said == 0 {
-		m.counts["transaction, valid, "+kind]++
+		m.counts["transaction, valid, "+tx.Payload.Kind().String()]++
 	} else {
 		m.counts[fmt.Sprintf("transaction, rule %02d", said)]++
 	}
 	return nil
+}
+
+// compare asks both judges about a transaction, and returns the first rule that it breaks, or 0.
+func (m *mutator) compare(p *place, encoded []byte) (said int, err error) {
+	m.cases++
+	rule, tx, err := p.judge(encoded)
+	if err != nil {
+		return 0, fmt.Errorf("%x: %w", encoded, err)
+	}
+	answer, err := m.judge.ask("tx", encoded)
+	if err != nil {
+		return 0, err
+	}
+	first, digest, _ := strings.Cut(answer, " ")
+	if said, err = strconv.Atoi(first); err != nil {
+		return 0, fmt.Errorf("%x: the judge says %s", encoded, answer)
+	}
+	// The order of the rules is that of no verdict: what the node refuses first may be any rule from the first one on.
+	if (rule == 0) != (said == 0) || rule < said || (rule == 1) != (said == 1) {
+		return 0, fmt.Errorf("%x: the node says rule %d, the judge %d", encoded, rule, said)
+	}
+	if said != 1 {
+		if own := p.derived(tx); hex.EncodeToString(own[:]) != digest {
+			return 0, fmt.Errorf("%x: the node derives %x, the judge %s", encoded, own, digest)
+		}
+	}
+	return said, nil
 }
 
 // newGenesis gives coins to most accounts.
@@ -229,21 +232,9 @@ func (m *mutator) chainRound(r *rand.Rand, w *world, end int) error {
 			g.Allocations[i].Balance += 1 << 44
 		}
 	}
-	answer, err := m.judge.ask("genesis", g.Encode())
+	c, err := m.begin(g, codes)
 	if err != nil {
 		return err
-	}
-	var engine *wasm.Engine
-	if codes {
-		engine = m.engine
-	}
-	c, err := newChain(g, engine)
-	if err != nil {
-		return err
-	}
-	hash := c.parent.Hash()
-	if want := "ok " + hex.EncodeToString(hash[:]); answer != want {
-		return fmt.Errorf("genesis %x: the node says %s, the judge %s", g.Encode(), want, answer)
 	}
 	for m.cases < end {
 		if err := m.block(r, w, c); err != nil {
@@ -251,6 +242,27 @@ func (m *mutator) chainRound(r *rand.Rand, w *world, end int) error {
 		}
 	}
 	return nil
+}
+
+// begin makes a chain, with contracts that run perhaps, here and at the judge.
+func (m *mutator) begin(g types.Genesis, codes bool) (*chain, error) {
+	answer, err := m.judge.ask("genesis", g.Encode())
+	if err != nil {
+		return nil, err
+	}
+	var engine *wasm.Engine
+	if codes {
+		engine = m.engine
+	}
+	c, err := newChain(g, engine)
+	if err != nil {
+		return nil, err
+	}
+	hash := c.parent.Hash()
+	if want := "ok " + hex.EncodeToString(hash[:]); answer != want {
+		return nil, fmt.Errorf("genesis %x: the node says %s, the judge %s", g.Encode(), want, answer)
+	}
+	return c, nil
 }
 
 // compareBlock asks both judges about a block. It returns the node's result of a valid one, and the judge's number.

@@ -27,9 +27,10 @@ type signer struct {
 
 // message is what a witness signs.
 type message struct {
-	hash [32]byte
-	text string
-	aux  [32]byte
+	hash  [32]byte
+	text  string
+	aux   [32]byte
+	plain bool // what passkeys add is never at an edge
 }
 
 func scalar(r *rand.Rand) (b [32]byte) {
@@ -55,19 +56,32 @@ func newSigner(r *rand.Rand) signer {
 		key := newKey(r)
 		return signer{public: types.SignerKey{Key: key.PublicKey()}, key: key}
 	}
+	device := newDevice(r)
+	if kind == 3 {
+		device.public = types.SignerPasskey{Point: device.point(), Verified: r.IntN(2) == 0}
+	}
+	return device
+}
+
+// newDevice makes a signer with a P-256 key.
+func newDevice(r *rand.Rand) signer {
 	secret := scalar(r)
 	device, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), secret[:])
 	if err != nil {
-		panic(err)
+		panic(err) // one of 2^255 scalars
 	}
-	point, err := device.PublicKey.Bytes()
+	s := signer{device: device}
+	s.public = types.SignerP256{Point: s.point()}
+	return s
+}
+
+// point of a device's key.
+func (s signer) point() [64]byte {
+	encoded, err := s.device.PublicKey.Bytes()
 	if err != nil {
-		panic(err)
+		panic(err) // it has a point
 	}
-	if kind == 2 {
-		return signer{public: types.SignerP256{Point: [64]byte(point[1:])}, device: device}
-	}
-	return signer{public: types.SignerPasskey{Point: [64]byte(point[1:]), Verified: r.IntN(2) == 0}, device: device}
+	return [64]byte(encoded[1:])
 }
 
 // sign makes an ECDSA signature with the lower s.
@@ -96,7 +110,11 @@ func schnorr(key cairn.PrivateKey, hash, aux [32]byte) types.Signature {
 
 // textSignature is what a Bitcoin wallet makes of a text.
 func textSignature(key cairn.PrivateKey, m message, sighash uint8) types.Signature {
-	return schnorr(key, bip322.Message(key.PublicKey(), m.text, sighash), m.aux)
+	return schnorr(key, textMessage(key, m, sighash), m.aux)
+}
+
+func textMessage(key cairn.PrivateKey, m message, sighash uint8) [32]byte {
+	return bip322.Message(key.PublicKey(), m.text, sighash)
 }
 
 // evidence makes a signer's evidence for a message.
@@ -112,6 +130,9 @@ func (s signer) evidence(r *rand.Rand, m message) types.Evidence {
 		return types.EvidenceP256{Signature: s.sign(sha256.Sum256(m.hash[:]))}
 	default:
 		passkey := types.EvidencePasskey{Client: clientData(r)}
+		if m.plain {
+			passkey.Client = client
+		}
 		for i := range passkey.Authenticator {
 			passkey.Authenticator[i] = byte(r.IntN(256))
 		}
@@ -119,7 +140,7 @@ func (s signer) evidence(r *rand.Rand, m message) types.Evidence {
 		if public.(types.SignerPasskey).Verified || r.IntN(2) == 0 {
 			passkey.Authenticator[32] |= 4
 		}
-		if r.IntN(4) == 0 {
+		if !m.plain && r.IntN(4) == 0 {
 			passkey.Authenticator[32] = pick(r, []byte{0, 1, 1, 4, 5, 0x1d, 0x3f, 0x41, 0x45, 0x81, 0x85, byte(r.IntN(256))})
 		}
 		passkey.Signature = s.sign(types.PasskeyDigest(m.hash, passkey.Authenticator, passkey.Client))

@@ -48,14 +48,18 @@ func (w *world) stranger(r *rand.Rand) types.Account {
 	return types.Account(scalar(r))
 }
 
-// witness makes a witness of an account by the authority that is in force, or by the account's key if nobody has that
-// authority.
+// witness makes a witness of an account by the authority that is in force, or rarely by another one.
 func (w *world) witness(
 	r *rand.Rand, account, inForce types.Account, m message, recovery bool,
 ) types.Witness {
 	if r.IntN(40) == 0 { // one that was, or may come
 		inForce = w.account(r)
 	}
+	return w.by(r, account, inForce, m, recovery)
+}
+
+// by makes a witness of an account by an authority, or by the account's key if nobody has that authority.
+func (w *world) by(r *rand.Rand, account, inForce types.Account, m message, recovery bool) types.Witness {
 	if a, known := w.authorities[inForce]; known {
 		return a.witness(r, m, recovery)
 	}
@@ -70,13 +74,18 @@ func (w *world) witness(
 	return types.WitnessText{Signature: textSignature(key, m, sighash), Sighash: sighash}
 }
 
+// messagesOf are what the sender and the payer of a transaction sign.
+func messagesOf(tx types.Transaction, network types.Network, aux [32]byte) (sender, payer message) {
+	id := tx.Hash()
+	text, _ := tx.Text(network)
+	paid, _ := tx.PayerText(network)
+	return message{hash: id, text: text, aux: aux}, message{hash: types.PayerHash(id), text: paid, aux: aux}
+}
+
 // sign makes the witnesses of a transaction on a state.
 func (w *world) sign(r *rand.Rand, network types.Network, s view, tx types.Transaction) types.SignedTransaction {
 	signed := types.SignedTransaction{Transaction: tx}
-	id, aux := tx.Hash(), scalar(r)
-	text, _ := tx.Text(network)
-	sender, payer := message{id, text, aux}, message{hash: types.PayerHash(id), aux: aux}
-	payer.text, _ = tx.PayerText(network)
+	sender, payer := messagesOf(tx, network, scalar(r))
 	switch r.IntN(40) { // who signs what is not his
 	case 0:
 		sender, payer = payer, sender

@@ -4,6 +4,7 @@ repository: each part is run by hand.
 
     outside.py secp256k1 [N]       N random BIP-340 signatures, half of them damaged, against libsecp256k1
                                    (Debian: libsecp256k1-1 or libsecp256k1-2)
+    outside.py judge               answers lines of judge.py with `schnorr`, by libsecp256k1
     outside.py wycheproof FILE     ecdsa_secp256r1_sha256_p1363_test.json of C2SP/wycheproof
     outside.py webauthn FILE       index.bs of w3c/webauthn: the ES256 examples of its chapter of test vectors
     outside.py bip322 FOLDER       texts are signed and verified by bip322-js, which was installed in FOLDER
@@ -73,6 +74,12 @@ def secp256k1(count="20000"):
         agree("secp256k1", here, outside(*parts), [part.hex() for part in parts])
         held += here
     print("secp256k1: %s signatures, %d of which hold; none differs" % (count, held))
+
+
+def judge():
+    outside = schnorr_of_libsecp256k1()
+    for line in sys.stdin:
+        print(int(outside(*map(bytes.fromhex, line.split()[1:]))), flush=True)
 
 
 def wycheproof(path):
@@ -184,4 +191,4 @@ def bip322(folder):
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         raise SystemExit(__doc__)
-    {part.__name__: part for part in (secp256k1, wycheproof, webauthn, bip322)}[sys.argv[1]](*sys.argv[2:])
+    {part.__name__: part for part in (secp256k1, judge, wycheproof, webauthn, bip322)}[sys.argv[1]](*sys.argv[2:])

@@ -46,27 +46,38 @@ def to_number(lanes):
     return int.from_bytes(struct.pack("<%dQ" % WIDTH, *lanes), "little")
 
 
+def to_lanes(number):
+    return struct.unpack("<%dQ" % WIDTH, number.to_bytes(8 * WIDTH, "little"))
+
+
 MATRIX = to_number(FIRST_COLUMN)
+ROUNDS = [to_number(CONSTANTS[i:i + WIDTH]) for i in range(0, len(CONSTANTS), WIDTH)]
+LANE, WHOLE = 2 ** 64 - 1, 2 ** (64 * WIDTH) - 1
 
 
-def multiply(lanes):
-    """The circulant matrix times the lanes: a product of polynomials modulo x^16 - 1. Sums stay far below 2^64."""
-    product = to_number(lanes) * MATRIX
-    folded = (product >> 64 * WIDTH) + (product & 2 ** (64 * WIDTH) - 1)
-    return [x % P for x in struct.unpack("<%dQ" % WIDTH, folded.to_bytes(8 * WIDTH, "little"))]
+def multiply(number):
+    """The circulant matrix times the lanes: a product of polynomials modulo x^16 - 1."""
+    product = number * MATRIX
+    return (product >> 64 * WIDTH) + (product & WHOLE)
 
 
 @lru_cache(maxsize=1 << 20)
 def permute(state):
-    """The permutation of 16 elements."""
-    for r in range(FULL + PARTIAL):
-        state = [x + c for x, c in zip(state, CONSTANTS[WIDTH * r:WIDTH * (r + 1)])]
-        if FULL // 2 <= r < FULL // 2 + PARTIAL:
-            state[0] = pow(state[0], 3, P)
+    """The permutation of 16 elements. The matrix makes a lane at most 371 times as large, so that three partial rounds
+    stay below 2^64."""
+    number = to_number(state)
+    for r, constants in enumerate(ROUNDS):
+        number += constants
+        partial = FULL // 2 <= r < FULL // 2 + PARTIAL
+        if partial:
+            first = number & LANE
+            number += first * first * first % P - first
         else:
-            state = [pow(x, 3, P) for x in state]
-        state = multiply(state)
-    return tuple(state)
+            number = to_number([x * x * x % P for x in to_lanes(number)])
+        number = multiply(number)
+        if not partial or r % 3 == 0:
+            number = to_number([x % P for x in to_lanes(number)])
+    return to_lanes(number)
 
 
 def sponge(tag, length, elements):
