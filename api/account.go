@@ -9,14 +9,13 @@ import (
 // Methods on who may sign for an account.
 var (
 	GetAccount = define[GetAccountParams, Account]("svc_getAccount",
-		"An account after a block: its balance and nonce, who may sign for it, and a recovery that is under way.",
+		"An account after a block: its balance and nonce, its authority, and a pending recovery.",
 		ErrBadAccount, ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	GetSigningText = define[SigningTextParams, SigningText]("svc_getSigningText",
-		"What the sender or the payer of a transaction signs: the hash, and the text that says the same to people and that "+
-			"Bitcoin wallets sign. An SDK computes both itself, and a device should.", ErrUndecodable, ErrWrongChain, ErrBadPayer)
+		"The hash and the text that the sender or the payer of a transaction signs. SDKs compute both, and "+
+			"devices should.", ErrUndecodable, ErrWrongChain, ErrBadPayer)
 	VerifyMessage = define[VerifyMessageParams, MessageVerdict]("svc_verifyMessage",
-		"Whether an account signed a message, as the host function account_verify says, by the rule and the authority after a "+
-			"block. It holds for accounts of every kind.",
+		"Whether an account of any kind signed a message, by the rules of the host function account_verify.",
 		ErrBadAccount, ErrWrongNetwork, ErrUndecodable, ErrOutOfRange, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 )
 
@@ -35,20 +34,20 @@ type GetAccountParams struct {
 // Account is the result of [GetAccount].
 type Account struct {
 	Account     types.Account    `json:"account" doc:"the account"`
-	Address     string           `json:"address" doc:"its address. Unless the account is a key's, the address is for this chain only: Bitcoin sent there is lost"`
+	Address     string           `json:"address" doc:"its address. Unless the account is a key's, Bitcoin sent there is lost"`
 	BlockHeight types.Height     `json:"blockHeight" doc:"the height of the block"`
 	Balance     Quantity         `json:"balance" doc:"its balance in smallest units"`
 	Nonce       Quantity         `json:"nonce" doc:"the number of its transactions that are included"`
 	Authority   types.Account    `json:"authority" doc:"who may sign for it at the block's time: the account itself, or the hash of a policy"`
-	Policy      *types.Policy    `json:"policy" doc:"the policy whose hash the authority is; null if it is none, or if no transaction has shown it"`
-	Recovery    *PendingRecovery `json:"recovery" doc:"the recovery that is under way; null if there is none"`
+	Policy      *types.Policy    `json:"policy" doc:"the policy whose hash the authority is; null if there is none, or if no transaction has shown it"`
+	Recovery    *PendingRecovery `json:"recovery" doc:"the pending recovery; null if there is none"`
 	Contract    bool             `json:"contract" doc:"whether it is a contract"`
 }
 
 // PendingRecovery is a change of an account's authority that waits for its time. A SetPolicy of the account stops it.
 type PendingRecovery struct {
 	Authority types.Account `json:"authority" doc:"who may sign from then on"`
-	Policy    *types.Policy `json:"policy" doc:"the policy whose hash that is; null if it is none, or not known here"`
+	Policy    *types.Policy `json:"policy" doc:"the policy whose hash that is; null if there is none, or it is unknown"`
 	From      uint64        `json:"from" doc:"when it takes effect, in milliseconds of Unix time"`
 }
 
@@ -98,7 +97,7 @@ type VerifyMessageParams struct {
 // MessageVerdict is the result of [VerifyMessage].
 type MessageVerdict struct {
 	Valid     bool          `json:"valid" doc:"whether the account signed the message"`
-	Reason    *string       `json:"reason" doc:"why it did not: wrong_policy (the witness is by another authority), bad_policy or bad_signature; null if it did"`
+	Reason    *string       `json:"reason" doc:"why not: wrong_policy (another authority's witness), bad_policy or bad_signature; null if it did"`
 	Authority types.Account `json:"authority" doc:"who may sign for the account at the block's time"`
 	Hash      types.Digest  `json:"hash" doc:"the 32 bytes that a key signs"`
 	Text      string        `json:"text" doc:"the text that a Bitcoin wallet signs"`

@@ -15,11 +15,10 @@ var (
 	GetBlockByNumber = define[GetBlockByNumberParams, *Block]("svc_getBlockByNumber",
 		"The block of a height; null above the head.", ErrPruned)
 	GetBlockByHash = define[GetBlockByHashParams, *Block]("svc_getBlockByHash",
-		"The block with a hash; null when there is none. A node that does not have all blocks and finds nothing cannot know: "+
-			"it answers pruned.", ErrPruned)
+		"The block with a hash; null if there is none, pruned if this node lacks blocks and cannot know.", ErrPruned)
 	GetBlocks = define[GetBlocksParams, BlockItems]("svc_getBlocks",
-		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes, which are "+
-			"half of it, at GET /blocks/FROM-TO.", ErrPruned, ErrOutOfRange)
+		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one if there is one. In binary, "+
+			"at half the size: GET /blocks/FROM-TO.", ErrPruned, ErrOutOfRange)
 )
 
 // Bounds of [GetBlocks].
@@ -56,9 +55,9 @@ type BlockRange struct {
 	From                types.Height `json:"from_height" doc:"the first height"`
 	To                  types.Height `json:"to_height" doc:"the last height"`
 	IncludeTransactions bool         `json:"include_transactions,omitempty" doc:"whether raw holds the transactions; false by default"`
-	HeadersOnly         bool         `json:"headers_only,omitempty" doc:"whether block is without its transactions' hashes: an empty array then; txCount counts them all the same; false by default"`
+	HeadersOnly         bool         `json:"headers_only,omitempty" doc:"whether to leave out transactions' hashes (an empty array); txCount still counts them; false by default"`
 	RawOnly             bool         `json:"raw_only,omitempty" doc:"whether to leave out block, which raw says too: null then; false by default"`
-	Follower            string       `json:"follower,omitempty" doc:"what a node that follows this one calls itself, at most 64 bytes; it is counted in peer_count"`
+	Follower            string       `json:"follower,omitempty" doc:"the name of a node that follows this one, at most 64 bytes, for peer_count"`
 }
 
 // MaxFollowerBytes bounds the length of a follower's name.

@@ -10,13 +10,13 @@ import (
 var (
 	BlockNumber = define[NoParams, Quantity]("svc_blockNumber", "The height of the latest block.")
 	GetBalance  = define[GetBalanceParams, Quantity]("svc_getBalance",
-		"An account's balance in smallest native units; 0x0 for an account that was never touched.",
+		"An account's balance in smallest units; 0x0 for an unused account.",
 		ErrBadAccount, ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	GetTransactionCount = define[GetTransactionCountParams, Quantity]("svc_getTransactionCount",
 		"An account's nonce: the number of its transactions that are included.",
 		ErrBadAccount, ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	ResolveAddress = define[ResolveAddressParams, ResolvedAddress]("svc_resolveAddress",
-		"The 32 bytes of an account within a taproot address of any network.", ErrBadAddress)
+		"The 32 bytes of the account in a taproot address of any network.", ErrBadAddress)
 	GetNodeInfo   = define[NoParams, NodeInfo]("svc_getNodeInfo", "What this node is, and the chain it follows.")
 	GetSyncStatus = define[NoParams, SyncStatus]("svc_getSyncStatus", "How far this node is behind the primary.")
 	ChainID       = define[NoParams, Quantity]("svc_chainId", "The chain id that transactions are signed for.")
@@ -24,13 +24,12 @@ var (
 	GetParameters = define[ParametersParams, ParametersInfo]("svc_getParameters",
 		"The parameters in force after a block, with their Merkle proof.", proofErrors...)
 	GetAccountProof = define[AccountProofParams, AccountProof]("svc_getAccountProof",
-		"A Merkle proof of an account's record, or of its absence, under a block's state root: of the latest block, or one "+
-			"within the window of proofs.",
+		"A Merkle proof of an account's record, or of its absence, under the state root of a block within the " +
+			"proof window.",
 		with(proofErrors, ErrBadAccount, ErrWrongNetwork)...)
 	GetStateProof = define[StateProofParams, AccountProof]("svc_getStateProof",
-		"A Merkle proof of what any key of the state has, or of its absence, under a block's state root. The block is "+
-			"the latest one, or one within the window of proofs. "+
-			"The keys, also those of contracts' records, are in docs/protocol.md, \"State\".",
+		"A Merkle proof of any state key, or of its absence, under the state root of a block within the proof window. "+
+			"docs/protocol.md, \"State\", has the keys.",
 		with(proofErrors, ErrOutOfRange)...)
 )
 
@@ -88,7 +87,7 @@ type NodeInfo struct {
 	KnownVersions     []uint32          `json:"known_versions" doc:"the versions that this program knows, ascending; it halts before the first block of another"`
 	Upgrade           *AnnouncedUpgrade `json:"upgrade" doc:"the upgrade that the parameters announce; null if there is none"`
 	ScheduleDigest    types.Digest      `json:"schedule_digest" doc:"the digest of the gas schedule that this node runs"`
-	Verification      string            `json:"verification" doc:"how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them"`
+	Verification      string            `json:"verification" doc:"how blocks are checked: executed, on this node's state; stateless:S1, on each block's proven access list; stateless:S1,R1, also by ranges, whose inner state roots nothing shows"`
 	OldestHeight      types.Height      `json:"oldest_height" doc:"the oldest height whose state can be read"`
 	Proofs            *ProofRange       `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
 	RangeProofs       []RangeProofs     `json:"range_proofs" doc:"the ranges of blocks that have a proof together, by their length"`
@@ -167,7 +166,7 @@ type Upstream struct {
 	URL    string        `json:"url" doc:"where it is, without a password"`
 	InUse  bool          `json:"in_use" doc:"whether blocks come from it now"`
 	Height *types.Height `json:"height" doc:"the height of its latest block, as it said last; null while it never did"`
-	Fault  *string       `json:"fault" doc:"why it was left, a word in snake_case: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong with it"`
+	Fault  *string       `json:"fault" doc:"why it was left: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong"`
 }
 
 // SyncState is a node's activity regarding new blocks.

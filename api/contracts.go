@@ -11,21 +11,20 @@ var (
 		"The value under a key of a contract's storage; 0x if there is none.", ErrNoContract, ErrAboveHead, ErrPruned,
 		ErrHalted, ErrNoState, ErrOutOfRange)
 	GetStorageProof = define[GetStorageProofParams, AccountProof]("svc_getStorageProof",
-		"A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest "+
-			"block, or one within the window of proofs.",
+		"A Merkle proof of a value in a contract's storage, or of its absence, under the state root of a block within the " +
+			"proof window.",
 		with(proofErrors, ErrOutOfRange)...)
 	ListContracts = define[ListContractsParams, []Contract]("svc_listContracts",
 		"The contracts in the order of their deployment.", ErrOutOfRange, ErrBadCursor, ErrNoState)
 	GetContract = define[ContractParams, *Contract]("svc_getContract",
-		"What the chain says of a contract; null when there is none of that ID.", ErrNoState)
+		"A contract's record; null if there is no contract of that ID.", ErrNoState)
 	GetContractABI = define[ContractParams, *abi.ABI]("svc_getContractAbi",
-		"The functions and events that a contract declares; null if it declares none that can be read.", ErrNoContract,
+		"The ABI that a contract declares; null if it declares none that can be read.", ErrNoContract,
 		ErrNoState)
 	GetContractCode = define[ContractParams, Data]("svc_getContractCode",
 		"A contract's code as it was deployed.", ErrNoContract, ErrNoState)
 	GetCode = define[CodeParams, Data]("svc_getCode",
-		"The code of a hash, which it is to be checked against. A node without state has the codes that the blocks which "+
-			"it keeps deployed and called.",
+		"The code with a hash; check it. A node without state has the codes that its blocks deployed and called.",
 		ErrNoCode)
 )
 

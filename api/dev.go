@@ -15,12 +15,12 @@ var (
 	DevSetBlockTime = define[DevSetBlockTimeParams, bool]("dev_setBlockTime",
 		"Changes when blocks are made: by a clock, at once for each transaction, or by dev_mine only.", ErrOutOfRange)
 	DevIncreaseTime = define[DevIncreaseTimeParams, int64]("dev_increaseTime",
-		"Moves the chain's time forward and gives the seconds by which it is ahead of the clock in all.", ErrOutOfRange)
+		"Moves the chain's time forward and gives how many seconds it is ahead of the clock in all.", ErrOutOfRange)
 	DevSetNextBlockTime = define[DevSetNextBlockTimeParams, bool]("dev_setNextBlockTime",
 		"Sets the next block's timestamp; the clock goes on from there.", ErrOutOfRange)
 	DevSnapshot = define[NoParams, Quantity]("dev_snapshot", "Remembers the present block and gives the snapshot's id.")
 	DevRevert   = define[DevRevertParams, bool]("dev_revert",
-		"Takes the chain back to a snapshot; it and later ones are gone then.", ErrNoSnapshot)
+		"Takes the chain back to a snapshot, which ends it and later ones.", ErrNoSnapshot)
 	DevFund = define[DevFundParams, types.TxID]("dev_fund",
 		"Sends coins from the development treasury and gives the transfer's hash.",
 		with(admissionErrors, ErrBadAccount, ErrWrongNetwork, ErrOutOfRange)...)

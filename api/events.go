@@ -5,8 +5,8 @@ import "github.com/cairn-chain/cairn/types"
 // GetEvents finds events of contracts.
 var (
 	GetEvents = define[GetEventsParams, []Event]("svc_getEvents",
-		"Events that match a filter, ascending by block, transaction and log index. A further page begins at the cursor of "+
-			"the last item; an empty page is the end.",
+		"Events that match a filter, ascending by block, transaction and log index. The next page begins at the "+
+			"last item's cursor; an empty page is the end.",
 		ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned, ErrTimeUp)
 )
 

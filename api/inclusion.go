@@ -5,14 +5,12 @@ import "github.com/cairn-chain/cairn/types"
 // Methods for clients that follow headers only (docs/protocol.md, "Blocks" and "Inclusion proofs").
 var (
 	GetHeaders = define[GetHeadersParams, []HeaderItem]("svc_getHeaders",
-		"The headers of a range with their seals, ascending, for a client that follows nothing else: at most 1,000, or 64 "+
-			"with a proof for each. A header whose successor has another producer or version comes with a Merkle proof of the "+
-			"parameters after it.",
+		"The sealed headers of a range, ascending, for light clients: at most 1,000, or 64 with a proof for "+
+			"each. Where producer or version change, the header before has a Merkle proof of the parameters after it.",
 		ErrPruned, ErrOutOfRange, ErrProofWindow, ErrTimeUp, ErrNoState)
 	GetInclusionProof = define[TransactionParams, *Inclusion]("svc_getInclusionProof",
-		"A transaction and its receipt with what shows, under the header of their block, that both are in it; null while it is "+
-			"pending, and where it is in no block since genesis. A node that does not have all blocks and finds nothing cannot "+
-			"know: it answers pruned.", ErrPruned)
+		"Proofs that a transaction and its receipt are in a block, under its header; null if it is in none yet, "+
+			"pruned if this node lacks blocks and cannot know.", ErrPruned)
 )
 
 // Bounds of [GetHeaders].
@@ -30,7 +28,7 @@ type GetHeadersParams struct {
 type HeaderRange struct {
 	From   types.Height `json:"from_height" doc:"the first height"`
 	To     types.Height `json:"to_height" doc:"the last height"`
-	Proven bool         `json:"proven,omitempty" doc:"whether each header comes with a Merkle proof of the parameters after it; false by default. They can be had of blocks within the window of proofs"`
+	Proven bool         `json:"proven,omitempty" doc:"whether each header comes with a Merkle proof of the parameters after it, within the proof window; false by default"`
 }
 
 // HeaderItem is an item of the result of [GetHeaders].
@@ -38,7 +36,7 @@ type HeaderItem struct {
 	Height     types.Height    `json:"height" doc:"the block's height"`
 	Hash       types.BlockHash `json:"hash" doc:"the block's hash"`
 	Header     Data            `json:"header" doc:"bincode(SignedHeader): 280 bytes"`
-	Parameters *AccountProof   `json:"parameters" doc:"the Merkle proof of key 00 01 under the header's state root: the parameters of the next block; null if it was not asked for and the next block has the same producer and version, or if the block is outside the window of proofs"`
+	Parameters *AccountProof   `json:"parameters" doc:"the Merkle proof of key 00 01, the next block's parameters, under the header's state root; null if it was not requested and producer and version stay the same, or outside the proof window"`
 }
 
 // Inclusion is the result of [GetInclusionProof].

@@ -8,9 +8,8 @@ import (
 // GetPayments lists payments.
 var (
 	GetPayments = define[GetPaymentsParams, PaymentPage]("svc_getPayments",
-		"What accounts are paid and pay, however: by transfers, steps of batches, as the value of deploys and calls, and by "+
-			"contracts. The "+
-			"next page begins at the cursor resume; a page may be short, or empty, and not the last.",
+		"All payments to and from accounts: transfers, steps of batches, values of deploys and calls, and "+
+			"payments by contracts. The next page begins at resume; a short or empty page need not be the last.",
 		ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned, ErrTimeUp, ErrBadAccount, ErrWrongNetwork,
 		ErrUnknownWord)
 )
@@ -97,7 +96,7 @@ type Payment struct {
 	Timestamp        uint64          `json:"timestamp" doc:"the time of its block, in seconds of Unix time"`
 	TransactionHash  types.TxID      `json:"tx_hash" doc:"the transaction's hash"`
 	TransactionIndex uint32          `json:"transaction_index" doc:"the transaction's place in the block"`
-	Log              *uint32         `json:"log" doc:"of a payment by a contract or a step of a batch: the place of its event among the transaction's, from 0; null otherwise"`
+	Log              *uint32         `json:"log" doc:"of a payment by a contract or a step of a batch: its event's index in the transaction, from 0; null otherwise"`
 	Kind             PaymentKind     `json:"kind" doc:"transfer, deploy, instantiate, call, batch or contract"`
 	From             types.Account   `json:"from" doc:"who paid"`
 	To               types.Account   `json:"to" doc:"who was paid"`

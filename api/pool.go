@@ -5,7 +5,7 @@ import "github.com/cairn-chain/cairn/types"
 // Methods on pending transactions.
 var (
 	GetPendingTransactions = define[PendingTransactionsParams, []PendingTransaction]("svc_getPendingTransactions",
-		"What is in the mempool: of one sender ascending by nonce, else the newest first.",
+		"The mempool's transactions: one sender's ascending by nonce, or all, the newest first.",
 		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange)
 	GetMempoolStats = define[NoParams, MempoolStats]("svc_getMempoolStats", "How full the mempool is.")
 )
@@ -40,7 +40,7 @@ type PendingTransaction struct {
 	MaxFeePerGas         Quantity       `json:"maxFeePerGas" doc:"the most it pays per gas"`
 	MaxPriorityFeePerGas Quantity       `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
 	Payer                *types.Account `json:"payer" doc:"the account that pays the fee; null if the sender does"`
-	ValidUntil           *uint64        `json:"validUntil" doc:"the latest time of a block that may have it, in milliseconds of Unix time; null if there is no such time"`
+	ValidUntil           *uint64        `json:"validUntil" doc:"the latest time of a block that may have it, in Unix milliseconds; null for none"`
 	Executable           bool           `json:"executable" doc:"whether a block may take it; else it is held for an earlier nonce or for balance"`
 }
 
@@ -57,7 +57,7 @@ type MempoolStats struct {
 
 // MempoolClass describes how a class of transactions was affected by lack of space.
 type MempoolClass struct {
-	Class     string `json:"class" doc:"held for an earlier nonce or for balance, under_base_fee, executable; sponsored by a payer that pays for 4,096 already; or signatures and suspects, which wait to be verified"`
+	Class     string `json:"class" doc:"held (for an earlier nonce or balance), under_base_fee, executable, sponsored (its payer pays for 4,096 already), or signatures and suspects (not verified yet)"`
 	Refused   uint64 `json:"refused" doc:"how many were refused since the node started"`
 	Displaced uint64 `json:"displaced" doc:"how many were pending, and made way for others, since the node started"`
 	Refusing  bool   `json:"refusing" doc:"whether one was refused within the last minute"`

@@ -5,15 +5,15 @@ import "github.com/cairn-chain/cairn/types"
 // Methods on the proofs of blocks (docs/proofs.md).
 var (
 	GetProof = define[GetProofParams, BlockProof]("svc_getProof",
-		"A block's STARK proof, and what it says: of statement S1, that the block's access list is exactly right. With "+
-			"parent, header and list in one file: GET /proof/HEIGHT.",
+		"A block's STARK proof of statement S1: its access list is exactly right. With headers and list in one "+
+			"file: GET /proof/HEIGHT.",
 		ErrProofNotReady, ErrProofNotStored, ErrAboveHead)
 	VerifyProof = define[VerifyProofParams, ProofVerdict]("svc_verifyProof",
-		"Whether a proof holds for a block of this chain, by the verifier that anyone can run.",
+		"Whether a proof holds for a block of this chain.",
 		ErrAboveHead, ErrPruned, ErrBusy)
 	GetAccessList = define[GetAccessListParams, AccessList]("svc_getAccessList",
-		"A block's access list: every state key that it read or wrote, with the value before and after, as bincode in "+
-			"pages. Whole at GET /accesses/HEIGHT.",
+		"A block's access list, in binary and in pages: every state key that it read or wrote, with the values "+
+			"before and after. Whole: GET /accesses/HEIGHT.",
 		ErrAboveHead, ErrPruned, ErrBadCursor)
 )
 
@@ -36,7 +36,7 @@ type BlockProof struct {
 	StateRoot      types.StateRoot `json:"state_root" doc:"the state root after the block"`
 	Proof          Data            `json:"proof" doc:"the proof; what it is about is not in it"`
 	Type           string          `json:"proof_type" doc:"stark: transparent, an argument of validity and not of knowledge withheld"`
-	Statement      string          `json:"statement" doc:"S1: the state root follows from the one before by exactly the access list; that the list is what the transactions do is shown by executing them on it"`
+	Statement      string          `json:"statement" doc:"S1: the state root follows from the one before by exactly the access list. Execute the transactions on the list to check the rest"`
 	SecurityBits   uint32          `json:"security_bits" doc:"the proven security of the argument"`
 	StateHashBits  uint32          `json:"state_hash_bits" doc:"the security of the state's hash, a bound of its own"`
 	PreRoot        types.StateRoot `json:"pre_root" doc:"the state root before the block"`

@@ -5,8 +5,8 @@ import "github.com/cairn-chain/cairn/types"
 // Methods on snapshots of the state.
 var (
 	GetStateSnapshot = define[GetStateSnapshotParams, StateSnapshot]("svc_getStateSnapshot",
-		"The state after a block: its root, how much is in it, and the files of its snapshot if the node has them. "+
-			"A development chain on a disk makes those of the latest block when they are asked for.",
+		"The state after a block: its root, its size, and the files of its snapshot if the node has them. A "+
+			"development chain on disk makes those of the latest block when asked.",
 		ErrAboveHead, ErrPruned, ErrNoState)
 )
 

@@ -7,14 +7,15 @@ var (
 	SendRawTransaction = define[RawTransactionParams, types.TxID]("svc_sendRawTransaction",
 		"Submits a signed transaction to the mempool and gives its hash.", admissionErrors...)
 	SendRawTransactionSync = define[RawTransactionParams, Receipt]("svc_sendRawTransactionSync",
-		"Submits a signed transaction, or takes one already known, and waits for its receipt, 30 s at most.",
+		"Submits a signed transaction, or finds a known one, and waits up to 30 s for its receipt.",
 		with(admissionErrors, ErrDisplaced, ErrDropped, ErrTimeUp)...)
 	Call = define[RawTransactionParams, Data]("svc_call",
-		"Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not asked.",
+		"Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not "+
+			"checked.",
 		callErrors...)
 	EstimateGas = define[RawTransactionParams, Quantity]("svc_estimateGas",
-		"The gas limit with which a transaction does on the latest state what it does with ample gas, its inner calls included, "+
-			"with room for one more new account and one more storage entry, and 5 %.", callErrors...)
+		"The gas limit that a transaction needs on the latest state, inner calls included, with room for one "+
+			"more new account and storage entry, and 5 %.", callErrors...)
 )
 
 // RawTransactionParams are the parameters of the methods that take an encoded transaction.

@@ -8,15 +8,15 @@ import (
 // Methods on WebSocket connections. They are not available over HTTP.
 var (
 	Subscribe = define[SubscribeParams, Quantity]("svc_subscribe",
-		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the "+
-			"subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of "+
-			"newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, "+
-			"of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs, and of events "+
-			"with progress an EventProgress too.",
+		"Over WebSocket (/ws): subscribes to a topic and gives the connection's id of the subscription. Items "+
+			"come as notifications svc_subscription with params {subscription, result}. The result is of newBlocks a "+
+			"Block with hashes, of newPendingTransactions a hash, of events an Event (with progress also an "+
+			"EventProgress), of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage, of "+
+			"rangeProofs an array of RangeProofs.",
 		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrTakenBack, ErrPruned, ErrOutOfRange, ErrBadAccount, ErrWrongNetwork,
 		ErrUnknownTopic, ErrUnknownWord, ErrTooLong)
 	Unsubscribe = define[UnsubscribeParams, bool]("svc_unsubscribe",
-		"Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id.")
+		"Over WebSocket (/ws): ends a subscription of the connection; false if there is none of that id.")
 )
 
 // Notification is the method of a subscription's messages, whose parameters are [NotificationParams].
@@ -54,15 +54,15 @@ type SubscribeParams struct {
 
 // SubscriptionFilter restricts a subscription. Only events, newBlocks, proofs and payments support from_block.
 type SubscriptionFilter struct {
-	FromBlock   *types.Height     `json:"from_block,omitempty" doc:"of newBlocks, events, proofs and payments: the first height to send, at most one above the head; by default what comes next"`
-	HeadersOnly bool              `json:"headers_only,omitempty" doc:"of newBlocks: without the transactions' hashes, an empty array then; txCount counts them all the same; false by default"`
+	FromBlock   *types.Height     `json:"from_block,omitempty" doc:"of newBlocks, events, proofs and payments: the first height, at most one above the head; by default the next"`
+	HeadersOnly bool              `json:"headers_only,omitempty" doc:"of newBlocks: without transactions' hashes (an empty array); txCount still counts them; false by default"`
 	ContractID  *types.ContractID `json:"contract_id,omitempty" doc:"of events: only of this contract"`
 	EventName   *string           `json:"event_name,omitempty" doc:"of events: only of this name"`
 	Topics      []*types.Digest   `json:"topics,omitempty" doc:"of events: the topics that they begin with; null stands for any"`
-	Cursor      string            `json:"cursor,omitempty" doc:"of events: the cursor of the last event or EventProgress seen, of payments that of the last page or payment, instead of from_block"`
-	Progress    bool              `json:"progress,omitempty" doc:"of events: whether an EventProgress comes too, now and then, while no event matches; false by default"`
+	Cursor      string            `json:"cursor,omitempty" doc:"instead of from_block: the cursor of the last event or EventProgress, or of the last page or payment"`
+	Progress    bool              `json:"progress,omitempty" doc:"of events: whether to send an EventProgress now and then while no event matches; false by default"`
 	Accounts    []string          `json:"accounts,omitempty" doc:"of payments: whose, at most 1,000; by default everyone's"`
-	Direction   Direction         `json:"direction,omitempty" doc:"of payments: only those that the accounts get, or only those that they make; by default both"`
+	Direction   Direction         `json:"direction,omitempty" doc:"of payments: only those to the accounts (in), or by them (out); by default both"`
 	Kinds       []PaymentKind     `json:"kinds,omitempty" doc:"of payments: only of these kinds; by default all"`
 }
 

@@ -8,8 +8,8 @@ var (
 		"An account's balance of a token, as the token's contract answers.",
 		with(viewErrors, ErrBadAccount, ErrWrongNetwork, ErrNoToken)...)
 	GetTokenHolders = define[GetTokenHoldersParams, []TokenHolder]("svc_getTokenHolders",
-		"The holders of a token, the largest balance first: found by Transfer events, their balances confirmed by the "+
-			"token's contract. A further page begins at the cursor of the last item; an empty page is the end.",
+		"A token's holders, the largest balance first, found by Transfer events and confirmed by the contract. "+
+			"The next page begins at the last item's cursor; an empty page is the end.",
 		with(viewErrors, ErrOutOfRange, ErrBadCursor, ErrNoToken)...)
 )
 

@@ -5,26 +5,26 @@ import "github.com/cairn-chain/cairn/types"
 // TraceTransaction traces an included transaction.
 var (
 	TraceTransaction = define[TraceParams, *Trace]("svc_traceTransaction",
-		"What an included transaction did, call by call; null when it is not included, pruned where the node does not have "+
-			"all blocks and cannot know. Its block is executed again up to it.",
+		"What an included transaction did, call by call, executed again; null if it is not included, pruned if "+
+			"this node lacks blocks and cannot know.",
 		ErrPruned, ErrBusy, ErrTimeUp, ErrNoState)
 	TraceUnsent = define[TraceUnsentParams, *Trace]("svc_traceCall",
-		"What a transaction would do on the latest state, call by call, without sending it; also one that fails. It may use "+
-			"as much gas as svc_call, and nonce and fees are not asked.",
+		"What a transaction would do on the latest state, call by call, without sending it, even if it fails. It "+
+			"has the gas of svc_call; nonce and fees are not checked.",
 		callErrors...)
 )
 
 // TraceUnsentParams are the parameters of [TraceUnsent].
 type TraceUnsentParams struct {
 	Transaction LooseData `json:"transaction" doc:"bincode(SignedTransaction), or its unsigned form, without the witnesses"`
-	View        bool      `json:"view" jsonrpc:"optional" doc:"whether to make its call in view context, as svc_viewCall does for the zero account; false by default"`
-	Places      bool      `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, for which the codes are compiled anew; false by default"`
+	View        bool      `json:"view" jsonrpc:"optional" doc:"whether to make its call in view context, like svc_viewCall; false by default"`
+	Places      bool      `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, which compiles the codes again; false by default"`
 }
 
 // TraceParams are the parameters of [TraceTransaction].
 type TraceParams struct {
 	Hash   types.TxID `json:"hash" doc:"the transaction's hash"`
-	Places bool       `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, for which the codes are compiled anew; false by default"`
+	Places bool       `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, which compiles the codes again; false by default"`
 }
 
 // Trace lists the calls that a transaction made or would make. It is the result of [TraceTransaction] and
@@ -34,10 +34,10 @@ type Trace struct {
 	Status  Status   `json:"status" doc:"success or failed"`
 	Error   *string  `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	// Parts plus the GasUsed of Root and Further equal GasUsed.
-	Parts     map[string]Quantity `json:"parts" doc:"the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, new_contract, call, instance, new_account, forfeited; with the gasUsed of root and further they add up to gasUsed"`
+	Parts     map[string]Quantity `json:"parts" doc:"the transaction's own gas by parts other than 0: intrinsic, code, new_contract, call, instance, new_account, forfeited. With the gasUsed of root and further they add up to gasUsed"`
 	Root      *TraceCall          `json:"root" doc:"the call that it made, or the first one of a batch; null if no contract ran"`
 	Further   []TraceCall         `json:"further" doc:"the calls of a batch's steps after the first call, in their order"`
-	Truncated bool                `json:"truncated" doc:"whether there was more to show than a trace holds: storage, events and messages are left out from there on"`
+	Truncated bool                `json:"truncated" doc:"whether later storage, events and messages were left out for their size"`
 }
 
 // TraceCall is a call of a contract in a [Trace]. Effects of a failed call are included, although they are undone.
@@ -54,7 +54,7 @@ type TraceCall struct {
 	Cause    *TrapCause          `json:"cause" doc:"if it trapped, what at; null otherwise"`
 	HostGas  map[string]Quantity `json:"hostGas" doc:"the gas that host functions took by their names, without that of the calls below"`
 	// Parts, HostGas and BelowGas add up to GasUsed.
-	Parts    map[string]Quantity `json:"parts" doc:"its other gas by parts, those of 0 left out: instructions, memory (memory.grow), instance (of the calls that it made), new_account, forfeited (left when a price could not be paid or the code trapped); with hostGas and belowGas they add up to gasUsed"`
+	Parts    map[string]Quantity `json:"parts" doc:"its other gas by parts other than 0: instructions, memory (memory.grow), instance (of its calls), new_account, forfeited (by a trap or an unpaid price). With hostGas and belowGas they add up to gasUsed"`
 	BelowGas Quantity            `json:"belowGas" doc:"the gas that the calls below it used, those that are left out included"`
 	Storage  []TraceWrite        `json:"storage" doc:"what it wrote to its storage, in order"`
 	Events   []TraceEvent        `json:"events" doc:"what it emitted, in order"`
@@ -63,19 +63,19 @@ type TraceCall struct {
 	Caller   types.Account       `json:"caller" doc:"who called"`
 	View     bool                `json:"view" doc:"whether it ran in view context"`
 	// A recursive function appears in StoppedAt only once.
-	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise, also where its code is too large for notes"`
+	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were requested: where its active functions stood, the innermost first; empty if its code is too large"`
 }
 
 // TrapCause is the cause of a trap in a contract's code. [CauseText] formats it for people.
 type TrapCause struct {
-	Name  string `json:"name" doc:"unreachable, memory (a range outside of it, also one given to a host function), division (by zero, or its result has no room), indirect_call (of no function, or of one of another type), utf8 (a name is not), topics (over three), or what a host function was given that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size"`
+	Name  string `json:"name" doc:"unreachable, memory (a range outside of it), division (by zero, or an overflow), indirect_call (no function, or another type), utf8 (a name that is not), topics (over three), or an argument of a host function that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size"`
 	Limit uint64 `json:"limit" doc:"the most bytes that may be given; 0 if the cause is no length"`
 }
 
 // TracePlace is the position of a function in a contract's code.
 type TracePlace struct {
 	Function uint64 `json:"function" doc:"which one of those that the code defines, from 0; imported ones are not counted"`
-	Offset   uint64 `json:"offset" doc:"where in the code as deployed, in bytes: an instruction that calls or may trap, or where instructions begin that run one after the other"`
+	Offset   uint64 `json:"offset" doc:"the byte in the deployed code: an instruction that calls or may trap, or the beginning of a block"`
 }
 
 // TraceWrite is a write to storage in a [TraceCall].

@@ -5,27 +5,28 @@ import "github.com/cairn-chain/cairn/types"
 // Methods on included transactions, and on transactions in any state.
 var (
 	GetTransactionByHash = define[TransactionParams, *Transaction]("svc_getTransactionByHash",
-		"A pending or included transaction; null when it is neither. A node that does not have all blocks and finds nothing "+
-			"cannot know: it answers pruned.", ErrPruned)
+		"A pending or included transaction; null if it is neither, pruned if this node lacks blocks and cannot "+
+			"know.", ErrPruned)
 	GetTransactionReceipt = define[TransactionParams, *Receipt]("svc_getTransactionReceipt",
-		"The receipt of an included transaction; null while it is pending, and where it is in no block since genesis. A node "+
-			"that does not have all blocks and finds nothing cannot know: it answers pruned.", ErrPruned)
+		"The receipt of an included transaction; null if it is in no block yet, pruned if this node lacks blocks "+
+			"and cannot know.", ErrPruned)
 	GetTransactionStatus = define[TransactionParams, TransactionStatus]("svc_getTransactionStatus",
-		"Where a transaction is: pending, success, failed, dropped or unknown. A node that does not have all blocks and finds "+
-			"nothing cannot know: it answers pruned.", ErrPruned)
+		"A transaction's status: pending, success, failed, dropped or unknown; pruned if this node lacks blocks "+
+			"and cannot know.", ErrPruned)
 	GetTransactionsByAddress = define[GetTransactionsByAddressParams, []Transaction]("svc_getTransactionsByAddress",
-		"Included transactions in which an account is sender, payer, recipient or a called contract, of a step too, newest first.",
+		"Included transactions with an account as sender, payer, recipient or called contract, in steps too, "+
+			"newest first.",
 		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned)
 	GetTransactionByNonce = define[TransactionByNonceParams, *Transaction]("svc_getTransactionByNonce",
-		"The included transaction in which an account used a nonce; null if none did. A node that does not have all blocks "+
-			"and finds nothing for a nonce that is used answers pruned.",
+		"The included transaction in which an account used a nonce; null if none did, pruned if this node lacks "+
+			"blocks and cannot know.",
 		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrPruned)
 	GetBlockTransactions = define[GetBlockTransactionsParams, []Transaction]("svc_getBlockTransactions",
-		"The transactions of a block in their order, from an index on; empty behind the last, and above the head.",
+		"A block's transactions in order, from an index on. Empty behind the last, and above the head.",
 		ErrPruned, ErrOutOfRange)
 	GetBlockReceipts = define[GetBlockReceiptsParams, []Receipt]("svc_getBlockReceipts",
-		"The receipts of a block in the order of its transactions, from an index on: at most 8 MiB, but at least one when "+
-			"there is one. Empty behind the last, and above the head.", ErrPruned, ErrOutOfRange)
+		"A block's receipts in order, from an index on: at most 8 MiB, but at least one if there is one. Empty "+
+			"behind the last, and above the head.", ErrPruned, ErrOutOfRange)
 	ListRecentTransactions = define[ListRecentTransactionsParams, []Transaction]("svc_listRecentTransactions",
 		"The newest included transactions of all accounts, newest first.", ErrOutOfRange)
 )
@@ -64,7 +65,7 @@ type TransactionPage struct {
 // TransactionByNonceParams are the parameters of [GetTransactionByNonce].
 type TransactionByNonceParams struct {
 	Account string        `json:"account" doc:"a taproot address, or a public key in hex"`
-	Nonce   LooseQuantity `json:"nonce" doc:"the nonce; the search ends with an error after the 10,000 newest transactions of the account"`
+	Nonce   LooseQuantity `json:"nonce" doc:"the nonce; the search covers the account's 10,000 newest transactions"`
 }
 
 // GetBlockTransactionsParams are the parameters of [GetBlockTransactions].
@@ -100,7 +101,7 @@ type ListRecentTransactionsParams struct {
 type Transaction struct {
 	Hash                 types.TxID        `json:"hash" doc:"the transaction's hash, which the sender signs"`
 	From                 types.Account     `json:"from" doc:"the sender"`
-	To                   types.Account     `json:"to" doc:"the recipient, the called or the created contract; of a batch, a set_policy and a configure the sender"`
+	To                   types.Account     `json:"to" doc:"the recipient, or the called or created contract; of a batch, set_policy and configure the sender"`
 	Value                Quantity          `json:"value" doc:"the native amount moved; of a batch the sum of its steps'"`
 	GasLimit             Quantity          `json:"gasLimit" doc:"the most gas that it may use"`
 	GasPrice             Quantity          `json:"gasPrice" doc:"the price paid per gas; the max fee while pending"`
@@ -112,7 +113,7 @@ type Transaction struct {
 	MaxFeePerGas         Quantity          `json:"maxFeePerGas" doc:"the most it pays per gas"`
 	MaxPriorityFeePerGas Quantity          `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
 	Payer                *types.Account    `json:"payer" doc:"the account that pays the fee; null if the sender does"`
-	ValidUntil           *uint64           `json:"validUntil" doc:"the latest time of a block that may have it, in milliseconds of Unix time; null if there is no such time"`
+	ValidUntil           *uint64           `json:"validUntil" doc:"the latest time of a block that may have it, in Unix milliseconds; null for none"`
 	Memo                 *Data             `json:"memo" doc:"of a transfer: the 32 bytes that it carries; null if it carries none"`
 	Steps                []types.Step      `json:"steps" null:"true" doc:"of a batch: the transfers and calls that it makes, in order; null otherwise"`
 	Input                *Input            `json:"input" doc:"what else the payload carries; null of a transfer and a batch"`
@@ -185,5 +186,5 @@ type TransactionStatus struct {
 	Status        Status        `json:"status" doc:"pending, success, failed, dropped or unknown"`
 	BlockHeight   *types.Height `json:"blockHeight" doc:"the height of its block; null unless included"`
 	Confirmations uint64        `json:"confirmations" doc:"blocks from its own to the latest, both counted; 0 unless included"`
-	Error         *string       `json:"error" doc:"why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, wrong_policy, payer_cannot_pay, not_built, nonce_too_high or taken_back; null otherwise"`
+	Error         *string       `json:"error" doc:"why it failed; of a dropped one expired, no_room, replaced, not_allowed, wrong_policy, payer_cannot_pay, not_built, nonce_too_high or taken_back; null otherwise"`
 }

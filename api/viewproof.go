@@ -5,8 +5,8 @@ import "github.com/cairn-chain/cairn/types"
 // GetViewProof returns the state read by a view call, so that a client can repeat the call without trusting a node
 // (docs/protocol.md, "Proofs of views").
 var GetViewProof = define[GetViewProofParams, ViewProof]("svc_getViewProof",
-	"What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it "+
-		"runs. That is enough to make the call again, with no node to be believed. A call that fails is shown likewise.",
+	"The state that a view call reads, with a Merkle witness under the block's header, and the codes that it "+
+		"runs: enough to make the call without trusting a node. Failing calls too.",
 	with(viewErrors, ErrProofWindow, ErrViewSize, ErrOutOfRange)...)
 
 // Limits of [GetViewProof]. A larger result is invalid.

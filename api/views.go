@@ -8,12 +8,11 @@ import (
 // View calls of contracts.
 var (
 	ViewCall = define[ViewCallParams, Data]("svc_viewCall",
-		"Calls a function of a contract in view context, after a block, as the zero account and with value 0, and gives "+
-			"the bytes that it returns.",
+		"Calls a contract's function in view context, after a block, as the zero account with value 0, and gives "+
+			"its output.",
 		viewErrors...)
 	BatchViewCall = define[BatchViewCallParams, []ViewResult]("svc_batchViewCall",
-		"Makes view calls after one block, each independent of the others, and gives their results in the order of the "+
-			"calls. All see one height.",
+		"Makes independent view calls after one block and gives their results in order.",
 		ErrViewCalls, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 )
 

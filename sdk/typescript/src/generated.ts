@@ -113,7 +113,7 @@ export interface AccessList {
 export interface Account {
   /** the account */
   account: Hash;
-  /** its address. Unless the account is a key's, the address is for this chain only: Bitcoin sent there is lost */
+  /** its address. Unless the account is a key's, Bitcoin sent there is lost */
   address: string;
   /** who may sign for it at the block's time: the account itself, or the hash of a policy */
   authority: Hash;
@@ -125,9 +125,9 @@ export interface Account {
   contract: boolean;
   /** the number of its transactions that are included */
   nonce: bigint;
-  /** the policy whose hash the authority is; null if it is none, or if no transaction has shown it */
+  /** the policy whose hash the authority is; null if there is none, or if no transaction has shown it */
   policy: Policy | null;
-  /** the recovery that is under way; null if there is none */
+  /** the pending recovery; null if there is none */
   recovery: PendingRecovery | null;
 }
 
@@ -245,16 +245,16 @@ export interface BlockProof {
   state_hash_bits: number;
   /** the state root after the block */
   state_root: Hash;
-  /** S1: the state root follows from the one before by exactly the access list; that the list is what the transactions do is shown by executing them on it */
+  /** S1: the state root follows from the one before by exactly the access list. Execute the transactions on the list to check the rest */
   statement: string;
 }
 
 export interface BlockRange {
-  /** what a node that follows this one calls itself, at most 64 bytes; it is counted in peer_count */
+  /** the name of a node that follows this one, at most 64 bytes, for peer_count */
   follower?: string | null | undefined;
   /** the first height */
   from_height: number;
-  /** whether block is without its transactions' hashes: an empty array then; txCount counts them all the same; false by default */
+  /** whether to leave out transactions' hashes (an empty array); txCount still counts them; false by default */
   headers_only?: boolean | null | undefined;
   /** whether raw holds the transactions; false by default */
   include_transactions?: boolean | null | undefined;
@@ -468,14 +468,14 @@ export interface HeaderItem {
   header: Hex;
   /** the block's height */
   height: number;
-  /** the Merkle proof of key 00 01 under the header's state root: the parameters of the next block; null if it was not asked for and the next block has the same producer and version, or if the block is outside the window of proofs */
+  /** the Merkle proof of key 00 01, the next block's parameters, under the header's state root; null if it was not requested and producer and version stay the same, or outside the proof window */
   parameters: AccountProof | null;
 }
 
 export interface HeaderRange {
   /** the first height */
   from_height: number;
-  /** whether each header comes with a Merkle proof of the parameters after it; false by default. They can be had of blocks within the window of proofs */
+  /** whether each header comes with a Merkle proof of the parameters after it, within the proof window; false by default */
   proven?: boolean | null | undefined;
   /** the last height */
   to_height: number;
@@ -550,7 +550,7 @@ export interface Log {
 }
 
 export interface MempoolClass {
-  /** held for an earlier nonce or for balance, under_base_fee, executable; sponsored by a payer that pays for 4,096 already; or signatures and suspects, which wait to be verified */
+  /** held (for an earlier nonce or balance), under_base_fee, executable, sponsored (its payer pays for 4,096 already), or signatures and suspects (not verified yet) */
   class: string;
   /** how many were pending, and made way for others, since the node started */
   displaced: number;
@@ -580,7 +580,7 @@ export interface MessageVerdict {
   authority: Hash;
   /** the 32 bytes that a key signs */
   hash: Hash;
-  /** why it did not: wrong_policy (the witness is by another authority), bad_policy or bad_signature; null if it did */
+  /** why not: wrong_policy (another authority's witness), bad_policy or bad_signature; null if it did */
   reason: string | null;
   /** the text that a Bitcoin wallet signs */
   text: string;
@@ -627,7 +627,7 @@ export interface NodeInfo {
   schedule_digest: Hash;
   /** the upgrade that the parameters announce; null if there is none */
   upgrade: AnnouncedUpgrade | null;
-  /** how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them */
+  /** how blocks are checked: executed, on this node's state; stateless:S1, on each block's proven access list; stateless:S1,R1, also by ranges, whose inner state roots nothing shows */
   verification: string;
   /** the software's version */
   version: string;
@@ -708,7 +708,7 @@ export interface Payment {
   from: Hash;
   /** transfer, deploy, instantiate, call, batch or contract */
   kind: "transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract";
-  /** of a payment by a contract or a step of a batch: the place of its event among the transaction's, from 0; null otherwise */
+  /** of a payment by a contract or a step of a batch: its event's index in the transaction, from 0; null otherwise */
   log: number | null;
   /** the 32 bytes that came with it; null if none did */
   memo: Hex | null;
@@ -764,7 +764,7 @@ export interface PendingRecovery {
   authority: Hash;
   /** when it takes effect, in milliseconds of Unix time */
   from: number;
-  /** the policy whose hash that is; null if it is none, or not known here */
+  /** the policy whose hash that is; null if there is none, or it is unknown */
   policy: Policy | null;
 }
 
@@ -789,7 +789,7 @@ export interface PendingTransaction {
   to: Hash;
   /** transfer, deploy, call, configure, batch, set_policy or instantiate */
   type: string;
-  /** the latest time of a block that may have it, in milliseconds of Unix time; null if there is no such time */
+  /** the latest time of a block that may have it, in Unix milliseconds; null for none */
   validUntil: number | null;
   /** the native amount moved */
   value: bigint;
@@ -1009,19 +1009,19 @@ export interface SubscriptionFilter {
   accounts?: (string)[] | null | undefined;
   /** of events: only of this contract */
   contract_id?: Hash | null | undefined;
-  /** of events: the cursor of the last event or EventProgress seen, of payments that of the last page or payment, instead of from_block */
+  /** instead of from_block: the cursor of the last event or EventProgress, or of the last page or payment */
   cursor?: string | null | undefined;
-  /** of payments: only those that the accounts get, or only those that they make; by default both */
+  /** of payments: only those to the accounts (in), or by them (out); by default both */
   direction?: "in" | "out" | "both" | null | undefined;
   /** of events: only of this name */
   event_name?: string | null | undefined;
-  /** of newBlocks, events, proofs and payments: the first height to send, at most one above the head; by default what comes next */
+  /** of newBlocks, events, proofs and payments: the first height, at most one above the head; by default the next */
   from_block?: number | null | undefined;
-  /** of newBlocks: without the transactions' hashes, an empty array then; txCount counts them all the same; false by default */
+  /** of newBlocks: without transactions' hashes (an empty array); txCount still counts them; false by default */
   headers_only?: boolean | null | undefined;
   /** of payments: only of these kinds; by default all */
   kinds?: ("transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract")[] | null | undefined;
-  /** of events: whether an EventProgress comes too, now and then, while no event matches; false by default */
+  /** of events: whether to send an EventProgress now and then while no event matches; false by default */
   progress?: boolean | null | undefined;
   /** of events: the topics that they begin with; null stands for any */
   topics?: (Hash | null)[] | null | undefined;
@@ -1075,13 +1075,13 @@ export interface Trace {
   further: (TraceCall)[];
   /** the gas that the transaction used */
   gasUsed: bigint;
-  /** the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, new_contract, call, instance, new_account, forfeited; with the gasUsed of root and further they add up to gasUsed */
+  /** the transaction's own gas by parts other than 0: intrinsic, code, new_contract, call, instance, new_account, forfeited. With the gasUsed of root and further they add up to gasUsed */
   parts: Record<string, bigint>;
   /** the call that it made, or the first one of a batch; null if no contract ran */
   root: TraceCall | null;
   /** success or failed */
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
-  /** whether there was more to show than a trace holds: storage, events and messages are left out from there on */
+  /** whether later storage, events and messages were left out for their size */
   truncated: boolean;
 }
 
@@ -1116,9 +1116,9 @@ export interface TraceCall {
   hostGas: Record<string, bigint>;
   /** what it returned, or the revert data */
   output: Hex;
-  /** its other gas by parts, those of 0 left out: instructions, memory (memory.grow), instance (of the calls that it made), new_account, forfeited (left when a price could not be paid or the code trapped); with hostGas and belowGas they add up to gasUsed */
+  /** its other gas by parts other than 0: instructions, memory (memory.grow), instance (of its calls), new_account, forfeited (by a trap or an unpaid price). With hostGas and belowGas they add up to gasUsed */
   parts: Record<string, bigint>;
-  /** if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise, also where its code is too large for notes */
+  /** if it failed and places were requested: where its active functions stood, the innermost first; empty if its code is too large */
   stoppedAt: (TracePlace)[];
   /** what it wrote to its storage, in order */
   storage: (TraceWrite)[];
@@ -1140,7 +1140,7 @@ export interface TraceEvent {
 export interface TracePlace {
   /** which one of those that the code defines, from 0; imported ones are not counted */
   function: number;
-  /** where in the code as deployed, in bytes: an instruction that calls or may trap, or where instructions begin that run one after the other */
+  /** the byte in the deployed code: an instruction that calls or may trap, or the beginning of a block */
   offset: number;
 }
 
@@ -1194,13 +1194,13 @@ export interface Transaction {
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
   /** of a batch: the transfers and calls that it makes, in order; null otherwise */
   steps: (Step)[] | null;
-  /** the recipient, the called or the created contract; of a batch, a set_policy and a configure the sender */
+  /** the recipient, or the called or created contract; of a batch, set_policy and configure the sender */
   to: Hash;
   /** its place in the block; null while pending */
   transactionIndex: number | null;
   /** transfer, deploy, call, configure, batch, set_policy or instantiate */
   type: string;
-  /** the latest time of a block that may have it, in milliseconds of Unix time; null if there is no such time */
+  /** the latest time of a block that may have it, in Unix milliseconds; null for none */
   validUntil: number | null;
   /** the native amount moved; of a batch the sum of its steps' */
   value: bigint;
@@ -1222,7 +1222,7 @@ export interface TransactionStatus {
   blockHeight: number | null;
   /** blocks from its own to the latest, both counted; 0 unless included */
   confirmations: number;
-  /** why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, wrong_policy, payer_cannot_pay, not_built, nonce_too_high or taken_back; null otherwise */
+  /** why it failed; of a dropped one expired, no_room, replaced, not_allowed, wrong_policy, payer_cannot_pay, not_built, nonce_too_high or taken_back; null otherwise */
   error: string | null;
   /** pending, success, failed, dropped or unknown */
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
@@ -1231,7 +1231,7 @@ export interface TransactionStatus {
 export interface TrapCause {
   /** the most bytes that may be given; 0 if the cause is no length */
   limit: number;
-  /** unreachable, memory (a range outside of it, also one given to a host function), division (by zero, or its result has no room), indirect_call (of no function, or of one of another type), utf8 (a name is not), topics (over three), or what a host function was given that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size */
+  /** unreachable, memory (a range outside of it), division (by zero, or an overflow), indirect_call (no function, or another type), utf8 (a name that is not), topics (over three), or an argument of a host function that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size */
   name: string;
 }
 
@@ -1243,7 +1243,7 @@ export interface Upgrade {
 }
 
 export interface Upstream {
-  /** why it was left, a word in snake_case: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong with it */
+  /** why it was left: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong */
   fault: string | null;
   /** the height of its latest block, as it said last; null while it never did */
   height: number | null;
@@ -1318,11 +1318,11 @@ export type Witness =
 export interface Methods {
   /** Sends coins from the development treasury and gives the transfer's hash. */
   dev_fund: { params: [account: string, amount: bigint]; result: Hash };
-  /** Moves the chain's time forward and gives the seconds by which it is ahead of the clock in all. */
+  /** Moves the chain's time forward and gives how many seconds it is ahead of the clock in all. */
   dev_increaseTime: { params: [seconds: number]; result: number };
   /** Makes blocks at once, empty ones too, and gives the height of the last. */
   dev_mine: { params: [count?: number | null]; result: bigint };
-  /** Takes the chain back to a snapshot; it and later ones are gone then. */
+  /** Takes the chain back to a snapshot, which ends it and later ones. */
   dev_revert: { params: [snapshot: bigint]; result: boolean };
   /** Changes when blocks are made: by a clock, at once for each transaction, or by dev_mine only. */
   dev_setBlockTime: { params: [milliseconds: number | null]; result: boolean };
@@ -1332,45 +1332,45 @@ export interface Methods {
   dev_snapshot: { params: []; result: bigint };
   /** This interface as an OpenRPC document. */
   "rpc.discover": { params: []; result: Record<string, unknown> };
-  /** Makes view calls after one block, each independent of the others, and gives their results in the order of the calls. All see one height. */
+  /** Makes independent view calls after one block and gives their results in order. */
   svc_batchViewCall: { params: [calls: (ViewCallItem)[], block?: BlockRef | null]; result: (ViewResult)[] };
   /** The height of the latest block. */
   svc_blockNumber: { params: []; result: bigint };
-  /** Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not asked. */
+  /** Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not checked. */
   svc_call: { params: [transaction: Hex]; result: Hex };
   /** The chain id that transactions are signed for. */
   svc_chainId: { params: []; result: bigint };
-  /** The gas limit with which a transaction does on the latest state what it does with ample gas, its inner calls included, with room for one more new account and one more storage entry, and 5 %. */
+  /** The gas limit that a transaction needs on the latest state, inner calls included, with room for one more new account and storage entry, and 5 %. */
   svc_estimateGas: { params: [transaction: Hex]; result: bigint };
   /** What to pay per gas now. */
   svc_gasPrice: { params: []; result: GasPriceInfo };
-  /** A block's access list: every state key that it read or wrote, with the value before and after, as bincode in pages. Whole at GET /accesses/HEIGHT. */
+  /** A block's access list, in binary and in pages: every state key that it read or wrote, with the values before and after. Whole: GET /accesses/HEIGHT. */
   svc_getAccessList: { params: [block: BlockRef, cursor?: string | null]; result: AccessList };
-  /** An account after a block: its balance and nonce, who may sign for it, and a recovery that is under way. */
+  /** An account after a block: its balance and nonce, its authority, and a pending recovery. */
   svc_getAccount: { params: [account: string, block?: BlockRef | null]; result: Account };
-  /** A Merkle proof of an account's record, or of its absence, under a block's state root: of the latest block, or one within the window of proofs. */
+  /** A Merkle proof of an account's record, or of its absence, under the state root of a block within the proof window. */
   svc_getAccountProof: { params: [account: string, block?: BlockRef | null]; result: AccountProof };
-  /** An account's balance in smallest native units; 0x0 for an account that was never touched. */
+  /** An account's balance in smallest units; 0x0 for an unused account. */
   svc_getBalance: { params: [account: string, block?: BlockRef | null]; result: bigint };
-  /** The block with a hash; null when there is none. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
+  /** The block with a hash; null if there is none, pruned if this node lacks blocks and cannot know. */
   svc_getBlockByHash: { params: [hash: Hash, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };
   /** The block of a height; null above the head. */
   svc_getBlockByNumber: { params: [block: BlockRef, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };
-  /** The receipts of a block in the order of its transactions, from an index on: at most 8 MiB, but at least one when there is one. Empty behind the last, and above the head. */
+  /** A block's receipts in order, from an index on: at most 8 MiB, but at least one if there is one. Empty behind the last, and above the head. */
   svc_getBlockReceipts: { params: [block: BlockRef, page?: BlockReceiptsPage | null]; result: (Receipt)[] };
-  /** The transactions of a block in their order, from an index on; empty behind the last, and above the head. */
+  /** A block's transactions in order, from an index on. Empty behind the last, and above the head. */
   svc_getBlockTransactions: { params: [block: BlockRef, page?: BlockTransactionsPage | null]; result: (Transaction)[] };
-  /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes, which are half of it, at GET /blocks/FROM-TO. */
+  /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one if there is one. In binary, at half the size: GET /blocks/FROM-TO. */
   svc_getBlocks: { params: [range: BlockRange]; result: (BlockItem)[] };
-  /** The code of a hash, which it is to be checked against. A node without state has the codes that the blocks which it keeps deployed and called. */
+  /** The code with a hash; check it. A node without state has the codes that its blocks deployed and called. */
   svc_getCode: { params: [code_hash: Hash]; result: Hex };
-  /** What the chain says of a contract; null when there is none of that ID. */
+  /** A contract's record; null if there is no contract of that ID. */
   svc_getContract: { params: [contract: Hash]; result: Contract | null };
-  /** The functions and events that a contract declares; null if it declares none that can be read. */
+  /** The ABI that a contract declares; null if it declares none that can be read. */
   svc_getContractAbi: { params: [contract: Hash]; result: ABI | null };
   /** A contract's code as it was deployed. */
   svc_getContractCode: { params: [contract: Hash]; result: Hex };
-  /** Events that match a filter, ascending by block, transaction and log index. A further page begins at the cursor of the last item; an empty page is the end. */
+  /** Events that match a filter, ascending by block, transaction and log index. The next page begins at the last item's cursor; an empty page is the end. */
   svc_getEvents: { params: [filter: EventFilter]; result: (Event)[] };
   /** Base fees, use and priority fees of the latest blocks. */
   svc_getFeeHistory: { params: [blocks?: number | null, percentiles?: (number)[] | null]; result: FeeHistory };
@@ -1378,9 +1378,9 @@ export interface Methods {
   svc_getFeeMarket: { params: []; result: FeeMarket };
   /** The chain's genesis. */
   svc_getGenesis: { params: []; result: GenesisInfo };
-  /** The headers of a range with their seals, ascending, for a client that follows nothing else: at most 1,000, or 64 with a proof for each. A header whose successor has another producer or version comes with a Merkle proof of the parameters after it. */
+  /** The sealed headers of a range, ascending, for light clients: at most 1,000, or 64 with a proof for each. Where producer or version change, the header before has a Merkle proof of the parameters after it. */
   svc_getHeaders: { params: [range: HeaderRange]; result: (HeaderItem)[] };
-  /** A transaction and its receipt with what shows, under the header of their block, that both are in it; null while it is pending, and where it is in no block since genesis. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
+  /** Proofs that a transaction and its receipt are in a block, under its header; null if it is in none yet, pruned if this node lacks blocks and cannot know. */
   svc_getInclusionProof: { params: [hash: Hash]; result: Inclusion | null };
   /** How full the mempool is. */
   svc_getMempoolStats: { params: []; result: MempoolStats };
@@ -1388,65 +1388,65 @@ export interface Methods {
   svc_getNodeInfo: { params: []; result: NodeInfo };
   /** The parameters in force after a block, with their Merkle proof. */
   svc_getParameters: { params: [block?: BlockRef | null]; result: ParametersInfo };
-  /** What accounts are paid and pay, however: by transfers, steps of batches, as the value of deploys and calls, and by contracts. The next page begins at the cursor resume; a page may be short, or empty, and not the last. */
+  /** All payments to and from accounts: transfers, steps of batches, values of deploys and calls, and payments by contracts. The next page begins at resume; a short or empty page need not be the last. */
   svc_getPayments: { params: [filter?: PaymentFilter | null]; result: PaymentPage };
-  /** What is in the mempool: of one sender ascending by nonce, else the newest first. */
+  /** The mempool's transactions: one sender's ascending by nonce, or all, the newest first. */
   svc_getPendingTransactions: { params: [filter?: PendingFilter | null]; result: (PendingTransaction)[] };
-  /** A block's STARK proof, and what it says: of statement S1, that the block's access list is exactly right. With parent, header and list in one file: GET /proof/HEIGHT. */
+  /** A block's STARK proof of statement S1: its access list is exactly right. With headers and list in one file: GET /proof/HEIGHT. */
   svc_getProof: { params: [block: BlockRef]; result: BlockProof };
-  /** What the sender or the payer of a transaction signs: the hash, and the text that says the same to people and that Bitcoin wallets sign. An SDK computes both itself, and a device should. */
+  /** The hash and the text that the sender or the payer of a transaction signs. SDKs compute both, and devices should. */
   svc_getSigningText: { params: [transaction: Hex, role?: "sender" | "payer" | null]; result: SigningText };
-  /** A Merkle proof of what any key of the state has, or of its absence, under a block's state root. The block is the latest one, or one within the window of proofs. The keys, also those of contracts' records, are in docs/protocol.md, "State". */
+  /** A Merkle proof of any state key, or of its absence, under the state root of a block within the proof window. docs/protocol.md, "State", has the keys. */
   svc_getStateProof: { params: [key: Hex, block?: BlockRef | null]; result: AccountProof };
-  /** The state after a block: its root, how much is in it, and the files of its snapshot if the node has them. A development chain on a disk makes those of the latest block when they are asked for. */
+  /** The state after a block: its root, its size, and the files of its snapshot if the node has them. A development chain on disk makes those of the latest block when asked. */
   svc_getStateSnapshot: { params: [block?: BlockRef | null]; result: StateSnapshot };
   /** The value under a key of a contract's storage; 0x if there is none. */
   svc_getStorageAt: { params: [contract: Hash, key: Hex, block?: BlockRef | null]; result: Hex };
-  /** A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest block, or one within the window of proofs. */
+  /** A Merkle proof of a value in a contract's storage, or of its absence, under the state root of a block within the proof window. */
   svc_getStorageProof: { params: [contract: Hash, key: Hex, block?: BlockRef | null]; result: AccountProof };
   /** How far this node is behind the primary. */
   svc_getSyncStatus: { params: []; result: SyncStatus };
   /** An account's balance of a token, as the token's contract answers. */
   svc_getTokenBalance: { params: [token: Hash, account: string, block?: BlockRef | null]; result: TokenBalance };
-  /** The holders of a token, the largest balance first: found by Transfer events, their balances confirmed by the token's contract. A further page begins at the cursor of the last item; an empty page is the end. */
+  /** A token's holders, the largest balance first, found by Transfer events and confirmed by the contract. The next page begins at the last item's cursor; an empty page is the end. */
   svc_getTokenHolders: { params: [token: Hash, page?: HolderPage | null]; result: (TokenHolder)[] };
-  /** A pending or included transaction; null when it is neither. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
+  /** A pending or included transaction; null if it is neither, pruned if this node lacks blocks and cannot know. */
   svc_getTransactionByHash: { params: [hash: Hash]; result: Transaction | null };
-  /** The included transaction in which an account used a nonce; null if none did. A node that does not have all blocks and finds nothing for a nonce that is used answers pruned. */
+  /** The included transaction in which an account used a nonce; null if none did, pruned if this node lacks blocks and cannot know. */
   svc_getTransactionByNonce: { params: [account: string, nonce: bigint]; result: Transaction | null };
   /** An account's nonce: the number of its transactions that are included. */
   svc_getTransactionCount: { params: [account: string, block?: NonceRef | null]; result: bigint };
-  /** The receipt of an included transaction; null while it is pending, and where it is in no block since genesis. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
+  /** The receipt of an included transaction; null if it is in no block yet, pruned if this node lacks blocks and cannot know. */
   svc_getTransactionReceipt: { params: [hash: Hash]; result: Receipt | null };
-  /** Where a transaction is: pending, success, failed, dropped or unknown. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
+  /** A transaction's status: pending, success, failed, dropped or unknown; pruned if this node lacks blocks and cannot know. */
   svc_getTransactionStatus: { params: [hash: Hash]; result: TransactionStatus };
-  /** Included transactions in which an account is sender, payer, recipient or a called contract, of a step too, newest first. */
+  /** Included transactions with an account as sender, payer, recipient or called contract, in steps too, newest first. */
   svc_getTransactionsByAddress: { params: [account: string, page?: TransactionPage | null]; result: (Transaction)[] };
-  /** What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it runs. That is enough to make the call again, with no node to be believed. A call that fails is shown likewise. */
+  /** The state that a view call reads, with a Merkle witness under the block's header, and the codes that it runs: enough to make the call without trusting a node. Failing calls too. */
   svc_getViewProof: { params: [contract: Hash, function_name: string, args?: Hex | null, block?: BlockRef | null, known_codes?: (Hash)[] | null]; result: ViewProof };
   /** The contracts in the order of their deployment. */
   svc_listContracts: { params: [limit?: number | null, cursor?: string | null]; result: (Contract)[] };
   /** The newest included transactions of all accounts, newest first. */
   svc_listRecentTransactions: { params: [limit?: number | null]; result: (Transaction)[] };
-  /** The 32 bytes of an account within a taproot address of any network. */
+  /** The 32 bytes of the account in a taproot address of any network. */
   svc_resolveAddress: { params: [address: string]; result: ResolvedAddress };
   /** Submits a signed transaction to the mempool and gives its hash. */
   svc_sendRawTransaction: { params: [transaction: Hex]; result: Hash };
-  /** Submits a signed transaction, or takes one already known, and waits for its receipt, 30 s at most. */
+  /** Submits a signed transaction, or finds a known one, and waits up to 30 s for its receipt. */
   svc_sendRawTransactionSync: { params: [transaction: Hex]; result: Receipt };
-  /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs, and of events with progress an EventProgress too. */
+  /** Over WebSocket (/ws): subscribes to a topic and gives the connection's id of the subscription. Items come as notifications svc_subscription with params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event (with progress also an EventProgress), of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage, of rangeProofs an array of RangeProofs. */
   svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "rangeProofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
-  /** What a transaction would do on the latest state, call by call, without sending it; also one that fails. It may use as much gas as svc_call, and nonce and fees are not asked. */
+  /** What a transaction would do on the latest state, call by call, without sending it, even if it fails. It has the gas of svc_call; nonce and fees are not checked. */
   svc_traceCall: { params: [transaction: Hex, view?: boolean | null, places?: boolean | null]; result: Trace | null };
-  /** What an included transaction did, call by call; null when it is not included, pruned where the node does not have all blocks and cannot know. Its block is executed again up to it. */
+  /** What an included transaction did, call by call, executed again; null if it is not included, pruned if this node lacks blocks and cannot know. */
   svc_traceTransaction: { params: [hash: Hash, places?: boolean | null]; result: Trace | null };
-  /** Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id. */
+  /** Over WebSocket (/ws): ends a subscription of the connection; false if there is none of that id. */
   svc_unsubscribe: { params: [id: bigint]; result: boolean };
-  /** Whether an account signed a message, as the host function account_verify says, by the rule and the authority after a block. It holds for accounts of every kind. */
+  /** Whether an account of any kind signed a message, by the rules of the host function account_verify. */
   svc_verifyMessage: { params: [account: string, message: Hex, witness: Hex, contract?: Hash | null, block?: BlockRef | null]; result: MessageVerdict };
-  /** Whether a proof holds for a block of this chain, by the verifier that anyone can run. */
+  /** Whether a proof holds for a block of this chain. */
   svc_verifyProof: { params: [block: BlockRef, proof: Hex]; result: ProofVerdict };
-  /** Calls a function of a contract in view context, after a block, as the zero account and with value 0, and gives the bytes that it returns. */
+  /** Calls a contract's function in view context, after a block, as the zero account with value 0, and gives its output. */
   svc_viewCall: { params: [contract: Hash, function_name: string, args?: Hex | null, block?: BlockRef | null]; result: Hex };
 }
 
