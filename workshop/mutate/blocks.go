@@ -143,12 +143,12 @@ func seal(r *rand.Rand, w *world, block types.Block) types.Block {
 // changeBlock changes a block in a field of the header, its transactions, its seal or its bytes.
 func changeBlock(r *rand.Rand, w *world, c *chain, block types.Block) ([]byte, error) {
 	block.Transactions = slices.Clone(block.Transactions)
-	switch r.IntN(4) {
-	case 0:
+	switch r.IntN(5) {
+	case 0, 1:
 		changeHeader(r, &block.Header)
-	case 1:
-		changeTransactions(r, w, c, &block)
 	case 2:
+		changeTransactions(r, w, c, &block)
+	case 3:
 		encoded := changeBytes(r, block.Encode())
 		if changed, err := types.DecodeBlock(encoded); err == nil && r.IntN(2) == 0 {
 			return seal(r, w, changed).Encode(), nil
@@ -176,7 +176,7 @@ func changeHeader(r *rand.Rand, h *types.Header) {
 	case 3:
 		flip(h.Parent[:])
 	case 4:
-		h.Timestamp = pick(r, []uint64{h.Timestamp - 1, h.Timestamp + 1, edge(r)})
+		h.Timestamp = pick(r, []uint64{h.Timestamp - 1, h.Timestamp + 1, h.Timestamp - 5001, types.MaxTime + 1, edge(r)})
 	case 5:
 		flip(h.Producer[:])
 	case 6:

@@ -4,13 +4,14 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/cairn-chain/cairn/types"
 )
 
 // changeFields changes a transaction before it is signed.
 func (m *maker) changeFields(r *rand.Rand, tx *types.Transaction) {
-	switch r.IntN(14) {
+	switch r.IntN(16) {
 	case 0:
 		tx.Sender = m.stranger(r)
 	case 1:
@@ -38,6 +39,13 @@ func (m *maker) changeFields(r *rand.Rand, tx *types.Transaction) {
 	case 11:
 		record := m.at.record(tx.Sender)
 		tx.Value = record.Balance - min(record.Balance, types.Amount(r.IntN(20_000_000)))
+	case 12: // a name or a function that is as long as it may be, or longer
+		name := strings.Repeat("x", 64+r.IntN(2))
+		tx.Payload = pick(r, []types.Payload{
+			types.Call{Function: name}, types.Instantiate{Name: name}, types.Deploy{Name: name, Code: []byte{0}},
+		})
+	case 13: // a fee cap of about 2^64
+		tx.MaxFeePerGas = types.Amount(pick(r, []uint64{1<<64 - 1, 1 << 63, (1<<64 - 1) / (20_000 + r.Uint64N(100_000))}))
 	default:
 		m.changePayload(r, tx)
 	}
