@@ -43,6 +43,7 @@ func newClusterOfNodes(t *testing.T, l *load, flags ...string) *clusterOfNodes {
 	first := filepath.Join(t.TempDir(), "a")
 	u := newUser(t)
 	u.succeeds(nil, append([]string{"init", first, "--block-time", "200ms"}, l.allocations()...)...)
+	shortenNotice(t, filepath.Join(first, "genesis.json"))
 	alone := start(t, "node", "--data-dir", first, "--prove", "off")
 	c.awaitHeight(alone, 3)
 	if err := alone.Stop(); err != nil {
@@ -59,6 +60,22 @@ func newClusterOfNodes(t *testing.T, l *load, flags ...string) *clusterOfNodes {
 	u.succeeds(nil, "cluster", "init", "--data-dir", first, "--name", "a", "--address", c.links["a"])
 	c.start("a")
 	return c
+}
+
+// shortenNotice has upgrades of a new chain announced a second ahead instead of a week.
+func shortenNotice(t *testing.T, genesis string) {
+	t.Helper()
+	content, err := os.ReadFile(genesis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := strings.Replace(string(content), `"notice": 604800000`, `"notice": 1000`, 1)
+	if short == string(content) {
+		t.Fatalf("there is no notice of a week in %s", content)
+	}
+	if err := os.WriteFile(genesis, []byte(short), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // start starts a member on its directory.
