@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes a release twice, from two clones that differ in all that must not matter, compares the bytes, and uses each file as
-# its user would. As root it also installs the Debian package, in a copy of this system that is thrown away.
+# its user would. As root it also installs the packages, in copies of this system that are thrown away.
 # CACHE=own compiles everything anew the second time.
 set -eu
 cd "$(dirname "$0")"
@@ -103,17 +103,19 @@ done
 for file in haproxy.cfg nginx.conf prometheus.yml alerts.yml grafana.json; do
 	[ -f "$t/debian/usr/share/doc/cairn/deploy/$file" ] || fail "the package has no deploy/$file"
 done
-if [ "$(id -u)" = 0 ]; then
-	mkdir "$t/system"
+# installed FORMAT INSTALL REMOVE installs a package in a copy of this system that is thrown away, uses it and removes it.
+installed() {
+	mkdir "$t/system-$1"
 	# Its service: what the unit starts, with its directory, serves until it is told to stop.
 	unshare --mount --pid --fork --kill-child sh -eu -c '
 		mount -t tmpfs tmpfs "$1"
 		mkdir "$1/upper" "$1/work" "$1/merged"
 		mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/merged"
-		cp "$2" "$1/merged/cairn.deb"
-		chroot "$1/merged" dpkg -i /cairn.deb
+		cp "$2" "$1/merged/package"
+		chroot "$1/merged" $4 /package
 		mount -t proc proc "$1/merged/proc"
 		chroot "$1/merged" /usr/bin/cairn version
+		[ "$(stat -c %a:%U "$1/merged/etc/cairn")" = 700:root ]
 		chroot "$1/merged" /usr/bin/cairn init /var/lib/cairn --alloc "$3=1000"
 		mkdir -m 700 "$1/merged/var/lib/cairn-locks" # as StateDirectory= does
 		command=$(sed -n "s/^ExecStart=//p" "$1/merged/usr/lib/systemd/system/cairn.service")
@@ -124,15 +126,24 @@ if [ "$(id -u)" = 0 ]; then
 		chroot "$1/merged" /usr/bin/cairn account "$3" --rpc-url "$url"
 		kill $node
 		wait $node
-		# Its removal, as if systemd ran: what it is asked, in order.
+		# The sign state is beside the chain, and outlives it.
+		ls "$1/merged/var/lib/cairn-locks" | grep -q "^signed-"
+		# Its removal, as if systemd ran: what it is asked, in order. The chain stays.
 		mkdir -p "$1/merged/run/systemd/system"
-		printf "%s\n" "#!/bin/sh" "echo \"\$*\" >>/asked" >"$1/merged/usr/local/bin/systemctl"
-		chmod 755 "$1/merged/usr/local/bin/systemctl"
-		chroot "$1/merged" dpkg -r cairn
+		rm -f "$1/merged/usr/bin/systemctl"
+		printf "%s\n" "#!/bin/sh" "echo \"\$*\" >>/asked" >"$1/merged/usr/bin/systemctl"
+		chmod 755 "$1/merged/usr/bin/systemctl"
+		chroot "$1/merged" $5 cairn
 		[ ! -e "$1/merged/usr/bin/cairn" ]
+		[ -e "$1/merged/var/lib/cairn/db" ]
 		grep -q "disable --now cairn.service" "$1/merged/asked"
 		[ "$(tail -n 1 "$1/merged/asked")" = daemon-reload ]
-	' sh "$t/system" "$t/first/$name.deb" bcrt1p6g8r5e8jvnvukaqgdauwag8lfkzvz3dng4057kv7avnpxpkghdkszxhwd4 >"$t/said" 2>&1 || fail "the package cannot be installed: $(cat "$t/said")"
+	' sh "$t/system-$1" "$t/first/$name.$1" bcrt1p6g8r5e8jvnvukaqgdauwag8lfkzvz3dng4057kv7avnpxpkghdkszxhwd4 "$2" "$3" \
+		>"$t/said" 2>&1 || fail "the package $1 cannot be installed: $(cat "$t/said")"
+}
+if [ "$(id -u)" = 0 ]; then
+	installed deb "dpkg -i" "dpkg -r"
+	installed rpm "rpm -i --nodeps" "rpm -e" # Debian has none of what it depends on in the database of rpm
 fi
 
 echo "image"
