@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 )
 
 // followFlags are the flags of a node that follows another one.
@@ -26,21 +27,30 @@ func (w *world) prepareFollowers(ctx context.Context, primary *running) error {
 	return nil
 }
 
-// follow runs a follower until it has the head, and kills it.
+// follow runs a follower until it has the head, and again, so that it has tables and a log, and kills it.
 func (w *world) follow(ctx context.Context, place target) error {
+	if err := os.Mkdir(place.dir, 0o700); err != nil {
+		return err
+	}
+	hasHead := func(r *running) error {
+		return r.process.Await(ctx, func(ctx context.Context) (bool, error) {
+			head, err := r.client.BlockNumber(ctx)
+			return head == w.alone.head, err
+		})
+	}
+	if err := w.with(ctx, place, "1s", hasHead); err != nil {
+		return err
+	}
 	r, err := w.run(place, "1s")
 	if err != nil {
 		return err
 	}
 	defer r.process.Kill()
 	if !w.serves(ctx, r) {
-		return fmt.Errorf("it does not serve: %s", r.told())
+		return fmt.Errorf("it does not serve again: %s", r.told())
 	}
 	defer r.client.Close()
-	return r.process.Await(ctx, func(ctx context.Context) (bool, error) {
-		head, err := r.client.BlockNumber(ctx)
-		return head == w.alone.head, err
-	})
+	return hasHead(r)
 }
 
 // tryFollower makes the fault in a replica or an archive whose upstream, a primary, is undamaged and goes on making
@@ -66,5 +76,29 @@ func (w *world) tryFollower(ctx context.Context, t *trial, random *rand.Rand) (e
 		return err
 	}
 	w.judgeOther(ctx, t, primary)
+	return nil
+}
+
+// judgeRefetch does what a follower says of its damaged database: with db/ moved away it must fetch the chain again.
+func (w *world) judgeRefetch(ctx context.Context, t *trial, place target) error {
+	if err := os.Rename(filepath.Join(place.dir, "db"), place.dir+".db"); err != nil {
+		return err
+	}
+	r, err := w.begin(place)
+	if err != nil {
+		return err
+	}
+	defer r.process.Kill()
+	starting, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if !w.serves(starting, r) {
+		t.breaks("it does not start after db/ was moved away: %s", lastError(r.told()))
+		return nil
+	}
+	if _, err := r.client.WaitReceipt(starting, place.others.pending[0]); err != nil {
+		t.breaks("it does not fetch the chain again: %v", err)
+	}
+	w.ask(ctx, t, r)
+	t.outcome += ", then fetched the chain again"
 	return nil
 }

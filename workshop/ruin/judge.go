@@ -193,8 +193,11 @@ func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place ta
 	}
 	code := exitCode(r.process.Wait())
 	w.judgeEnd(t, r.told(), code, served, asked)
-	if code == 1 && !asked && t.fault.kind != "fill the disk" {
+	switch {
+	case code == 1 && !asked && t.fault.kind != "fill the disk":
 		return w.judgeRestart(ctx, t, place)
+	case code == 2 && place.others != nil && strings.Contains(lastError(r.told()), "/db away"):
+		return w.judgeRefetch(ctx, t, place)
 	}
 	return nil
 }
