@@ -47,16 +47,15 @@ func (a *app) newUpgradeCheck() *cobra.Command {
 	command := a.lookUp(&cobra.Command{
 		Use:   "check [URL…]",
 		Short: "Ask nodes whether they know the version that is announced",
-		Long: `Ask nodes whether they know the version that is announced, or that of --version: the one of --rpc-url, and those named. A
-node that does not, or that does not answer, is exit code 1.`,
+		Long: `Ask nodes whether they know the version that is announced, or that of --version: those named, or else the one of
+--rpc-url. A node that does not, or that does not answer, is exit code 1.`,
 		Example: "  cairn upgrade check http://10.0.0.2:8777 http://10.0.0.3:8777\n  cairn upgrade check --version 3",
 		Args:    cobra.ArbitraryArgs,
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
-		info, err := s.client.NodeInfo(ctx)
-		if err != nil {
-			return err
+		if len(args) == 0 {
+			args = []string{s.settings.RPCURL}
 		}
-		nodes := []nodeVersions{versionsOf(s.settings.RPCURL, info, version)}
+		var nodes []nodeVersions
 		for _, url := range args {
 			node, err := s.another(url)
 			if err != nil {
@@ -70,7 +69,7 @@ node that does not, or that does not answer, is exit code 1.`,
 			}
 			nodes = append(nodes, answer)
 		}
-		err = s.Result(nodes, func(t *output.Text) {
+		err := s.Result(nodes, func(t *output.Text) {
 			rows := make([][]any, len(nodes))
 			for i, n := range nodes {
 				said := "ready"
