@@ -2,11 +2,11 @@
 # An operator's day, by the pages alone: three machines, each with a systemd of its own as process 1 and a disk of 600 MB,
 # install a package, run a cluster under load, and meet what goes wrong. It prints when a step begins, each time without an
 # acknowledgement, and what was lost in the end. It needs Linux, root and systemd, and three files:
-#   sh day.sh OLD.deb NEW.deb OUTAGE
-# NEW.deb has another format of the database than OLD.deb; OUTAGE is workshop/outage, built. What runs is in namespaces of
-# its own and below a directory that is removed at the end; KEEP=1 leaves it.
+#   sh day.sh OLD NEW OUTAGE
+# OLD and NEW are packages, both .deb or both .rpm, with different formats of the database. OUTAGE is workshop/outage,
+# built. What runs is in namespaces of its own and below a directory that is removed at the end; KEEP=1 leaves it.
 set -eu
-[ "$#" = 3 ] || { sed -n '2,8s/^# //p' "$0" >&2; exit 2; }
+[ "$#" = 3 ] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
 old=$(realpath "$1") new=$(realpath "$2") outage=$(realpath "$3")
 if [ -z "${DAY:-}" ]; then # a network of its own, so that ports are those of the pages
 	DAY=$(mktemp -d) exec unshare --net --mount --propagation private sh ${TRACE:+-x} "$0" "$old" "$new" "$outage"
@@ -167,12 +167,24 @@ settings() {
 		"127.0.0.1:$(port "$1")7" "127.0.0.1:$(port "$1")8" "$(link "$1")"
 }
 
+kind=${new##*.}
+# packages NAME COMMAND… runs the machine's package manager, dpkg or rpm.
+packages() {
+	local m=$1
+	shift
+	on "$m" "$@" >>"$DAY/$m/packages.log" 2>&1 || fail "$*: $(cat "$DAY/$m/packages.log")"
+}
+case $kind in # Debian has none of what an rpm depends on in the database of rpm
+rpm) add="rpm -U --nodeps" remove="rpm -e" ;;
+*) add="dpkg -i" remove="dpkg -r" ;;
+esac
+
 step install
 for m in a b c; do
 	boot $m
-	cp "$old" "$DAY/$m/disk/old.deb"
-	cp "$new" "$DAY/$m/disk/new.deb"
-	on $m dpkg -i /var/lib/old.deb >"$DAY/$m/dpkg.log" 2>&1 || fail "dpkg: $(cat "$DAY/$m/dpkg.log")"
+	cp "$old" "$DAY/$m/disk/old.$kind"
+	cp "$new" "$DAY/$m/disk/new.$kind"
+	packages $m $add /var/lib/old.$kind
 	on $m cairn version
 done
 
@@ -180,6 +192,7 @@ step "a cluster of three"
 on a install -d -m 700 /etc/cairn
 # shellcheck disable=SC2046 # words
 on a cairn init /var/lib/cairn --network regtest $("$outage" -accounts) >"$DAY/a/init.log"
+on a mv /var/lib/cairn/admin.key /root/
 settings a >"$DAY/a/disk/cairn/cairn.toml"
 PIN=$(on a cairn cluster init --data-dir /var/lib/cairn --name a --address "$(link a)" --json | jq -r .result.pin)
 on a systemctl enable --quiet --now cairn
@@ -201,7 +214,7 @@ for m in a b c; do [ $m = "$last" ] || upgrade="${upgrade:-} $m"; done
 for m in $upgrade $last; do
 	step "upgrade $m"
 	on $m systemctl stop cairn
-	on $m dpkg -i /var/lib/new.deb >>"$DAY/$m/dpkg.log" 2>&1 || fail "dpkg: $(cat "$DAY/$m/dpkg.log")"
+	packages $m $add /var/lib/new.$kind
 	on $m systemctl start cairn
 	refused $m "cairn db move --from /var/lib/cairn --to NEW"
 	more=cairn-new as $m cairn db move --from /var/lib/cairn --to /var/lib/cairn-new
@@ -300,7 +313,7 @@ take_next() {
 	on "$1" sed -i /next-protocol-key/d /var/lib/cairn/cairn.toml
 }
 rolling give_next
-on a cairn configure --producer "$NEXT" --protocol-key /etc/cairn/protocol.key --rpc-url "$(url a)"
+on a cairn configure --producer "$NEXT" --admin-key /root/admin.key --rpc-url "$(url a)"
 rolling take_next
 
 step "rotation of a certificate"
@@ -318,6 +331,31 @@ await "that the first certificate is served" served first
 certify second
 on c systemctl reload cairn
 await "that the second certificate is served" served second
+
+step "rotation of an API key"
+keys() {
+	printf '%s\n' "$@" >"$DAY/c/disk/keys"
+	on c install -m 600 -o cairn /var/lib/keys /var/lib/cairn/keys
+}
+answers() { # KEY CODE
+	[ "$(curl -sk -o "$DAY/answer" -w '%{http_code}' -H "Authorization: Bearer $1" -H 'Content-Type: application/json' \
+		-d '{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}' https://127.0.0.1:8797)" = "$2" ]
+}
+former=$(openssl rand -hex 32) latter=$(openssl rand -hex 32)
+keys "one:$former"
+on c sh -c 'echo "api-key-file = \"/var/lib/cairn/keys\"" >>/var/lib/cairn/cairn.toml'
+on c systemctl restart cairn
+await "that c is ready" ready c
+answers "$former" 200 || fail "the first key is refused: $(cat "$DAY/answer")"
+answers "$latter" 401 || fail "a key that is in no file is not refused: $(cat "$DAY/answer")"
+keys "one:$former" "two:$latter"
+on c systemctl reload cairn
+await "that the second key is taken" answers "$latter" 200
+answers "$former" 200 || fail "the first key is refused too early: $(cat "$DAY/answer")"
+keys "two:$latter"
+on c systemctl reload cairn
+await "that the first key is refused" answers "$former" 401
+answers "$latter" 200 || fail "the second key is refused: $(cat "$DAY/answer")"
 
 step "the end of the load"
 kill -INT $load
@@ -344,7 +382,7 @@ on $r cairn status --rpc-url "$(url $r)"
 
 step removal
 for m in a b c; do
-	on $m dpkg -r cairn >>"$DAY/$m/dpkg.log" 2>&1 || fail "dpkg: $(cat "$DAY/$m/dpkg.log")"
+	packages $m $remove cairn
 	! on $m systemctl cat cairn >/dev/null 2>&1 || fail "the unit is left on $m"
 	on $m test -d /var/lib/private/cairn/db || fail "the chain of $m is gone"
 done
