@@ -18,7 +18,7 @@ const perHistory = 1000
 func (m *mutator) history(r *rand.Rand, cases int) error {
 	w := newWorld(r)
 	g := newGenesis(r, w)
-	codes := r.IntN(2) == 0
+	codes := r.IntN(8) == 0 // they take most of the time
 	if codes {
 		g.Parameters.GasLimit += 300_000_000
 	}
@@ -135,24 +135,19 @@ func (b *books) agree(entries mapState) error {
 		return fmt.Errorf("the record of the supply has %d and %d, want %d and %d", supply.Supply, supply.Burned, b.supply, b.burned)
 	}
 	sum := supply.Burned
-	for a, want := range b.balances {
+	for key := range entries {
+		if key[0] != state.AccountKey(types.Account{})[0] {
+			continue
+		}
+		a := types.Account([]byte(key[1:]))
 		got := view{entries: entries}.record(a).Balance
-		if got != want {
+		if want := b.balances[a]; got != want {
 			return fmt.Errorf("%v has %d, want %d", a, got, want)
 		}
 		sum += got
 	}
 	if sum != b.supply {
 		return fmt.Errorf("balances and what was burned are %d, want %d", sum, b.supply)
-	}
-	accounts := 0
-	for key := range entries {
-		if key[0] == state.AccountKey(types.Account{})[0] {
-			accounts++
-		}
-	}
-	if accounts > len(b.balances) {
-		return fmt.Errorf("the state has %d accounts, the books %d", accounts, len(b.balances))
 	}
 	return nil
 }

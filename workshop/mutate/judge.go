@@ -48,7 +48,7 @@ func (j *judge) ask(command string, arguments ...any) (string, error) {
 	return answers[0], nil
 }
 
-// askAll sends a command with each of the arguments, and returns the answers. They fit the pipe together.
+// askAll sends a command with each of the arguments, and returns the answers, which fit the pipe together.
 func (j *judge) askAll(command string, each [][]any) ([]string, error) {
 	var lines strings.Builder
 	for _, arguments := range each {

@@ -8,7 +8,7 @@ import (
 )
 
 // perBatch is the number of signatures that are verified together.
-const perBatch = 64
+const perBatch = 512
 
 // schnorr compares verdicts on BIP-340 signatures, half of which are damaged: of each alone, of all in a batch, and the
 // judge's.
