@@ -243,16 +243,21 @@ func (p *pump) resync() error {
 }
 
 // askHead adds a query for the time of the newest block to a batch, if a job is valid only for a time. It comes first in
-// the batch, so that the answers of the others are of this block or a newer one. The returned function reads the result.
-func (p *pump) askHead(b *client.Batch) func(failed *error) {
+// the batch, so that the answers of the others are of this block or a newer one. The returned function reads the result,
+// in milliseconds. It is 0 if it was not asked for, or if several requests were made: then another node may have given
+// the other answers, of older blocks.
+func (p *pump) askHead(b *client.Batch) func(failed *error) uint64 {
 	if !p.timed() {
-		return func(*error) {}
+		return func(*error) uint64 { return 0 }
 	}
 	call := client.Add(b, api.GetBlockByNumber, api.GetBlockByNumberParams{Block: api.Latest(), HeadersOnly: true})
-	return func(failed *error) {
-		if head := take(failed, call); head != nil {
-			p.head = head.TimestampMs
+	return func(failed *error) uint64 {
+		head := take(failed, call)
+		if head == nil || b.Divided() {
+			return 0
 		}
+		p.head = head.TimestampMs
+		return p.head
 	}
 }
 

@@ -502,6 +502,9 @@ func (p *play) summary(raw string) map[string]any {
 			out["to"] = "self"
 		}
 	}
+	if tx.ValidUntil != nil {
+		out["until"] = *tx.ValidUntil
+	}
 	return out
 }
 

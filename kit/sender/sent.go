@@ -55,8 +55,8 @@ func (t *Sent) Proven(ctx context.Context) (api.Receipt, error) {
 }
 
 // Cancel cancels the job, and returns nil once no block can include it. Then its ID is free again, and Receipt returns
-// [ErrCancelled]. If a node may have the transaction, a zero transfer to oneself takes its nonce, with both fees at
-// least 10 % higher; this transfer costs its fee. Cancel returns [*TooLate] if a block had the job first, and otherwise
+// [ErrCancelled], or [api.ErrExpired] if its time was over before. If a node may have the transaction, a zero transfer to
+// oneself takes its nonce, with both fees at least 10 % higher; this transfer costs its fee. Cancel returns [*TooLate] if a block had the job first, and otherwise
 // the errors of Receipt. If the context ends first, the job may still be cancelled or done; call Cancel again to find
 // out.
 func (t *Sent) Cancel(ctx context.Context) error {

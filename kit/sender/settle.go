@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ func (p *pump) settle() error {
 	}
 	var err error
 	base, height := take(&err, baseCall), take(&err, heightCall)
-	if takeHead(&err); err != nil {
+	head := takeHead(&err)
+	if err != nil {
 		return err
 	}
 	p.pollAt = p.now() + p.s.options.Poll
@@ -41,7 +43,7 @@ func (p *pump) settle() error {
 		}
 		used = used[count:]
 	}
-	if err := p.expire(p.slots.late(p.head)); err != nil {
+	if err := p.expire(p.slots.late(head)); err != nil {
 		return err
 	}
 	return p.replace()
@@ -57,13 +59,16 @@ func (p *pump) expire(jobs []*job) error {
 		return err
 	}
 	for _, j := range jobs {
-		hash := j.latest().hash
+		why := ErrCancelled
+		if !j.isCancelled() {
+			why = &client.Error{
+				Code: api.ErrExpired.Code, Message: "the job was valid until a time that is over, and no block has it",
+				Data: map[string]any{"reason": reasonOf(api.ErrExpired), "hash": j.latest().hash},
+			}
+		}
 		delete(p.slots.jobs, j.nonce)
 		j.release()
-		p.reject(j, &client.Error{
-			Code: api.ErrExpired.Code, Message: "the job was valid until a time that is over, and no block has it",
-			Data: map[string]any{"reason": reasonOf(api.ErrExpired), "hash": hash},
-		})
+		p.reject(j, why)
 	}
 	return nil
 }
@@ -71,23 +76,23 @@ func (p *pump) expire(jobs []*job) error {
 // conclude requests the receipts of jobs whose nonces are used, in one request. It processes the available receipts
 // even if others fail.
 func (p *pump) conclude(jobs []*job) error {
-	receipts, unknown, denied, failed := p.receipts(jobs)
+	findings, failed := p.receipts(jobs)
 	var ended, cancelled, absent, expired []*job
 	var dones []done
 	var entries []Entry
 	for _, j := range jobs {
-		r, found := receipts[j]
+		r, f := findings[j].receipt, findings[j]
 		switch {
-		case unknown[j]:
-		case !found && denied[j] && j.expired(p.head):
+		case f.unknown:
+		case r == nil && j.expired(f.head):
 			expired = append(expired, j)
-		case !found:
+		case r == nil:
 			absent = append(absent, j)
 		case j.has(r.TransactionHash, true):
 			cancelled = append(cancelled, j)
 		default:
 			d := done{j.digest, r.TransactionHash, r.BlockHeight, 0}
-			if client.Failure(r) == nil {
+			if client.Failure(*r) == nil {
 				d.status = 1
 			}
 			ended, dones, entries = append(ended, j), append(dones, d), append(entries, d.entry(j.id))
@@ -99,7 +104,7 @@ func (p *pump) conclude(jobs []*job) error {
 	for i, j := range ended {
 		delete(p.slots.jobs, j.nonce)
 		p.s.drop(j, &dones[i])
-		p.end(j, receipts[j])
+		p.end(j, *findings[j].receipt)
 	}
 	if err := p.withdraw(cancelled); err != nil {
 		return err
@@ -135,50 +140,56 @@ func (p *pump) end(j *job, receipt api.Receipt) {
 	p.requeue(rest)
 }
 
-// receipts requests the receipts of all versions of jobs in one request. unknown holds the jobs without a receipt for
-// which a version's query failed, and failed is the error; denied holds those of which a node that has all blocks has
-// none.
-func (p *pump) receipts(
-	jobs []*job,
-) (found map[*job]api.Receipt, unknown, denied map[*job]bool, failed error) {
+// finding is what was learned of a job's receipt.
+type finding struct {
+	receipt *api.Receipt
+	unknown bool   // a query failed, and no other one found a receipt
+	head    uint64 // without a receipt: until when the node that was asked has all blocks, in milliseconds; 0: not known
+}
+
+// receipts requests the receipts of all versions of jobs in one request. It returns a finding for each job, and the
+// first error of a query.
+func (p *pump) receipts(jobs []*job) (findings map[*job]finding, failed error) {
 	var b client.Batch
 	takeHead := p.askHead(&b)
-	var of []*job
-	var hashes []types.TxID
-	var calls []client.Pending[*api.Receipt]
-	found, unknown, denied = make(map[*job]api.Receipt, len(jobs)), make(map[*job]bool), make(map[*job]bool)
+	calls := make(map[*job][]client.Pending[*api.Receipt], len(jobs))
 	for _, j := range jobs {
-		denied[j] = true
 		for _, v := range j.versions {
-			of, hashes = append(of, j), append(hashes, v.hash)
-			calls = append(calls, client.Add(&b, api.GetTransactionReceipt, api.TransactionParams{Hash: v.hash}))
+			calls[j] = append(calls[j], client.Add(&b, api.GetTransactionReceipt, api.TransactionParams{Hash: v.hash}))
 		}
 	}
 	_ = p.ask(p.s.ctx, &b) // each call has its own error
-	takeHead(&failed)
+	head := takeHead(&failed)
+	findings = make(map[*job]finding, len(jobs))
+	for _, j := range jobs {
+		f, err := j.find(calls[j], head)
+		if err == nil && f.receipt == nil && j.until != nil && b.Divided() && len(jobs) > 1 {
+			var alone map[*job]finding
+			alone, err = p.receipts([]*job{j})
+			f = alone[j]
+		}
+		findings[j], failed = f, cmp.Or(failed, err)
+	}
+	return findings, failed
+}
+
+// find reads the answers to the queries for the receipts of a job's versions, of a node with a head. It returns the
+// error of a query unless there is a receipt.
+func (j *job) find(calls []client.Pending[*api.Receipt], head uint64) (f finding, failed error) {
+	f.head = head
 	for i, call := range calls {
 		receipt, err := call.Result()
 		switch {
 		case errors.Is(err, api.ErrPruned): // a node that is behind or has pruned the block cannot know
-			denied[of[i]] = false
+			f.head = 0
 		case err != nil:
-			unknown[of[i]], failed = true, err
-		case receipt != nil && receipt.TransactionHash == hashes[i]:
-			found[of[i]] = *receipt
+			failed = err
+		case receipt != nil && receipt.TransactionHash == j.versions[i].hash:
+			return finding{receipt: receipt}, nil
 		}
 	}
-	for j := range found {
-		delete(unknown, j)
-	}
-	if b.Divided() { // the head and the receipts may be of different nodes
-		for _, j := range jobs {
-			if denied[j] = false; len(jobs) > 1 && j.until != nil {
-				_, _, alone, _ := p.receipts([]*job{j})
-				denied[j] = alone[j]
-			}
-		}
-	}
-	return found, unknown, denied, failed
+	f.unknown = failed != nil
+	return f, failed
 }
 
 // displaced finds out which transaction used the nonce of a job without a receipt. Only another transaction in a block

@@ -68,6 +68,12 @@ export interface Call {
   params: unknown[];
 }
 
+/** Outcomes are the results of calls in order, those that failed as their errors. */
+export type Outcomes = unknown[] & {
+  /** whether several requests were made: behind a load balancer their answers may be of different blocks */
+  divided?: true;
+};
+
 /** The largest answer that is read, in bytes; a node's have at most 64 MiB. */
 const MAX_ANSWER = 72 << 20;
 /** The longest proof of a block, or of a range of blocks, that is read, in bytes. */
@@ -149,11 +155,11 @@ export class Client {
   }
 
   /**
-   * post asks calls together, at least one, and gives their results in order, those that failed as their errors. What a node refuses
-   * because the request is too large is asked again in smaller ones, down to one call. Nothing else is asked again. It rejects where
-   * the first request failed as a whole.
+   * post asks calls together, at least one, and gives their outcomes. What a node refuses because the request is too large is asked
+   * again in smaller ones, down to one call, and the outcomes say so. Nothing else is asked again. It rejects where the first request
+   * failed as a whole.
    */
-  async post(calls: Call[]): Promise<unknown[]> {
+  async post(calls: Call[]): Promise<Outcomes> {
     const outcomes = await this.#divide(calls.map(asked));
     this.options.signal?.throwIfAborted();
     const [first] = outcomes;
@@ -378,8 +384,8 @@ export class Client {
   }
 
   /** divide asks calls together, and what is refused for a bound of the request again in smaller requests. Each call has an outcome. */
-  async #divide(calls: Asked[]): Promise<unknown[]> {
-    let outcomes: unknown[];
+  async #divide(calls: Asked[]): Promise<Outcomes> {
+    let outcomes: Outcomes;
     try {
       outcomes = await this.#exchange(calls);
     } catch (error) {
@@ -388,6 +394,7 @@ export class Client {
     }
     if (calls.length === 1) return outcomes;
     const again = calls.flatMap(({ method }, i) => (isBound(outcomes[i], method) ? [i] : []));
+    if (again.length > 0) outcomes.divided = true;
     const size = again.length < calls.length ? again.length : Math.ceil(again.length / 2);
     for (let at = 0; at < again.length; at += size) {
       const places = again.slice(at, at + size);

@@ -114,7 +114,10 @@ test("what is refused for a bound of the request is asked again in smaller reque
   assert.deepEqual(sizes, [5, 3, 2, 1]);
   await assert.rejects(Promise.all(["101", "1"].map((n) => client.balance(n))), (e) => e instanceof RpcError && e.is("request_gas"));
   const calls = [60, 60, 60].map((n) => ({ method: "svc_getBalance", params: [String(n)] }));
-  assert.deepEqual(await client.post(calls), [60n, 60n, 60n], "of a post, too");
+  const posted = await client.post(calls);
+  assert.deepEqual([...posted], [60n, 60n, 60n], "of a post, too");
+  assert.equal(posted.divided, true);
+  assert.equal((await client.post(calls.slice(0, 1))).divided, undefined);
 });
 
 test("requests that are too long go in parts, also where the node's bound is another", async () => {

@@ -13,9 +13,10 @@ const signer = blankSigner(account);
 /** summary is a transaction as scripts write it. */
 function summary(raw: string): unknown {
   const tx = decodeTransaction(fromHex(raw));
-  const { payload, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, target, value } = tx;
+  const { payload, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, target, value, validUntil } = tx;
   const what = payload.type === "transfer" ? { to: target === account ? "self" : Number(target), value: Number(value) } : {};
-  return { nonce: Number(nonce), gas: Number(gasLimit), maxFee: Number(maxFeePerGas), priority: Number(maxPriorityFeePerGas), ...what };
+  const until = validUntil === null ? {} : { until: Number(validUntil) };
+  return { nonce: Number(nonce), gas: Number(gasLimit), maxFee: Number(maxFeePerGas), priority: Number(maxPriorityFeePerGas), ...what, ...until };
 }
 
 const to = (n: number): Account => `0x${n.toString(16).padStart(64, "0")}`;

@@ -144,10 +144,9 @@ export class Job {
     return number === 0 ? { type: "signed", digest: this.digest, ...what } : { type: cancels ? "cancel" : "version", ...what };
   }
 
-  /** release takes the job from its nonce: no bytes of it are with anybody. */
+  /** release takes the job from its nonce: no bytes of it are with anybody. It keeps until when it is valid. */
   release(): void {
     this.nonce = undefined;
-    this.until = null;
     this.versions = [];
     this.out = this.pooled = this.undecided = false;
     this.due = Infinity;

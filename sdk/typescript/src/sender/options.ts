@@ -14,7 +14,7 @@ export interface Sent {
   final(level?: "included" | "proven"): Promise<Receipt>;
   /**
    * cancel takes the job back. It resolves once no block can have it any more: its id is free again, and its receipt rejects with the
-   * reason "cancelled". If a node may have the transaction, a transfer of nothing to oneself takes its nonce, with fees that are higher
+   * reason "cancelled", or "expired" if its time was over before. If a node may have the transaction, a transfer of nothing to oneself takes its nonce, with fees that are higher
    * by a tenth at least, and that costs its fee. It rejects with {@link TooLate} if a block had the job first, else as the receipt does.
    */
   cancel(): Promise<void>;

@@ -115,36 +115,47 @@ export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: b
   return { action, gasLimit: intrinsic(action, parties), maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** Receipts are what one request for the receipts of jobs found: of whichever version, which jobs have none, and why some are not known. */
-interface Receipts {
-  receipts: Map<Job, Receipt>;
-  absent: Job[];
-  /** the absent ones that a node does not know which has all blocks */
-  denied: Set<Job>;
-  failed: Error | undefined;
+/** Finding is what was learned of a job's receipt. */
+export interface Finding {
+  receipt?: Receipt;
+  /** why it is not known whether there is one */
+  failed?: Error;
+  /** without a receipt: until when the node that was asked has all blocks, in milliseconds; 0 where that is not known */
+  head: bigint;
 }
 
-/** HEAD asks for the newest block: the answers behind it in a request are of this block or a newer one. */
-export const HEAD: Call = { method: "svc_getBlockByNumber", params: ["latest", false, true] };
+/** Headed are the answers to calls, and the time of a block, in milliseconds, that they are of, or of a newer one; 0: not known. */
+export interface Headed {
+  answers: unknown[];
+  head: bigint;
+  /** whether the answers may be of several nodes */
+  divided: boolean;
+}
 
-/** receiptsOf asks for the receipts of jobs with one request. */
-export async function receiptsOf(ask: (calls: Call[]) => Promise<unknown[]>, jobs: Job[]): Promise<Receipts> {
-  const versions = jobs.flatMap((job) => job.versions.map((version) => ({ job, version })));
-  const answers = await ask(versions.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] })));
-  const receipts = new Map<Job, Receipt>();
-  const [unknown, pruned] = [new Set<Job>(), new Set<Job>()];
-  let failed: Error | undefined;
-  for (const [i, answer] of answers.entries()) {
-    const { job, version } = versions[i]!;
-    // a node that keeps a part of the chain cannot know of what it has pruned, as one that is behind
-    if (answer instanceof RpcError && answer.is("pruned")) pruned.add(job);
-    else if (answer instanceof Error) {
-      unknown.add(job);
-      failed ??= answer;
-    } else if ((answer as Receipt | null)?.transactionHash === version.hash) receipts.set(job, answer as Receipt);
+/** receiptsOf asks for the receipts of all versions of jobs with one request. */
+export async function receiptsOf(ask: (calls: Call[]) => Promise<Headed>, jobs: Job[]): Promise<Map<Job, Finding>> {
+  const calls = jobs.flatMap((job) => job.versions.map(({ hash }): Call => ({ method: "svc_getTransactionReceipt", params: [hash] })));
+  const { answers, head, divided } = await ask(calls);
+  const findings = new Map<Job, Finding>();
+  for (const job of jobs) {
+    let found = find(job, answers.splice(0, job.versions.length), head);
+    const absent = !found.receipt && !found.failed;
+    if (absent && job.until !== null && divided && jobs.length > 1) found = (await receiptsOf(ask, [job])).get(job)!;
+    findings.set(job, found);
   }
-  const absent = jobs.filter((job) => !receipts.has(job) && !unknown.has(job));
-  return { receipts, absent, denied: new Set(absent.filter((job) => !pruned.has(job))), failed };
+  return findings;
+}
+
+/** find reads the answers for a job's versions, of a node with a head. */
+function find(job: Job, answers: unknown[], head: bigint): Finding {
+  const found: Finding = { head };
+  for (const [i, answer] of answers.entries()) {
+    // a node that keeps a part of the chain cannot know of what it has pruned, as one that is behind
+    if (answer instanceof RpcError && answer.is("pruned")) found.head = 0n;
+    else if (answer instanceof Error) found.failed ??= answer;
+    else if ((answer as Receipt | null)?.transactionHash === job.versions[i]!.hash) return { receipt: answer as Receipt, head };
+  }
+  return found;
 }
 
 /** usedBy is the transaction in a block that used an account's nonce; undefined where the node knows none. */

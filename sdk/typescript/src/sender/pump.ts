@@ -9,13 +9,15 @@ import { Job, OWN_IDS, SenderError, Settled, digestOf, restore, type Done } from
 import type { Journal } from "./journal.js";
 import { PLACES, UNTAKEN, backoff, readAnswer } from "./answer.js";
 import {
-  HEAD, least, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Parties, type Terms,
+  least, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Headed, type Parties, type Terms,
 } from "./prepare.js";
 import { realTime, type SenderOptions, type SenderStatus, type Time } from "./options.js";
 import { MAX_BATCH, Queue, fitting } from "./queue.js";
 import { Slots } from "./slots.js";
 import type { Entry } from "./store.js";
 
+/** HEAD asks for the newest block. */
+const HEAD: Call = { method: "svc_getBlockByNumber", params: ["latest", false, true] };
 const FILLER_IDS = `${OWN_IDS}filler:`;
 const RESYNC = 30_000;
 const FILL_AFTER = 500;
@@ -141,11 +143,12 @@ export class Pump {
 
   /** resync learns where the account is: what blocks have used, and what the pool has of ours and of others. */
   async #resync(): Promise<void> {
-    const [base, pending, height] = values<[bigint, rpc.PendingTransaction[], bigint]>(await this.#ask([
+    const { answers } = await this.#ask([
       { method: "svc_getTransactionCount", params: [this.account, "latest"] },
       { method: "svc_getPendingTransactions", params: [{ sender: this.account, limit: 2000 }] },
       { method: "svc_blockNumber", params: [] },
-    ]));
+    ]);
+    const [base, pending, height] = values<[bigint, rpc.PendingTransaction[], bigint]>(answers);
     const now = this.#time.now();
     this.#resyncAt = now + RESYNC;
     this.#height = height;
@@ -155,14 +158,19 @@ export class Pump {
     this.#pollAt = now;
   }
 
-  /** ask makes calls, and asks for the time of the newest block before them if a job is valid only for a time. */
-  async #ask(calls: Call[]): Promise<unknown[]> {
+  /**
+   * ask makes calls, and asks for the time of the newest block before them if a job is valid only for a time. The answers are then of that
+   * block or a newer one, unless several requests were made: another node may have given some, of older blocks.
+   */
+  async #ask(calls: Call[]): Promise<Headed> {
     const timed = this.options.validFor !== undefined || [...this.jobs.values()].some((job) => job.until !== null || job.options.validFor !== undefined);
-    if (!timed) return this.client.post(calls);
-    const [head, ...answers] = await this.client.post([HEAD, ...calls]);
-    if (head instanceof Error) throw head;
-    if (head !== null) this.#head = BigInt((head as rpc.Block).timestampMs);
-    return answers;
+    const answers = await this.client.post(timed ? [HEAD, ...calls] : calls);
+    const divided = answers.divided === true;
+    const newest = timed ? answers.shift() : null;
+    if (newest instanceof Error) throw newest;
+    const head = newest === null || divided ? 0n : BigInt((newest as rpc.Block).timestampMs);
+    if (head > 0n) this.#head = head;
+    return { answers, head, divided };
   }
 
   get #parties(): Parties {
@@ -360,9 +368,10 @@ export class Pump {
 
   /** settle looks whether blocks have what is open, and replaces what they leave out. */
   async #settle(): Promise<void> {
-    const [base, height] = values<[bigint, bigint]>(await this.#ask([
+    const { answers, head } = await this.#ask([
       { method: "svc_getTransactionCount", params: [this.account, "latest"] }, { method: "svc_blockNumber", params: [] },
-    ]));
+    ]);
+    const [base, height] = values<[bigint, bigint]>(answers);
     this.#pollAt = this.#time.now() + (this.options.poll ?? 500);
     if (base < this.#slots.base) this.#resyncAt = this.#time.now(); // a development chain went back, or another node answers
     this.#slots.moveTo(base);
@@ -372,17 +381,18 @@ export class Pump {
       while (count < used.length && (versions += used[count]!.versions.length) <= MAX_BATCH) count++;
       await this.#conclude(used.splice(0, count));
     }
-    await this.#expire(this.#slots.expired(this.#head));
+    await this.#expire(this.#slots.expired(head));
     await this.#replace();
   }
 
   /** conclude finds the receipts of jobs whose nonces blocks have used, with one request. What is answered is kept if some is not. */
   async #conclude(jobs: Job[]): Promise<void> {
-    const { receipts, absent, denied, failed } = await receiptsOf((calls) => this.#ask(calls), jobs);
-    const expired = absent.filter((job) => denied.has(job) && job.expired(this.#head));
-    const [cancelled, found] = [[] as Job[], [] as [Job, Receipt][]];
-    for (const [job, receipt] of receipts) {
-      if (job.has(receipt.transactionHash, true)) cancelled.push(job);
+    const [cancelled, expired, absent, found] = [[] as Job[], [] as Job[], [] as Job[], [] as [Job, Receipt][]];
+    let failure: Error | undefined;
+    for (const [job, { receipt, failed, head }] of await receiptsOf((calls) => this.#ask(calls), jobs)) {
+      if (failed) failure ??= failed;
+      else if (!receipt) (job.expired(head) ? expired : absent).push(job);
+      else if (job.has(receipt.transactionHash, true)) cancelled.push(job);
       else found.push([job, receipt]);
     }
     const entries = found.map(([job, receipt]): Done => ({
@@ -399,8 +409,8 @@ export class Pump {
     }
     await this.#withdraw(cancelled);
     await this.#expire(expired);
-    if (failed) throw failed;
-    for (const job of absent) if (!expired.includes(job)) await this.#displaced(job);
+    if (failure) throw failure;
+    for (const job of absent) await this.#displaced(job);
   }
 
   /**

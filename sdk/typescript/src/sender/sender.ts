@@ -132,11 +132,11 @@ export class Sender {
   }
 }
 
-/** cancelled resolves when a job's receipt rejects because the job is cancelled. */
+/** cancelled resolves when a job's receipt rejects because the job is cancelled, or has expired before that. */
 async function cancelled(receipt: Promise<Receipt>): Promise<void> {
   try {
     throw new TooLate(await receipt);
   } catch (error) {
-    if (!(error instanceof SenderError && error.reason === "cancelled")) throw error;
+    if (!(error instanceof SenderError && ["cancelled", "expired"].includes(error.reason))) throw error;
   }
 }
