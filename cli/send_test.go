@@ -65,11 +65,11 @@ func TestSendTakesEveryField(t *testing.T) {
 
 func TestDryRunSendsNothing(t *testing.T) {
 	node := startNode(t)
-	// No key is needed for an account that only shows what it would send.
+	// No key is needed for an account that only shows what it would send: a wallet may have it.
 	o := newDesk(t, node).run(t, "send", "dev1", "1.5", "--from", hash("05"), "--dry-run", "--json")
 	plan := result[plannedTransaction](t, o)
 	tx, err := types.DecodeUnsigned(plan.Unsigned)
-	if err != nil || tx.Sender[0] != 5 || tx.Value != 150_000_000 || plan.MaxCost != 150_000_000+10_000*21 {
+	if err != nil || tx.Sender[0] != 5 || tx.Value != 150_000_000 || plan.MaxCost != 150_000_000+80_000*21 {
 		t.Errorf("%+v, %v, %s", tx, err, o.out)
 	}
 	if plan.To == nil || *plan.To != developmentAccount(t, "dev1") || plan.Parameters != nil {

@@ -67,11 +67,20 @@ func (s *session) policyOf(hash types.Account, given ...*types.Policy) *types.Po
 
 // party returns the account as one that may sign elsewhere.
 func (w signatory) party() client.Party {
-	if w.policy == nil {
-		return client.KeyAccount(w.ID)
+	switch {
+	case w.policy != nil:
+		return client.PolicyAccount{ID: w.ID, Policy: *w.policy}
+	case w.CanSign() == nil:
+		return heldKey{client.KeyAccount(w.ID)}
 	}
-	return client.PolicyAccount{ID: w.ID, Policy: *w.policy}
+	return client.KeyAccount(w.ID)
 }
+
+// heldKey is an account whose own key is here, and signs as keys do.
+type heldKey struct{ client.KeyAccount }
+
+// Sample implements [client.Party].
+func (heldKey) Sample(types.Payload, client.Role) types.Witness { return types.WitnessKey{} }
 
 // errSignElsewhere is returned if too few of the signers have keys here.
 var errSignElsewhere = errors.New("too few of the policy's signers have keys here: write the transaction to a file with " +
@@ -198,6 +207,16 @@ func (s *session) describeSigner(network types.Network, signer types.Signer) str
 		return fmt.Sprintf("passkey 0x%x", signer.Point)
 	}
 	return "unknown"
+}
+
+// origin reports whether an account is known here to be a key's, or a policy's hash. It may have another authority since.
+func (s *session) origin(account argument.Account) (isKey, isPolicy bool) {
+	if name := s.nameOf(account.ID); name != "" && account.Name == "" {
+		if named, err := argument.ParseAccount(s.store, name); err == nil {
+			account = named
+		}
+	}
+	return account.IsKey(), s.policyOf(account.ID, account.Policy) != nil
 }
 
 // nameOf returns the name of an account in the keystore or among the development accounts, or "".

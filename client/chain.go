@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
@@ -45,6 +46,23 @@ func (c *Client) Account(ctx context.Context, account types.Account, at api.Bloc
 		return Invoke(ctx, c, api.GetAccount, params)
 	}
 	return invokeLatest(ctx, c, api.GetAccount, params)
+}
+
+// Party returns an account with who signs for it now, as far as the node knows: for what is built for a payer or sender
+// who is elsewhere. A policy that no transaction has shown yet is not known, and gives a [KeyAccount].
+func (c *Client) Party(ctx context.Context, account types.Account) (Party, error) {
+	found, err := c.Account(ctx, account, api.Latest())
+	if err != nil {
+		return nil, err
+	}
+	policy := found.Policy
+	if r := found.Recovery; r != nil && r.From <= milliseconds(time.Now()) {
+		policy = r.Policy // in force with the next block
+	}
+	if policy == nil {
+		return KeyAccount(account), nil
+	}
+	return PolicyAccount{ID: account, Policy: *policy}, nil
 }
 
 // VerifyMessage reports whether an account signed a message: whether the witness claims the authority that is in force

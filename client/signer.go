@@ -109,14 +109,15 @@ func checkSponsored(tx types.Transaction, now uint64) error {
 // milliseconds returns a time as timestamps of blocks have it; 0 for a time before 1970.
 func milliseconds(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }
 
-// KeyAccount is an account that its own key signs for.
+// KeyAccount is an account that its own key signs for, in another program: perhaps a Bitcoin wallet, whose signatures
+// cost more gas than others of keys.
 type KeyAccount types.Account
 
 // Account implements [Party].
 func (a KeyAccount) Account() types.Account { return types.Account(a) }
 
 // Sample implements [Party].
-func (a KeyAccount) Sample(types.Payload, Role) types.Witness { return types.WitnessKey{} }
+func (a KeyAccount) Sample(types.Payload, Role) types.Witness { return types.WitnessText{} }
 
 // KeySigner signs with the private key of an account. It can also be a [Cosigner].
 type KeySigner struct {

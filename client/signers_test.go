@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"slices"
@@ -778,4 +779,34 @@ func FuzzParseTextSignature(f *testing.F) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	})
+}
+
+// TestSampleIsTheDearest: whoever signs for a policy, the gas limit of an estimate by the sample is enough.
+func TestSampleIsTheDearest(t *testing.T) {
+	var account types.Account
+	key, p256 := types.SignerKey{Key: types.PublicKey{1}}, types.SignerP256{Point: [64]byte{2}}
+	passkey := types.SignerPasskey{Point: [64]byte{3}}
+	for name, test := range map[string]struct {
+		threshold int
+		signers   []types.Signer
+		want      []string
+	}{
+		"a key or a machine's": {1, []types.Signer{key, p256}, []string{"types.EvidenceP256"}},
+		"one of each":          {1, []types.Signer{key, p256, passkey}, []string{"types.EvidencePasskey"}},
+		"two of each":          {2, []types.Signer{key, p256, passkey}, []string{"types.EvidenceP256", "types.EvidencePasskey"}},
+		"all":                  {3, []types.Signer{key, p256, passkey}, []string{"types.EvidenceText", "types.EvidenceP256", "types.EvidencePasskey"}},
+	} {
+		rule, err := NewRule(test.threshold, test.signers...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sample := PolicyAccount{ID: account, Policy: types.Policy{Owner: rule}}.Sample(types.Transfer{}, AsSender)
+		var got []string
+		for _, p := range sample.(types.WitnessPolicy).Proofs {
+			got = append(got, fmt.Sprintf("%T", p.Evidence))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
 }

@@ -144,13 +144,13 @@ func (t *Cairn) quote(ctx context.Context, treasury *crypto.PrivateKey) error {
 	if err != nil {
 		return err
 	}
-	payer := client.KeyAccount(parameters.Producer)
+	payer := types.Account(parameters.Producer)
 	if treasury != nil {
-		payer = client.KeyAccount(treasury.PublicKey())
+		payer = treasury.PublicKey()
 	}
 	t.gas, err = t.client.EstimateGas(ctx, types.Transaction{
-		ChainID: t.chainID, Sender: payer.Account(), Target: newcomer, Value: 1, Payload: types.Transfer{},
-	}, payer, nil)
+		ChainID: t.chainID, Sender: payer, Target: newcomer, Value: 1, Payload: types.Transfer{},
+	}, client.KeySigner{}, nil)
 	return err
 }
 

@@ -10,7 +10,7 @@ import { parseJSON, stringifyJSON } from "./json.js";
 import { wait } from "./signal.js";
 import { checkSponsored } from "./sponsor.js";
 import {
-  decodeTransaction, encodeForEstimate, feeCap, keyAccount, movedAmount, policyAccount, type Party, type Signed, type Transaction,
+  KEY_SAMPLE, decodeTransaction, encodeForEstimate, feeCap, keyAccount, movedAmount, policyAccount, type Party, type Signed, type Transaction,
 } from "./transaction.js";
 
 export type Method = keyof Methods;
@@ -235,7 +235,7 @@ export class Client {
    * Show people both: much of the limit may be a reserve that is never paid. Give who signs if that is no key.
    */
   async costs(
-    tx: Transaction, from: Party = keyAccount(tx.sender), payer?: Party,
+    tx: Transaction, from: Party = { account: tx.sender, sample: () => KEY_SAMPLE }, payer?: Party,
   ): Promise<{ likelyGas: bigint; likelyFee: bigint; mostFee: bigint; likely: bigint; most: bigint }> {
     const [trace, prices] = await Promise.all([
       this.call("svc_traceCall", toHex(encodeForEstimate(tx, from, payer))), this.call("svc_gasPrice"),
@@ -250,11 +250,13 @@ export class Client {
     return { likelyGas, likelyFee, mostFee, likely: paid ? value + likelyFee : value, most: paid ? value + mostFee : value };
   }
   /**
-   * party is an account with who signs for it, as far as the node knows: for what is built for a payer who is elsewhere. A policy that no
-   * transaction has shown yet is not known, and gives what keyAccount does.
+   * party is an account with who signs for it now, as far as the node knows: for what is built for a payer or sender who is elsewhere. A
+   * policy that no transaction has shown yet is not known, and gives what keyAccount does.
    */
   async party(account: Account): Promise<Party> {
-    const { policy } = await this.call("svc_getAccount", account);
+    const found = await this.call("svc_getAccount", account);
+    const { recovery } = found;
+    const { policy } = recovery && recovery.from <= Date.now() ? recovery : found; // one that is due is in force with the next block
     return policy ? policyAccount(policy, account) : keyAccount(account);
   }
   /**

@@ -265,11 +265,14 @@ export async function signTransaction(tx: Transaction, signer: Signer, payer?: S
 }
 
 /** KEY_SAMPLE is a sample of a key's witness. */
-export const KEY_SAMPLE: Witness = { type: "key", signature: `0x${"00".repeat(64)}` };
+export const KEY_SAMPLE: Witness & { type: "key" } = { type: "key", signature: `0x${"00".repeat(64)}` };
 
-/** keyAccount is an account that its own key signs for. */
+/**
+ * keyAccount is an account that its own key signs for, in another program: perhaps a Bitcoin wallet, whose signatures cost more gas than
+ * others of keys.
+ */
 export function keyAccount(account: Account): Party {
-  return { account, sample: () => KEY_SAMPLE };
+  return { account, sample: () => ({ ...KEY_SAMPLE, type: "text", sighash: 0 }) };
 }
 
 /** policyAccount is an account that a policy signs for. Its ID is the policy's hash, unless it has another origin and set the policy later. */

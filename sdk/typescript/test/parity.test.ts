@@ -29,6 +29,8 @@ const renamed: Record<string, string> = {
   SubscribeBlocks: "watchBlocks", SubscribeEvents: "watchEvents", SubscribePending: "watchPending", SubscribeRangeProofs: "watchRangeProofs",
   SubscribeSyncStatus: "watchSyncStatus", Payments: "watchPayments", Failure: "succeeded", View: "contract",
   CostsOf: "costs",
+  NewFollower: "HeaderFollower", FindEquivocation: "convicts", VerifyValue: "merkleFault", DeriveAccount: "Wallet", ParseAccount: "AccountKey",
+  SeedFromMnemonic: "Wallet", DeriveBIP86: "keyFromMnemonic", NewMnemonic: "generateMnemonic",
 };
 
 /** What is one method of the node: TypeScript types all of them by `call`. */
@@ -56,6 +58,8 @@ const goOnly: Record<string, string> = {
   CallEncoded: "an action is an object literal", SetPolicy: "an action is an object literal", Recover: "an action is an object literal",
   SignAll: "keys sign one by one here", ActionOf: "within the package here", Outbid: "senders replace by themselves",
   Shortfall: "error.is types the data of cannot_pay",
+  NewChain: "the package @cairn-chain/proof", Verify: "the package @cairn-chain/proof", VerifyRange: "the package @cairn-chain/proof",
+  IsRange: "the package @cairn-chain/proof", ParseMnemonic: "keyFromMnemonic throws a KeyError",
 };
 
 /** The options of a client in Go, and those in TypeScript. */
@@ -69,10 +73,15 @@ const tsOnly: Record<string, string> = {
   url: "a property of the options in Go", with: "a context in Go", failed: "within the package in Go", post: "Batch.SendOnce",
 };
 
+const FUNCTION = /^func ([A-Z]\w*)[[(]/gm;
+/** offered are the methods of the client for Go, and the functions of its SDK. */
+const offered = [
+  ...declared("client/", /^func \(c \*Client\) ([A-Z]\w*)\(/gm), ...["client/", "proof/", "wallet/"].flatMap((directory) => declared(directory, FUNCTION)),
+];
+
 test("what the SDK for Go offers is in the one for TypeScript", () => {
   const typed = readFileSync(new URL("sdk/typescript/src/generated.ts", repository), "utf8"); // the methods of call
   const here = new Set([sdk, keys, signers, verify].flatMap((part) => Object.keys(part)).concat(methods(sdk.Client)));
-  const offered = [...declared("client/", /^func \(c \*Client\) ([A-Z]\w*)\(/gm), ...declared("client/", /^func ([A-Z]\w*)[[(]/gm)];
   assert.ok(offered.length > 60, `${offered.length} names were found`);
   for (const name of offered) {
     const known = here.has(lower(name)) || here.has(renamed[name] ?? "") || typed.includes(`  ${byCall[name]}: {`) || name in goOnly || name in options;
@@ -84,9 +93,9 @@ test("what the SDK for Go offers is in the one for TypeScript", () => {
 });
 
 test("what the client for TypeScript offers is in the one for Go", () => {
-  const offered = [...declared("client/", /^func \(c \*Client\) ([A-Z]\w*)\(/gm), ...declared("client/", /^func ([A-Z]\w*)[[(]/gm)].map(lower);
+  const inGo = offered.map(lower);
   for (const name of methods(sdk.Client)) {
-    const known = offered.includes(name) || Object.values(renamed).includes(name) || name in tsOnly;
+    const known = inGo.includes(name) || Object.values(renamed).includes(name) || name in tsOnly;
     assert.ok(known, `${name} of TypeScript: got nothing for it in Go`);
   }
 });
@@ -95,4 +104,15 @@ test("both senders offer the same", () => {
   const offered = declared("kit/sender/", /^func \(s \*Sender\) ([A-Z]\w*)\(/gm).map(lower);
   const other = ["status"]; // Options.OnConnection in Go
   assert.deepEqual(methods(sender.Sender).filter((name) => !other.includes(name)).sort(), offered);
+});
+
+test("drafts and followers of headers offer the same", () => {
+  const types: [directory: string, receiver: string, type: { prototype: object }, renamed: Record<string, string>][] = [
+    ["client/", "d \\*Draft", signers.Draft, { text: "statement", marshalJSON: "toJSON" }],
+    ["proof/", "f \\*Follower", verify.HeaderFollower, { next: "take", verifyInclusion: "" }], // a function of its own here
+  ];
+  for (const [directory, receiver, type, names] of types) {
+    const wanted = declared(directory, new RegExp(`^func \\(${receiver}\\) ([A-Z]\\w*)\\(`, "gm")).map(lower).map((name) => names[name] ?? name);
+    assert.deepEqual(methods(type).sort(), wanted.filter((name) => name !== "").sort(), receiver);
+  }
 });
