@@ -51,7 +51,7 @@ type settings struct {
 	Network      string        `setting:"network" usage:"mainnet, testnet or regtest"`
 	Admin        string        `setting:"admin" usage:"admin address of the node"`
 	AdminToken   string        `setting:"admin-token-file" usage:"file with the node's admin token (default that of the node in the home directory)"`
-	From         string        `setting:"from" usage:"the account that sends: a named key, or dev0 to dev9 on a development chain"`
+	From         string        `setting:"from" usage:"the account that sends: a named key, or dev0 to dev9 and devadmin on a development chain"`
 }
 
 // DefaultAdminAddr is the default admin address of a node.

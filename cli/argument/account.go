@@ -3,6 +3,7 @@ package argument
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,14 +12,18 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/crypto/bech32m"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/wallet"
 )
 
 // ErrBadAccount is returned, wrapped, if an account cannot be resolved.
 var ErrBadAccount = errors.New("bad account")
 
-// developmentPrefix begins the names of the development accounts dev0 to dev9: the first ten of
-// api.DevelopmentMnemonic, on chain ID 31337.
-const developmentPrefix = "dev"
+// The names of the development accounts, on chain ID 31337: dev0 to dev9 are the first ten of api.DevelopmentMnemonic, and
+// devadmin, its second change address, is the admin of `cairn dev`.
+const (
+	developmentPrefix = "dev"
+	developmentAdmin  = developmentPrefix + "admin"
+)
 
 // Chain holds the properties of a chain that determine which accounts are valid on it.
 type Chain struct {
@@ -50,15 +55,14 @@ type Account struct {
 
 // IsName reports whether a text has the form of the name of a key, alias or development account.
 func IsName(text string) bool {
-	_, development := developmentIndex(text)
-	return development || keystore.CheckName(text) == nil
+	return slices.Contains(DevelopmentNames(), text) || keystore.CheckName(text) == nil
 }
 
 // ParseAccount parses an account argument: a taproot address, a public key in hex, the name of a key or alias in the
 // keystore, or a development account. [Account.On] checks whether it belongs to a chain.
 func ParseAccount(store *keystore.Store, text string) (Account, error) {
-	if index, ok := developmentIndex(text); ok {
-		key, err := developmentKey(index)
+	if slices.Contains(DevelopmentNames(), text) {
+		key, err := developmentKey(text)
 		if err != nil {
 			return Account{}, err
 		}
@@ -178,25 +182,24 @@ func (a Account) CanSign() error {
 	return fmt.Errorf("%w: there is no private key for %s here, name a key of the keystore", ErrBadAccount, a.Text)
 }
 
-// developmentIndex returns the index in a name from dev0 to dev9.
-func developmentIndex(text string) (uint32, bool) {
-	digit, ok := strings.CutPrefix(text, developmentPrefix)
-	if !ok || len(digit) != 1 || digit[0] < '0' || digit[0] > '9' {
-		return 0, false
+// developmentKey returns the key of a development account.
+func developmentKey(name string) (crypto.PrivateKey, error) {
+	seed, err := wallet.SeedFromMnemonic(api.DevelopmentMnemonic, "")
+	if err != nil {
+		return crypto.PrivateKey{}, err
 	}
-	return uint32(digit[0] - '0'), true
-}
-
-func developmentKey(index uint32) (crypto.PrivateKey, error) {
-	secret, err := keystore.NewSecret(api.DevelopmentMnemonic, types.Regtest, index)
-	return secret.Key, err
+	change, index := uint32(0), uint32(name[len(developmentPrefix)]-'0')
+	if name == developmentAdmin {
+		change, index = 1, 1
+	}
+	return wallet.DeriveBIP86(seed, types.Regtest.CoinType(), 0, change, index)
 }
 
 // DevelopmentNames returns the names of the development accounts.
 func DevelopmentNames() []string {
-	names := make([]string, 10)
+	names := make([]string, 10, 11)
 	for i := range names {
 		names[i] = developmentPrefix + strconv.Itoa(i)
 	}
-	return names
+	return append(names, developmentAdmin)
 }

@@ -43,9 +43,9 @@ func TestParseAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The public mnemonic at m/86'/1'/0'/0/0 and 9.
-	dev0 := developmentAccount(t, 0)
-	dev9 := developmentAccount(t, 9)
+	// The public mnemonic at m/86'/1'/0'/0/0 and 9; devadmin is at m/86'/1'/0'/1/1.
+	dev0 := developmentAccount(t, 0, 0)
+	dev9 := developmentAccount(t, 0, 9)
 	tests := []struct {
 		text    string
 		want    types.Account
@@ -63,6 +63,7 @@ func TestParseAccount(t *testing.T) {
 		{"shop", shop, types.Testnet, false},
 		{"dev0", dev0, types.Regtest, true},
 		{"dev9", dev9, types.Regtest, true},
+		{"devadmin", developmentAccount(t, 1, 1), types.Regtest, true},
 	}
 	for _, test := range tests {
 		t.Run(test.text, func(t *testing.T) {
@@ -90,13 +91,13 @@ func TestParseAccount(t *testing.T) {
 	}
 }
 
-func developmentAccount(t *testing.T, index uint32) types.Account {
+func developmentAccount(t *testing.T, change, index uint32) types.Account {
 	t.Helper()
 	seed, err := wallet.SeedFromMnemonic("test test test test test test test test test test test junk", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := wallet.DeriveBIP86(seed, 1, 0, 0, index)
+	key, err := wallet.DeriveBIP86(seed, 1, 0, change, index)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func developmentAccount(t *testing.T, index uint32) types.Account {
 func TestParseBadAccount(t *testing.T) {
 	store := testStore(t)
 	for _, text := range []string{
-		"", "bob", "Alice", "dev10", "dev", "alice ", "0x12", strings.Repeat("g", 64), "04" + strings.Repeat("1", 64),
+		"", "bob", "Alice", "dev10", "dev", "devs", "alice ", "0x12", strings.Repeat("g", 64), "04" + strings.Repeat("1", 64),
 		"bcrt1pqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq", "../keys/alice",
 	} {
 		if account, err := ParseAccount(store, text); !errors.Is(err, ErrBadAccount) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrBadBlock is returned, wrapped, by [ParseBlock] and [ParseTrusted], and ErrBadHash by [ParseTxID].
+// ErrBadBlock is returned, wrapped, by [ParseBlock], [ParseTrusted] and [ParseOverride], and ErrBadHash by [ParseTxID].
 var (
 	ErrBadBlock = errors.New("bad block")
 	ErrBadHash  = errors.New("bad transaction hash")
@@ -48,6 +48,16 @@ func ParseTrusted(text string) (height types.Height, hash types.BlockHash, err e
 		return 0, hash, fmt.Errorf("%w %q: it is not HEIGHT:HASH: %w", ErrBadBlock, text, err)
 	}
 	return types.Height(number), hash, nil
+}
+
+// ParseOverride parses HEIGHT:FILE, the block that parameters are set before and the file that has them.
+func ParseOverride(text string) (height types.Height, file string, err error) {
+	before, file, _ := strings.Cut(text, ":")
+	number, err := strconv.ParseUint(before, 10, 64)
+	if err != nil || number == 0 || file == "" {
+		return 0, "", fmt.Errorf("%w %q: it is not HEIGHT:FILE with a height of at least 1", ErrBadBlock, text)
+	}
+	return types.Height(number), file, nil
 }
 
 // ParseTxID parses a transaction hash.

@@ -64,3 +64,14 @@ func TestParseTxID(t *testing.T) {
 		}
 	}
 }
+
+func TestParseOverride(t *testing.T) {
+	if height, file, err := ParseOverride("17:a:b.json"); err != nil || height != 17 || file != "a:b.json" {
+		t.Errorf("got %d, %q, %v, want 17, a:b.json", height, file, err)
+	}
+	for _, text := range []string{"", "17", "17:", ":a.json", "0:a.json", "-1:a.json", "0x11:a.json"} {
+		if height, file, err := ParseOverride(text); !errors.Is(err, ErrBadBlock) {
+			t.Errorf("%q: got %d, %q, %v, want ErrBadBlock", text, height, file, err)
+		}
+	}
+}

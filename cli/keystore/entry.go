@@ -154,7 +154,7 @@ func ParsePrivateKey(text string) (crypto.PrivateKey, error) {
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // developmentName matches the names of development accounts.
-var developmentName = regexp.MustCompile(`^dev[0-9]+$`)
+var developmentName = regexp.MustCompile(`^dev([0-9]+|admin)$`)
 
 // CheckName returns an error that wraps [ErrBadName] unless name is valid for a key or an account.
 func CheckName(name string) error {
