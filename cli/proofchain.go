@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/cli/argument"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/proof"
@@ -38,7 +37,7 @@ type walked struct {
 }
 
 func (a *app) newProofChain() *cobra.Command {
-	var trusted string
+	var trusted trust
 	var bits int
 	command := a.lookUp(&cobra.Command{
 		Use:   "chain [TO]",
@@ -50,9 +49,9 @@ One walk takes at most 100,000 proofs: then it says how far it came, and the nex
 		Example: "  cairn proof chain --trusted-header 0:0x4f1c…\n  cairn proof chain 5000 --trusted-header 4096:0x77ab…",
 		Args:    cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
-		height, hash, err := argument.ParseTrusted(trusted)
+		at, err := s.start(ctx, trusted)
 		if err != nil {
-			return output.Usage(fmt.Errorf("--trusted-header: %w", err))
+			return err
 		}
 		info, err := s.client.NodeInfo(ctx)
 		if err != nil {
@@ -66,16 +65,20 @@ One walk takes at most 100,000 proofs: then it says how far it came, and the nex
 			}
 			to = types.Height(n)
 		}
-		if to <= height {
-			return output.Usage(fmt.Errorf("the proofs after block %d, up to block %d, are none", height, to))
+		if to <= at.height {
+			return output.Usage(fmt.Errorf("the proofs after block %d, up to block %d, are none", at.height, to))
 		}
-		w, err := walk(ctx, proof.NewChain(height, hash, bits), to, fetchFrom(s.client, to, info.RangeProofs))
+		c := proof.NewChain(at.height, at.hash, bits)
+		if at.Override != nil {
+			c.Override(*at.Override)
+		}
+		w, err := walk(ctx, c, to, fetchFrom(s.client, to, info.RangeProofs))
 		if err != nil {
 			return err
 		}
 		return s.Result(w, func(t *output.Text) { t.Fields(w.fields()...) })
 	})
-	command.Flags().StringVar(&trusted, "trusted-header", "", "HEIGHT:HASH of the block that is trusted; 0 for genesis")
+	trusted.register(command)
 	flagBits(command, &bits)
 	return command
 }

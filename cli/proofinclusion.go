@@ -20,6 +20,9 @@ import (
 // maxInclusionBytes bounds a file with a proof of inclusion: a transaction, a receipt and two paths, in hex.
 const maxInclusionBytes = 4 << 20
 
+// maxParametersFile bounds a file with an override's parameters.
+const maxParametersFile = 64 << 10
+
 // includedView is the result of the commands on proofs of inclusion.
 type includedView struct {
 	File        string                  `json:"file,omitempty"`
@@ -79,8 +82,8 @@ func verifyInclusion(found api.Inclusion) (view includedView, header types.Signe
 }
 
 func (a *app) newProofInclusion() *cobra.Command {
-	var file, trusted string
-	var each bool
+	var file string
+	var trusted trust
 	command := a.lookUp(&cobra.Command{
 		Use:   "inclusion HASH",
 		Short: "Verify that a transaction is in a block, and save the proof of it",
@@ -109,8 +112,8 @@ on trust. "cairn proof verify" verifies the file without a node.`,
 		if err != nil {
 			return fmt.Errorf("what the node gave does not hold: %w", err)
 		}
-		if trusted != "" {
-			if err := s.checkTrusted(ctx, trusted, header, each); err != nil {
+		if trusted != (trust{}) {
+			if err := s.checkTrusted(ctx, trusted, header); err != nil {
 				return err
 			}
 			view.Trusted = true
@@ -126,26 +129,81 @@ on trust. "cairn proof verify" verifies the file without a node.`,
 		return s.Result(view, view.people)
 	})
 	OutFlag(command, &file, "file to write (default tx-HASH.proof, of the hash's first digits)")
-	trustFlags(command, &trusted, &each)
+	trusted.register(command)
+	trusted.registerEach(command)
 	return command
 }
 
-func trustFlags(command *cobra.Command, trusted *string, each *bool) {
-	command.Flags().StringVar(trusted, "trusted-header", "", "HEIGHT:HASH of a block that is trusted; 0 for genesis")
-	command.Flags().BoolVar(each, "each-proof", false, "ask for a proof of the parameters with each header, so that nobody with a "+
+// trust are the flags that say what is trusted in the place of a node.
+type trust struct {
+	header   string
+	override string
+	each     bool
+}
+
+func (t *trust) register(command *cobra.Command) {
+	command.Flags().StringVar(&t.header, "trusted-header", "", "HEIGHT:HASH of the block that is trusted; 0 for genesis")
+	command.Flags().StringVar(&t.override, "override-parameters", "", "HEIGHT:FILE of an emergency override of the parameters, as a node takes it")
+}
+
+func (t *trust) registerEach(command *cobra.Command) {
+	command.Flags().BoolVar(&t.each, "each-proof", false, "ask for a proof of the parameters with each header, so that nobody with a "+
 		"key that was replaced can mislead; a node has them of the blocks within its window of proofs")
 }
 
-// checkTrusted follows the chain's headers from a trusted block to the one of a header, and compares.
-func (s *session) checkTrusted(ctx context.Context, trusted string, header types.SignedHeader, each bool) error {
-	height, hash, err := argument.ParseTrusted(trusted)
-	if err != nil {
-		return output.Usage(fmt.Errorf("--trusted-header: %w", err))
+// start is a block that is trusted, and how the chain is followed from it.
+type start struct {
+	height types.Height
+	hash   types.BlockHash
+	proof.FollowerOptions
+}
+
+// start reads the flags of what is trusted.
+func (s *session) start(ctx context.Context, t trust) (at start, err error) {
+	if at.height, at.hash, err = argument.ParseTrusted(t.header); err != nil {
+		return at, output.Usage(fmt.Errorf("--trusted-header: %w", err))
 	}
-	if header.Header.Height < height {
+	at.EachProof = t.each
+	if t.override == "" {
+		return at, nil
+	}
+	chain, err := s.chain(ctx)
+	if err != nil {
+		return at, err
+	}
+	if at.Override, err = readOverride(t.override, chain.Network); err != nil {
+		return at, output.Usage(fmt.Errorf("--override-parameters: %w", err))
+	}
+	return at, nil
+}
+
+// readOverride reads an emergency override. Its file has the parameters as genesis.json does.
+func readOverride(text string, network types.Network) (*proof.Override, error) {
+	height, path, err := argument.ParseOverride(text)
+	if err != nil {
+		return nil, err
+	}
+	content, err := readAtMost(path, maxParametersFile)
+	if err != nil {
+		return nil, err
+	}
+	parameters, err := types.ParseParametersJSON(content, network)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &proof.Override{Height: height, Parameters: parameters}, nil
+}
+
+// checkTrusted follows the chain's headers from a trusted block to the one of a header, and compares.
+func (s *session) checkTrusted(ctx context.Context, t trust, header types.SignedHeader) error {
+	at, err := s.start(ctx, t)
+	if err != nil {
+		return err
+	}
+	if header.Header.Height < at.height {
 		return output.Usage(fmt.Errorf("--trusted-header: block %d is before it", header.Header.Height))
 	}
-	f, _, err := s.followHeaders(ctx, height, hash, header.Header.Height, each)
+	f, _, err := s.followHeaders(ctx, at, header.Header.Height)
 	if err != nil {
 		return err
 	}
@@ -157,21 +215,19 @@ func (s *session) checkTrusted(ctx context.Context, trusted string, header types
 }
 
 // followHeaders follows a chain by its headers from a trusted block up to a height. It also returns how many it took.
-func (s *session) followHeaders(
-	ctx context.Context, height types.Height, hash types.BlockHash, to types.Height, each bool,
-) (f *proof.Follower, taken int, err error) {
+func (s *session) followHeaders(ctx context.Context, at start, to types.Height) (f *proof.Follower, taken int, err error) {
 	page := types.Height(api.MaxHeaders)
-	if each {
+	if at.EachProof {
 		page = api.MaxHeadersProven
 	}
 	describe, stop := s.Live(s.terminal)
 	defer stop()
 	for {
-		from := height
+		from := at.height
 		if f != nil {
 			from = f.Head().Header.Height // again: it comes with the parameters of the next
 		}
-		items, err := s.client.Headers(ctx, from, min(to, from+page-1), each)
+		items, err := s.client.Headers(ctx, from, min(to, from+page-1), at.EachProof)
 		if err != nil {
 			return nil, taken, err
 		}
@@ -185,7 +241,7 @@ func (s *session) followHeaders(
 			}
 			switch {
 			case f == nil:
-				f, err = proof.NewFollower(header, hash, proof.FollowerOptions{EachProof: each})
+				f, err = proof.NewFollower(header, at.hash, at.FollowerOptions)
 			case i > 0:
 				taken++
 				err = s.nextHeader(f, header, items[i-1].Parameters)
@@ -232,8 +288,7 @@ type followed struct {
 }
 
 func (a *app) newProofHeaders() *cobra.Command {
-	var trusted string
-	var each bool
+	var trusted trust
 	command := a.lookUp(&cobra.Command{
 		Use:   "headers [TO]",
 		Short: "Follow the chain by its headers from a trusted one on",
@@ -243,9 +298,9 @@ header follows the one before and has the seal of the producer in force. It does
 		Example: "  cairn proof headers --trusted-header 0:0x4f1c…\n  cairn proof headers 5000 --trusted-header 4096:0x77ab… --each-proof",
 		Args:    atMostOne("height"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
-		height, hash, err := argument.ParseTrusted(trusted)
+		at, err := s.start(ctx, trusted)
 		if err != nil {
-			return output.Usage(fmt.Errorf("--trusted-header: %w", err))
+			return err
 		}
 		to, err := s.client.BlockNumber(ctx)
 		if err == nil && len(args) > 0 {
@@ -254,22 +309,23 @@ header follows the one before and has the seal of the producer in force. It does
 		if err != nil {
 			return err
 		}
-		if to < height {
+		if to < at.height {
 			return output.Usage(fmt.Errorf("block %d is before the trusted one", to))
 		}
-		f, taken, err := s.followHeaders(ctx, height, hash, to, each)
+		f, taken, err := s.followHeaders(ctx, at, to)
 		if err != nil {
 			return err
 		}
 		head := f.Head().Header
-		result := followed{height, head.Height, f.Hash(), head.StateRoot, head.Producer, taken}
+		result := followed{at.height, head.Height, f.Hash(), head.StateRoot, head.Producer, taken}
 		return s.Result(result, func(t *output.Text) {
 			t.Fields(output.Field{Name: "Headers", Value: taken}, output.Field{Name: "Block", Value: head.Height},
 				output.Field{Name: "Hash", Value: f.Hash()}, output.Field{Name: "State root", Value: head.StateRoot},
 				output.Field{Name: "Producer", Value: head.Producer})
 		})
 	})
-	trustFlags(command, &trusted, &each)
+	trusted.register(command)
+	trusted.registerEach(command)
 	return command
 }
 
