@@ -69,7 +69,8 @@ func (a *app) showAccount(command *cobra.Command) *cobra.Command {
 			return err
 		}
 		view.Address = chain.Network.Address(account.ID)
-		view.isKey, view.isPolicy = account.IsKey(), account.Policy != nil
+		view.isKey, view.isPolicy = s.origin(account)
+		view.learn()
 		if view.Policy == nil {
 			view.Policy = s.policyOf(view.Authority, account.Policy)
 		}
@@ -115,11 +116,26 @@ func (s *session) viewAccount(ctx context.Context, account types.Account, limit 
 	return view, err
 }
 
+// learn takes from the transactions whether the account is a key's or a policy's.
+func (v *accountView) learn() {
+	for _, tx := range v.Transactions {
+		if tx.From != v.Account {
+			continue
+		}
+		switch w := tx.Witness.Witness.(type) {
+		case types.WitnessKey, types.WitnessText:
+			v.isKey = true
+		case types.WitnessPolicy:
+			v.isPolicy = v.isPolicy || w.Policy.Hash() == v.Account
+		}
+	}
+}
+
 func (v accountView) people(t *output.Text, network types.Network) {
 	fields := []output.Field{{Name: "Address", Value: v.Address}, {Name: "Account", Value: v.Account}}
 	switch {
 	case v.isKey:
-	case v.Contract, v.isPolicy, v.Policy != nil && v.Authority == v.Account:
+	case v.Contract, v.isPolicy, !types.IsKey(v.Account), v.Policy != nil && v.Authority == v.Account:
 		fields = append(fields, output.Field{Name: "Use", Value: cairnOnly})
 	default:
 		fields = append(fields, output.Field{Name: "Use", Value: "unless you know that it is a key's, " + cairnOnly})

@@ -251,7 +251,7 @@ it has signed a transaction.`,
 	}))
 }
 
-// newAuthority reads the argument for who is to sign for an account: a policy's name, or "own" for its own key.
+// newAuthority reads the argument for who is to sign for an account: a policy's name, or "own", which gives nil.
 func (s *session) newAuthority(text string) (*types.Policy, error) {
 	if text == ownPolicy {
 		return nil, nil
@@ -264,6 +264,15 @@ func (s *session) newAuthority(text string) (*types.Policy, error) {
 		return nil, fmt.Errorf("%s is no policy of the keystore: cairn account policy new", text)
 	}
 	return account.Policy, nil
+}
+
+// checkOwn returns an error if an account is to be its own authority, and is neither a key nor a policy that is known.
+func (s *session) checkOwn(from argument.Account, policy *types.Policy) error {
+	if policy != nil || types.IsKey(from.ID) || s.policyOf(from.ID, from.Policy) != nil {
+		return nil
+	}
+	return fmt.Errorf("%s is no key, and the policy whose hash it is is not in the keystore: cairn account policy import",
+		from.Text)
 }
 
 // setPolicy sends a change of who signs for an account, after it has shown every signer.
@@ -296,18 +305,19 @@ func (s *session) setPolicy(
 func (s *session) changeText(network types.Network, from argument.Account, set types.SetPolicy) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "For %s ", network.Address(from.ID))
-	if set.Policy == nil {
-		text.WriteString("its own key alone is to sign.")
-		if !types.IsKey(from.ID) {
-			text.WriteString(" It is no key: nobody could ever sign for the account again, except by a recovery.")
+	policy := set.Policy
+	if policy == nil {
+		if policy = s.policyOf(from.ID, from.Policy); policy == nil {
+			text.WriteString("its own key alone is to sign.")
+			return text.String()
 		}
-		return text.String()
+		text.WriteString("the policy whose hash it is signs again: ")
 	}
 	rules := []struct {
 		name string
 		rule types.Rule
-	}{{"to sign", set.Policy.Owner}}
-	if r := set.Policy.Recovery; r != nil {
+	}{{"to sign", policy.Owner}}
+	if r := policy.Recovery; r != nil {
 		rules = append(rules, struct {
 			name string
 			rule types.Rule
@@ -330,9 +340,9 @@ func (a *app) newPolicySet() *cobra.Command {
 	var yes bool
 	command := a.define(&cobra.Command{
 		Use:   "set POLICY|own",
-		Short: "Let a policy sign for an account from now on, or its own key again",
-		Long: `Let a policy of the keystore sign for the account of --from from now on, or with own its own key again. The address stays.
-It shows every signer, and asks. A recovery that is under way ends.`,
+		Short: "Let a policy sign for an account from now on, or again who signed first",
+		Long: `Let a policy of the keystore sign for the account of --from from now on, or with own again who signed first: the account's
+own key, or the policy whose hash it is. The address stays. It shows every signer, and asks. A recovery that is under way ends.`,
 		Example: `  cairn account policy set treasury --from alice
   cairn account policy set own --from alice`,
 		Args: exactly("POLICY|own"),
@@ -345,8 +355,8 @@ It shows every signer, and asks. A recovery that is under way ends.`,
 		if err != nil {
 			return err
 		}
-		if policy == nil && !types.IsKey(from.ID) {
-			return output.Usage(fmt.Errorf("%s is no key: nobody could ever sign for it again", from.Text))
+		if err := s.checkOwn(from, policy); err != nil {
+			return output.Usage(err)
 		}
 		return s.setPolicy(ctx, command, &flags, from, client.SetPolicy(policy), yes)
 	})
@@ -362,9 +372,9 @@ func (a *app) newPolicyRecover() *cobra.Command {
 	command := a.define(&cobra.Command{
 		Use:   "recover POLICY|own",
 		Short: "Begin to replace the policy of an account whose signers are lost",
-		Long: `Begin to replace the policy of the account of --from, by the signers of its recovery. The new policy, or with own the
-account's own key, signs once the delay is over; until then the owners can stop it: cairn account policy cancel. Another
-account must pay, as recovery keys cannot spend the account's coins.`,
+		Long: `Begin to replace the policy of the account of --from, by the signers of its recovery. The new policy, or with own who
+signed first, signs once the delay is over; until then the owners can stop it: cairn account policy cancel. Another account
+must pay, as recovery keys cannot spend the account's coins.`,
 		Example: "  cairn account policy recover rescued --from treasury --payer alice",
 		Args:    exactly("POLICY|own"),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
@@ -378,6 +388,9 @@ account must pay, as recovery keys cannot spend the account's coins.`,
 		from, err := s.sender(true)
 		if err != nil {
 			return err
+		}
+		if err := s.checkOwn(from, policy); err != nil {
+			return output.Usage(err)
 		}
 		return s.setPolicy(ctx, command, &flags, from, client.Recover(policy), yes)
 	})
@@ -417,7 +430,7 @@ must be in a block before the recovery's time.`,
 		}
 		policy := who.policy
 		if found.Authority == from.ID && from.Policy == nil {
-			policy = nil // its own key signs
+			policy = nil // the account is its own authority
 		}
 		return s.setPolicy(ctx, command, &flags, from, client.SetPolicy(policy), yes)
 	})
@@ -434,7 +447,7 @@ func (f *submission) unsigned() bool { return f.dryRun || f.draft != "" }
 func recoveryText(network types.Network, r *api.PendingRecovery, account types.Account) string {
 	to := network.Address(r.Authority)
 	if r.Authority == account {
-		to = "its own key"
+		to = "who signed first"
 	}
 	if r.From <= uint64(max(time.Now().UnixMilli(), 0)) {
 		return fmt.Sprintf("to %s, in force since %s", to, millisecondTime(r.From))
@@ -454,6 +467,8 @@ func (v accountView) signers(network types.Network) string {
 		return "policy " + network.Address(v.Authority)
 	case v.isKey:
 		return "its own key"
+	case !types.IsKey(v.Account):
+		return "the policy whose hash it is, which is not known here"
 	}
 	return "its own key, or the policy whose hash it is"
 }

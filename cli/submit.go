@@ -401,7 +401,7 @@ func planOf(tx types.Transaction, declared *abi.ABI) (plannedTransaction, error)
 	return plan, nil
 }
 
-// policyName names a policy by its hash, and the lack of one by the account's own key.
+// policyName names a policy by its hash; without one the account is its own authority.
 func policyName(policy *types.Policy) string {
 	if policy == nil {
 		return ownPolicy
@@ -409,7 +409,7 @@ func policyName(policy *types.Policy) string {
 	return policy.Hash().String()
 }
 
-// ownPolicy names the state in which an account's own key signs for it.
+// ownPolicy names the state in which an account is its own authority: its key, or the policy whose hash it is, signs.
 const ownPolicy = "own"
 
 // planned writes the result of a dry run.

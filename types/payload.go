@@ -79,7 +79,7 @@ type Step struct {
 // SetPolicy changes who may sign for the sender. Target and value are zero.
 type SetPolicy struct {
 	Recovery bool    // signed by the recovery rule of the policy in force, and in force only after its delay
-	Policy   *Policy // nil: the account's own key
+	Policy   *Policy // nil: the account is its own authority
 }
 
 // Instantiate makes a contract with the code of the target, which is a contract, and runs its init function. The new
