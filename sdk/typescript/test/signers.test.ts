@@ -18,6 +18,7 @@ import { transactionFault, verifyMessage } from "@cairn-chain/sdk/verify";
 import { schnorr } from "@noble/curves/secp256k1.js";
 import { rawSignature, pointOf, P256_ORDER } from "../dist/p256.js";
 import { Authenticator, type Habits } from "./authenticator.js";
+import { bitcoinWallet } from "./wallet.js";
 
 const network: Network = "regtest";
 const to: Account = `0x${"22".repeat(32)}`;
@@ -67,15 +68,10 @@ test("every kind of signer signs as sender and as payer, for no more gas than it
 });
 
 test("bip322-js signs our texts, and takes our signatures of them", async () => {
-  const { Signer: Wallet, Verifier } = createRequire(import.meta.url)("bip322-js");
-  const bitcoin = createRequire(createRequire(import.meta.url).resolve("bip322-js"))("bitcoinjs-lib");
-  const { default: ECPairFactory } = createRequire(createRequire(import.meta.url).resolve("bip322-js"))("ecpair");
-  const ecc = createRequire(createRequire(import.meta.url).resolve("bip322-js"))("@bitcoinerlab/secp256k1");
-  bitcoin.initEccLib(ecc);
+  const { Verifier } = createRequire(import.meta.url)("bip322-js");
   for (let n = 1; n <= 5; n++) {
-    const pair = ECPairFactory(ecc).fromPrivateKey(Buffer.alloc(32, n), { network: bitcoin.networks.bitcoin });
-    const { address } = bitcoin.payments.p2tr({ internalPubkey: pair.publicKey.subarray(1, 33), network: bitcoin.networks.bitcoin });
-    const signer = new TextSigner("mainnet", address, async (text, of) => String(Wallet.sign(pair.toWIF(), of, text)));
+    const { address, sign } = bitcoinWallet(n, "mainnet");
+    const signer = new TextSigner("mainnet", address, sign);
     const actions: Action[] = [
       { type: "transfer", to, value: 150_000_000n }, { type: "call", contract: to, value: 0n, function: "f", args: new Uint8Array(2000) },
       { type: "set_policy", policy: singlePolicy({ type: "key", key: to }) },
