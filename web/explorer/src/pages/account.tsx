@@ -48,7 +48,7 @@ export function Account({ id }: { id: Id }): JSX.Element {
     Promise.all([client.call("svc_getAccount", id), client.call("svc_getPendingTransactions", { sender: id })]),
   );
   const checked = useLoad(`checked ${id}@${head}`, () => checkAccount(id));
-  const byKey = useLoad(`by key ${id}@${loaded.value?.[0].nonce}`, () => hasSignedByKey(id));
+  const origin = useLoad(`origin ${id}@${loaded.value?.[0].nonce}`, () => originOf(id));
   const contract = contractOf(id);
   const address = formatAddress(id, network());
   return (
@@ -77,14 +77,14 @@ export function Account({ id }: { id: Id }): JSX.Element {
               </span>,
             ],
             ["In hex", <Hex of={id} what="the account in hex" />],
-            ["On Bitcoin", <OnBitcoin id={id} account={loaded.value?.[0]} byKey={byKey.value === true} />],
+            ["On Bitcoin", <OnBitcoin id={id} account={loaded.value?.[0]} origin={origin.value} />],
             ["Label", <Label id={id} />],
           ]}
         />
         <Show of={loaded} what="The account">
           {([account, pending]) => (
             <>
-            {account.recovery && <Recovering recovery={account.recovery} />}
+            {account.recovery && <Recovering of={id} recovery={account.recovery} />}
             <Fields
               rows={[
                 [
@@ -108,7 +108,7 @@ export function Account({ id }: { id: Id }): JSX.Element {
                     <Authority
                       of={account.authority}
                       policy={account.policy}
-                      own={account.authority !== id ? undefined : <OwnAuthority account={account} byKey={byKey.value === true} />}
+                      own={account.authority !== id ? undefined : <OwnAuthority account={account} origin={origin.value} />}
                     />
                     {checked.value && !agrees(account, checked.value.value) && (
                       <p class="failed" role="alert">
@@ -164,10 +164,18 @@ export function Account({ id }: { id: Id }): JSX.Element {
   );
 }
 
-/** hasSignedByKey reports whether one of an account's newest transactions carries the signature of its own key. */
-async function hasSignedByKey(id: Id): Promise<boolean> {
+/** Origin is what an account's 32 bytes are, as far as its newest transactions show. */
+type Origin = "key" | "policy" | undefined;
+
+async function originOf(id: Id): Promise<Origin> {
+  if (devName(id)) return "key";
   const txs = await client.call("svc_getTransactionsByAddress", id, { limit: 20 });
-  return txs.some(({ from, witness }) => from === id && witness.type !== "policy");
+  for (const { from, witness } of txs) {
+    if (from !== id) continue;
+    if (witness.type !== "policy") return "key";
+    if (policyHash(witness.policy) === id) return "policy";
+  }
+  return undefined;
 }
 
 /** agrees reports whether what the node says of an account's authority is what was verified, perhaps a block later or earlier. */
@@ -176,18 +184,18 @@ function agrees(told: rpc.Account, { nonce, authority, pending }: AccountRecord)
 }
 
 /** OwnAuthority is an account that nothing but its own 32 bytes signs for: those of a key, of a policy or of a contract. */
-function OwnAuthority({ account, byKey }: { account: rpc.Account; byKey: boolean }): JSX.Element {
+function OwnAuthority({ account, origin }: { account: rpc.Account; origin: Origin }): JSX.Element {
   if (account.contract) return <>nobody: its code moves its coins</>;
-  if (byKey || devName(account.account)) return <>its own key</>;
+  if (origin === "key") return <>its own key</>;
   if (!isKey(account.account)) return <>the policy that its 32 bytes are the hash of; no transaction has shown it yet</>;
   return <>its own key, or a policy that it is the hash of: no transaction has shown which</>;
 }
 
 /** OnBitcoin says whether coins of Bitcoin that are sent to the same address there can ever be moved. */
-function OnBitcoin({ id, account, byKey }: { id: Id; account: rpc.Account | undefined; byKey: boolean }): JSX.Element | null {
+function OnBitcoin({ id, account, origin }: { id: Id; account: rpc.Account | undefined; origin: Origin }): JSX.Element | null {
   if (!account) return null;
-  const only = account.contract || !isKey(id) || (account.policy !== null && policyHash(account.policy) === id);
-  if (byKey && !only) return <span class="muted">the address of a key: it is good on Bitcoin too</span>;
+  const only = account.contract || !isKey(id) || origin === "policy" || (account.policy !== null && policyHash(account.policy) === id);
+  if (origin === "key" && !only) return <span class="muted">the address of a key: it is good on Bitcoin too</span>;
   return (
     <>
       <strong class="failed">Cairn only</strong>{" "}

@@ -5,8 +5,6 @@ import { shortHex, span, thousands } from "../format";
 import { now } from "../node";
 import { Who } from "../parts";
 
-
-
 /** SignerName is a signer of a policy: a key by its address, the others by the ends of their point. */
 function SignerName({ of }: { of: PublicSigner }): JSX.Element {
   if (of.type === "key")
@@ -90,9 +88,10 @@ export function Milliseconds({ at }: { at: number }): JSX.Element {
   );
 }
 
-/** Recovering warns of a recovery that is under way: until its time the owner can stop it. */
-export function Recovering({ recovery }: { recovery: rpc.PendingRecovery }): JSX.Element {
+/** Recovering warns of an account's recovery that is under way: until its time the owner can stop it. */
+export function Recovering({ of: account, recovery }: { of: string; recovery: rpc.PendingRecovery }): JSX.Element {
   const over = recovery.from / 1000 <= now.value;
+  const who = recovery.authority === account ? FIRST : recovery.policy ? "these" : <Unknown of={recovery.authority} />;
   return (
     <div class="recovering" role="alert">
       <p>
@@ -100,18 +99,23 @@ export function Recovering({ recovery }: { recovery: rpc.PendingRecovery }): JSX
           {over ? "✗ A recovery is in force" : "✗ A recovery is under way"}: from <Milliseconds at={recovery.from} />
         </strong>
       </p>
-      <p>
-        From then on <Authority of={recovery.authority} policy={recovery.policy} /> may sign in place of the signers below.{" "}
-        {!over && "Until then the owner can stop it, by setting the policy that is in force once more."}
-      </p>
+      <p>From then on {who} may sign in place of the signers below{recovery.policy ? ":" : "."}</p>
+      {recovery.policy && <PolicyOf policy={recovery.policy} />}
+      {!over && <p>Until then the owner can stop it, by setting the policy that is in force once more.</p>}
     </div>
   );
 }
 
+/** FIRST is who may sign for an account that is its own authority. */
+export const FIRST = "who signed first (the account’s own key or the policy whose hash it is)";
+
 /** Authority is who may sign: an account's own key, or a policy. */
 export function Authority({ of, policy, own }: { of: string; policy: rpc.Policy | null; own?: ComponentChildren }): JSX.Element {
   if (policy) return <PolicyOf policy={policy} />;
-  if (own) return <>{own}</>;
+  return own ? <>{own}</> : <Unknown of={of} />;
+}
+
+function Unknown({ of }: { of: string }): JSX.Element {
   return (
     <>
       the policy or key <span class="mono">{shortHex(of, 6)}</span>, which is not known here

@@ -9,7 +9,7 @@ import { useLoad } from "../load";
 import { BlockLink, Coins, Empty, Fields, Hex, Memo, Name, Said, Section, Show, Status, Tabs, TimeOf, Title, Who } from "../parts";
 import { What } from "../transactions";
 import { ParametersOf } from "./parameters";
-import { Milliseconds, PolicyOf, SignedBy } from "./policy";
+import { FIRST, Milliseconds, PolicyOf, SignedBy } from "./policy";
 import { Trace } from "./trace";
 import { Authority, Steps as StepList, Unverified } from "./verified";
 
@@ -235,7 +235,7 @@ function Input({
         {input?.recovery && (
           <p class="failed">It begins a recovery: what follows is in force after the delay of the policy that signed it.</p>
         )}
-        {input?.policy ? <PolicyOf policy={input.policy} /> : <p>The account’s own key signs again.</p>}
+        {input?.policy ? <PolicyOf policy={input.policy} /> : <p>From then on {FIRST} may sign.</p>}
       </Section>
     );
   return (
@@ -413,7 +413,8 @@ export function LogRow({
         </p>
       ) : protocol && topics.length === 3 && said[name] ? (
         <p class="indent">
-          <Who id={topics[1]!} /> {said[name]} <span class="mono">{shortHex(topics[2]!, 6)}</span>
+          <Who id={topics[1]!} /> {said[name]}{" "}
+          {topics[2] === topics[1] ? "who signed first" : <span class="mono">{shortHex(topics[2]!, 6)}</span>}
           {name === "RecoveryStarted" && data.length === 18 && (
             <>
               {" "}

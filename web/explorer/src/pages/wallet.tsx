@@ -168,7 +168,12 @@ function One({ kept }: { kept: Kept }): JSX.Element {
       <Show of={loaded} what="The account">
         {(told) => (
           <>
-            {told.recovery && <Recovering recovery={told.recovery} />}
+            {told.recovery && (
+              <>
+                <Recovering of={account} recovery={told.recovery} />
+                <Stop kept={kept} />
+              </>
+            )}
             <Fields
               rows={[
                 [
@@ -208,7 +213,6 @@ function One({ kept }: { kept: Kept }): JSX.Element {
             />
             {isDevelopment() && <Fund account={account} />}
             <Send kept={kept} />
-            {told.recovery && <Stop kept={kept} />}
             <Second kept={kept} />
             <Forget account={account} />
           </>
@@ -386,10 +390,10 @@ function keySigner(key: Account): PublicSigner {
 /** Second lets a second passkey or key sign for the account too. */
 function Second({ kept }: { kept: Kept }): JSX.Element | null {
   const [doing, run, set] = useDoing<Ready>();
-  const { owner } = policyOf(kept);
+  const { owner, recovery } = policyOf(kept);
   if (owner.signers.length > 1) return null;
   const add = (signer: () => Promise<PublicSigner>) => async (): Promise<Ready> => {
-    const policy: Policy = { number: 0n, owner: makeRule(1, [...owner.signers, await signer()]), recovery: null };
+    const policy: Policy = { number: 0n, owner: makeRule(1, [...owner.signers, await signer()]), recovery };
     const included = (): void => keepAccount({ ...kept, policy });
     return { ...(await ready(kept, { type: "set_policy", policy }, "self", "")), included };
   };
@@ -400,7 +404,7 @@ function Second({ kept }: { kept: Kept }): JSX.Element | null {
   };
   return (
     <details class="second">
-      <summary>Add a second signer: without one, a lost passkey is a lost account</summary>
+      <summary>Add a second signer{recovery ? "" : ": without one, a lost passkey is a lost account"}</summary>
       <p>Either of the two can sign alone from then on, so each must be kept as safe as the other.</p>
       <form class="inline" onSubmit={(event) => {
         const of = fields(event);
