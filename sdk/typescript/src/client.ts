@@ -184,11 +184,11 @@ export class Client {
    * blockWithTransactions is the block of a height or hash with its transactions; null above the head. If they are too many for one
    * answer, it reads them in pages.
    */
-  async blockWithTransactions(ref: BlockRef | Hash): Promise<(Block & { transactions: Included[] }) | null> {
+  async blockWithTransactions(ref: BlockRef | Hash): Promise<(Omit<Block, "transactions"> & { transactions: Included[] }) | null> {
     const byHash = typeof ref === "string" && ref.length === 66;
     try {
       const whole = await (byHash ? this.call("svc_getBlockByHash", ref as Hash, true) : this.call("svc_getBlockByNumber", ref as BlockRef, true));
-      return whole as (Block & { transactions: Included[] }) | null;
+      return whole as (Omit<Block, "transactions"> & { transactions: Included[] }) | null;
     } catch (error) {
       if (!(error instanceof RpcError && error.is("response_size"))) throw error;
     }
