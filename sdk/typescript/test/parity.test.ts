@@ -70,7 +70,7 @@ const options: Record<string, string> = {
 
 /** What TypeScript alone has, and why. */
 const tsOnly: Record<string, string> = {
-  url: "a property of the options in Go", with: "a context in Go", failed: "within the package in Go", post: "Batch.SendOnce",
+  url: "a property of the options in Go", blockWithTransactions: "BlockByNumber and BlockByHash with full in Go", with: "a context in Go", failed: "within the package in Go", post: "Batch.SendOnce",
 };
 
 const FUNCTION = /^func ([A-Z]\w*)[[(]/gm;
