@@ -18,36 +18,39 @@ const (
 
 // limits judges blocks whose transactions come to the bounds of a block's load and bytes.
 func (m *mutator) limits(r *rand.Rand, cases int) error {
-	s, pool, err := newPool(r, m)
+	s, loads, longs, err := newPool(r, m)
 	if err != nil {
 		return err
 	}
 	for end := min(cases, m.cases+500); m.cases < end; {
+		pool := pick(r, [][]types.SignedTransaction{loads, longs, slices.Concat(loads, longs)})
 		r.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-		if err := s.judge(pool[:1+r.IntN(len(pool))], s.chain.parent.Timestamp+1000); err != nil {
+		n := min(20, len(pool)/2+r.IntN(1+len(pool)/2))
+		if err := s.judge(pool[:n], s.chain.parent.Timestamp+1000); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// newPool makes a chain with large contracts and small limits, and transactions of different accounts.
-func newPool(r *rand.Rand, m *mutator) (*scene, []types.SignedTransaction, error) {
+// newPool makes a chain with large contracts and small limits, and transactions of different accounts that load those
+// contracts or are long.
+func newPool(r *rand.Rand, m *mutator) (s *scene, loads, longs []types.SignedTransaction, err error) {
 	w := &world{keys: map[types.Account]cairn.PrivateKey{}, authorities: map[types.Account]*authority{}, producer: newKey(r)}
 	g := types.Genesis{
 		ChainID: r.Uint64(), Network: types.Regtest, Time: 1_700_000_000_000, Parameters: params.Default(w.producer.PublicKey()),
 	}
 	g.Parameters.GasLimit, g.BaseFee = 1<<34, g.Parameters.MinBaseFee
-	for range largeCodes + 18 {
+	for range largeCodes + 20 {
 		g.Allocations = append(g.Allocations, types.Allocation{Account: w.newKey(r), Balance: 1 << 50})
 	}
 	slices.SortFunc(g.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
 	g.Parameters.Admin = g.Allocations[0].Account
 	c, err := m.begin(g, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	s := &scene{mutator: m, world: w, chain: c}
+	s = &scene{mutator: m, world: w, chain: c}
 	var deploys []types.SignedTransaction
 	var ids []types.Account
 	for i := range largeCodes {
@@ -62,18 +65,19 @@ func newPool(r *rand.Rand, m *mutator) (*scene, []types.SignedTransaction, error
 	configure := s.plain(small.Admin, types.Configure{Parameters: small})
 	configure.Nonce++
 	if err := s.extend(g.Time+1000, append(deploys, s.sign(r, configure, false))...); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	var pool []types.SignedTransaction
 	for i, a := range g.Allocations {
 		tx := s.plain(a.Account, types.Call{Function: "none", Args: make([]byte, 65_000+r.IntN(500))})
 		tx.Target, tx.GasLimit = types.Account(scalar(r)), 3_000_000
 		if i < largeCodes {
-			tx.Payload, tx.Target = loads(r, ids), types.Account{}
+			tx.Payload, tx.Target = loading(r, ids), types.Account{}
+			loads = append(loads, s.sign(r, tx, false))
+		} else {
+			longs = append(longs, s.sign(r, tx, false))
 		}
-		pool = append(pool, s.sign(r, tx, false))
 	}
-	return s, pool, nil
+	return s, loads, longs, nil
 }
 
 // padded is a module with a custom section that nobody reads.
@@ -84,9 +88,9 @@ func padded(r *rand.Rand, module []byte) []byte {
 	return slices.Concat(module, section, content)
 }
 
-// loads is a batch of calls of large contracts.
-func loads(r *rand.Rand, ids []types.Account) types.Batch {
-	batch := types.Batch{Steps: make([]types.Step, 1+r.IntN(3))}
+// loading is a batch of calls of large contracts.
+func loading(r *rand.Rand, ids []types.Account) types.Batch {
+	batch := types.Batch{Steps: make([]types.Step, 2+r.IntN(2))}
 	if r.IntN(8) == 0 {
 		batch.Steps = make([]types.Step, 4) // the fourth is over what a transaction may load, if they differ
 	}
