@@ -11,6 +11,7 @@ import { P256Signer, PolicySigner } from "@cairn-chain/sdk/signers";
 import { Browser, type Tab } from "./chromium.js";
 import { startNode, type Node } from "./node.js";
 import { fill, localhost, page, press, quiet } from "./page.js";
+import { onlyPasskey } from "./passkey.js";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const keys = JSON.parse(readFileSync(new URL("../../src/devkeys.json", import.meta.url), "utf8")) as { account: Account; private: `0x${string}` }[];
@@ -252,5 +253,40 @@ test("a passkey makes an account, pays, is paid for, pays for others, gets a sec
   await fill(tab, "form.inline", { name: "Eve" });
   await tab.until(`/✗ the passkey was not used/.test(${main})`);
   await tab.until(`/No account is kept/.test(${main})`);
+  await quiet(tab, node);
+});
+
+test("a wallet shows a recovery with its time, stops it with the passkey, and keeps it when a second signer is added", async (t) => {
+  const { node, tab } = await opened(t);
+  const at = localhost(node);
+  const authenticator = await tab.authenticator();
+  await page(tab, node, "wallet", at);
+  await fill(tab, "form.inline", { name: "Ada" });
+  await tab.until(card("Ada"));
+  const passkey = await onlyPasskey(tab, authenticator, at);
+  succeeded(await node.client.receipt(await node.client.call("dev_fund", passkey.account, parseCoins("10"))));
+  const policy: Policy = { number: 0n, owner: makeRule(1, [passkey.signer]), recovery: { rule: makeRule(1, [dev(5).signer]), delay: 604_800_000n } };
+  await send(node, passkey, { type: "set_policy", policy });
+  const next: Policy = { number: 0n, owner: makeRule(1, [dev(6).signer]), recovery: null };
+  await send(node, new PolicySigner("regtest", policy, [dev(5)], passkey.account), { type: "set_policy", recovery: true, policy: next }, dev(0));
+
+  // The browser learns of the policy when it finds the account again.
+  await press(tab, "Forget here");
+  await press(tab, "Forget it");
+  await tab.until(`/No account is kept/.test(${main})`);
+  await press(tab, "Find one that I have");
+  await tab.until(`/under way: from 20\\d\\d-[^]*in 6 d[^]*key\\s+dev6[^]*Stop the recovery[^]*Owner: 1 of 1[^]*passkey[^]*Recovery, after 7 d 0 h: 1 of 1\\s+key\\s+dev5/.test(${main})`);
+  await accessible(tab, "a recovery in the wallet");
+  await press(tab, "Stop the recovery");
+  await tab.until("/policy: /.test(document.querySelector('.review .text')?.textContent)");
+  await press(tab, "Sign with the passkey and send");
+  await tab.until(`/Recovery, after 7 d/.test(${main}) && !document.querySelector('.recovering')`);
+  assert.equal((await node.client.call("svc_getAccount", passkey.account)).recovery, null);
+
+  await tab.run("document.querySelector('.second summary').click()");
+  await tab.run("(() => { const form = document.querySelector('.second form'); form.querySelector('input').value = 'dev3'; form.requestSubmit(); })()");
+  await tab.until("/owner: 1 of 2 signers/.test(document.querySelector('.second .text')?.textContent)");
+  await press(tab, "Sign with the passkey and send", "document.querySelector('.second')");
+  await tab.until(`/Owner: 1 of 2[^]*key\\s+dev3[^]*Recovery, after 7 d 0 h: 1 of 1/.test(${main})`);
   await quiet(tab, node);
 });
