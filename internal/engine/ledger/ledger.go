@@ -121,8 +121,9 @@ func lap(from *time.Time) time.Duration {
 // ErrOverdue is the error of a transaction that [Batch].Overdue took out of its block.
 var ErrOverdue = errors.New("the transaction takes too long")
 
-// ErrRoot is returned when the state tree's root is not the head's. It is a fault of this node.
-var ErrRoot = errors.New("the state tree's root is not the head's state root")
+// ErrRoot is returned when the state tree's root is not the head's. It is a fault of this node, and wraps
+// [chain.ErrCorrupt].
+var ErrRoot = fmt.Errorf("%w: the state tree's root is not the head's state root", chain.ErrCorrupt)
 
 // Open starts a chain in an empty store from its genesis, or continues the stored one. It rebuilds the state tree and
 // the in-memory table of short values, and checks the tree's root against the head. It refuses the genesis of another
@@ -144,7 +145,8 @@ func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine
 	return l, l.publish()
 }
 
-// LoadTree builds the state tree of a store's head. It returns [ErrRoot] if the tree's root is not the head's.
+// LoadTree builds the state tree of a store's head. It returns [ErrRoot] if the tree's root is not the head's, and
+// [chain.ErrCorrupt] if the stored leaves make no tree.
 func LoadTree(store *chain.Store) (*tree.Tree, error) {
 	head := store.Head().Header
 	view, err := store.StateAt(head.Height)
@@ -158,6 +160,9 @@ func LoadTree(store *chain.Store) (*tree.Tree, error) {
 	}
 	defer leaves.Close()
 	loaded, err := tree.Load(leaves.Next, parallel.Run)
+	if errors.Is(err, tree.ErrOrder) {
+		err = fmt.Errorf("%w: %w", chain.ErrCorrupt, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("rebuild the state tree: %w", err)
 	}

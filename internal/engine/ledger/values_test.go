@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/engine/flat"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -82,7 +83,7 @@ func TestOpenRefusesAKeyWithoutLeaf(t *testing.T) {
 	closeStore(t, store, db)
 	store, db = openStore(t, disk)
 	defer closeStore(t, store, db)
-	if _, err := Open(store, nil, nil, nil); !errors.Is(err, ErrRoot) {
-		t.Errorf("opened: %v", err)
+	if _, err := Open(store, nil, nil, nil); !errors.Is(err, ErrRoot) || !errors.Is(err, chain.ErrCorrupt) {
+		t.Errorf("got %v, want %v, which is damage", err, ErrRoot)
 	}
 }

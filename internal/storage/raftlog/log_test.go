@@ -396,3 +396,14 @@ func TestCreate(t *testing.T) {
 	}
 	check(t, errors.Join(l.Close(), db.Close()))
 }
+
+// A member whose newest vote is gone could vote again in the same term.
+func TestNoVotes(t *testing.T) {
+	files := kv.Memory()
+	db, l := create(t, files)
+	check(t, l.Close())
+	if _, err := Open(db, files, "elsewhere.mark"); !errors.Is(err, ErrLost) {
+		t.Errorf("got %v without the file of votes, want %v", err, ErrLost)
+	}
+	check(t, db.Close())
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"go.etcd.io/raft/v3/raftpb"
 
@@ -39,10 +40,12 @@ func voteOf(m Member, h *raftpb.HardState) vote { return vote{m.ID, h.GetTerm(),
 // openVotes opens the file. It refuses a hard state that is older than the file's vote.
 func openVotes(files kv.FS, path string, m Member, h *raftpb.HardState) (*slots.File, error) {
 	file, record, err := slots.Open(files, path, voteSize, laterVote)
-	if errors.Is(err, slots.ErrDamaged) {
+	switch {
+	case errors.Is(err, slots.ErrDamaged):
 		return nil, fmt.Errorf("%w: the newest vote: %w", ErrDamaged, err)
-	}
-	if err != nil {
+	case errors.Is(err, fs.ErrNotExist): // it is made before the database has the member
+		return nil, fmt.Errorf("%w: the newest vote: %w", ErrLost, err)
+	case err != nil:
 		return nil, fmt.Errorf("the newest vote: %w", err)
 	}
 	switch held, has := decodeVote(record), voteOf(m, h); {
