@@ -36,10 +36,10 @@ func (u *upgrade) check() (unready []string) {
 	u.t.Helper()
 	names := u.names()
 	args := []string{"--json", "upgrade", "check", "--version", "3"}
-	for _, name := range names[1:] {
+	for _, name := range names {
 		args = append(args, u.nodes[name].RPC)
 	}
-	r := newUser(u.t).of(u.nodes[names[0]]).run(args...)
+	r := newUser(u.t).run(args...)
 	var said struct{ Result []struct{ Ready bool } } // an error may follow
 	if err := json.NewDecoder(strings.NewReader(r.stdout)).Decode(&said); err != nil || len(said.Result) != len(names) {
 		u.t.Fatalf("got %d nodes, %v, want %d: %s", len(said.Result), err, len(names), r)
