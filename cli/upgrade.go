@@ -48,11 +48,12 @@ func (a *app) newUpgradeCheck() *cobra.Command {
 		Use:   "check [URL…]",
 		Short: "Ask nodes whether they know the version that is announced",
 		Long: `Ask nodes whether they know the version that is announced, or that of --version: those named, or else the one of
---rpc-url. A node that does not, or that does not answer, is exit code 1.`,
+--rpc-url. A node that does not, or a named one that does not answer, is exit code 1.`,
 		Example: "  cairn upgrade check http://10.0.0.2:8777 http://10.0.0.3:8777\n  cairn upgrade check --version 3",
 		Args:    cobra.ArbitraryArgs,
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		named := len(args) > 0
+		if !named {
 			args = []string{s.settings.RPCURL}
 		}
 		var nodes []nodeVersions
@@ -63,6 +64,9 @@ func (a *app) newUpgradeCheck() *cobra.Command {
 			}
 			info, err := node.NodeInfo(ctx)
 			node.Close()
+			if err != nil && !named {
+				return err
+			}
 			answer := versionsOf(url, info, version)
 			if err != nil {
 				answer = nodeVersions{URL: url, Error: new(err.Error())}
