@@ -31,7 +31,7 @@ type accountView struct {
 func (a *app) newAccount() *cobra.Command {
 	command := a.showAccount(&cobra.Command{
 		Use:   "account ACCOUNT",
-		Short: "Show an account, and let a policy sign for it",
+		Short: "Show an account, and manage the policy that signs for it",
 		Example: `  cairn account alice
   cairn account alice --payments 100 --transactions 0
   cairn account policy new treasury --signer alice --signer bob --threshold 2`,
@@ -39,9 +39,10 @@ func (a *app) newAccount() *cobra.Command {
 	})
 	command.AddCommand(a.newPolicy(), a.showAccount(&cobra.Command{
 		Use:   "show ACCOUNT",
-		Short: "Show an account: who signs for it, balance, latest payments and transactions",
-		Long: `Show an account: who signs for it, a recovery that is under way, balance, nonce, latest payments and transactions. It is
-what "cairn account ACCOUNT" shows, also for an account that has the name of a command.`,
+		Short: "Show an account: its signers, balance, and latest payments and transactions",
+		Long: `Show an account: its signers, any pending recovery, its balance, nonce, and latest
+payments and transactions. This is the same as "cairn account ACCOUNT", but also works
+for an account named like a command.`,
 		Example: `  cairn account show alice
   cairn account show dev0 --transactions 50 --json`,
 		Args: exactly("ACCOUNT"),
@@ -85,8 +86,8 @@ func (a *app) showAccount(command *cobra.Command) *cobra.Command {
 			}
 		})
 	}))
-	command.Flags().Uint64Var(&payments, "payments", 10, "how many payments to list, at most 1000")
-	command.Flags().Uint64Var(&limit, "transactions", 10, "how many transactions to list, at most 1000")
+	command.Flags().Uint64Var(&payments, "payments", 10, "number of payments to list, at most 1000")
+	command.Flags().Uint64Var(&limit, "transactions", 10, "number of transactions to list, at most 1000")
 	return command
 }
 

@@ -14,11 +14,13 @@ import (
 func (a *app) newKeysAccountKey() *cobra.Command {
 	return a.completeNames(a.define(&cobra.Command{
 		Use:   "account-key NAME",
-		Short: "Show the extended public key of a key's account, which gives its addresses",
-		Long: `Show the extended public key of a key's account, xpub… or tpub… (BIP-32). "cairn keys addresses" and both SDKs make the
-account's addresses of it, so that a server which hands out addresses needs no mnemonic.
+		Short: "Show an account's extended public key, which derives its addresses",
+		Long: `Show the extended public key (BIP-32) of a key's account: xpub… or tpub…. "cairn keys
+addresses" and both SDKs derive the account's addresses from it, so a server that hands
+out addresses needs no mnemonic.
 
-Do not publish it: whoever has it knows all addresses, and with a single private key of the account has every one.`,
+Do not publish it: it reveals all addresses, and together with any one private key of
+the account it reveals every private key.`,
 		Example: "  cairn keys account-key alice",
 		Args:    exactly("NAME"),
 	}, []string{"password-file"}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -27,7 +29,7 @@ Do not publish it: whoever has it knows all addresses, and with a single private
 			return err
 		}
 		if entry.Path == "" {
-			return fmt.Errorf("%s has no mnemonic, and so no account of several keys", entry.Name)
+			return fmt.Errorf("%s has no mnemonic, so it has no account with several keys", entry.Name)
 		}
 		password, err := s.password(ctx, entry.Name)
 		if err != nil {
@@ -67,9 +69,10 @@ func (a *app) newKeysAddresses() *cobra.Command {
 	var from, count uint64
 	command := a.define(&cobra.Command{
 		Use:   "addresses ACCOUNT-KEY",
-		Short: "List the addresses of an account by its extended public key",
-		Long: `List the addresses of an account by its extended public key, without any secret: those of the keys at
-m/86'/coin'/0'/0/INDEX. xpub… is of the mainnet; of tpub… --network says whether testnet or regtest is meant.`,
+		Short: "List an account's addresses, from its extended public key",
+		Long: `List an account's addresses from its extended public key, without any secret: the
+addresses of the keys at m/86'/coin'/0'/0/INDEX. An xpub… belongs to mainnet; for a
+tpub… use --network to choose testnet or regtest.`,
 		Example: "  cairn keys addresses tpubDDfvzhdVV4unsoKt5aE6dcsNsfeWbTgmLZPi8LQDYU2xixrYemMfWJ3BaVneH3u7DBQePdTwhpybaKRU95pi6PMUtLPBJLVQRpzEnjfjZzX --count 3",
 		Args:    exactly("ACCOUNT-KEY"),
 	}, []string{"network"}, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -81,13 +84,13 @@ m/86'/coin'/0'/0/INDEX. xpub… is of the mainnet; of tpub… --network says whe
 		if account.Mainnet() {
 			network = types.Mainnet
 		} else if network == types.Mainnet {
-			return output.Usage(fmt.Errorf("the key is of testnet or regtest: give --network"))
+			return output.Usage(fmt.Errorf("the key belongs to testnet or regtest: choose one with --network"))
 		}
 		if count == 0 || count > maxAddresses {
-			return output.Usage(fmt.Errorf("--count is 1 to %d", maxAddresses))
+			return output.Usage(fmt.Errorf("--count must be 1 to %d", maxAddresses))
 		}
 		if from > maxIndex-count {
-			return output.Usage(fmt.Errorf("an index is below %d", uint64(maxIndex)))
+			return output.Usage(fmt.Errorf("an index must be below %d", uint64(maxIndex)))
 		}
 		list := make([]derivedAddress, count)
 		for i := range list {
@@ -106,7 +109,7 @@ m/86'/coin'/0'/0/INDEX. xpub… is of the mainnet; of tpub… --network says whe
 			t.Table([]string{"INDEX", "ADDRESS"}, rows)
 		})
 	})
-	command.Flags().Uint64Var(&from, "from", 0, "the index of the first")
-	command.Flags().Uint64Var(&count, "count", 10, fmt.Sprintf("how many, at most %d", maxAddresses))
+	command.Flags().Uint64Var(&from, "from", 0, "index of the first address")
+	command.Flags().Uint64Var(&count, "count", 10, fmt.Sprintf("number of addresses, at most %d", maxAddresses))
 	return command
 }

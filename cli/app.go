@@ -38,20 +38,20 @@ const (
 // location holds the locations of settings and keys. The settings file cannot set them.
 type location struct {
 	Home   string `setting:"home" usage:"directory of keys and settings (default $XDG_DATA_HOME/cairn or ~/.local/share/cairn)"`
-	Config string `setting:"config" usage:"settings file (default cairn.toml in the home directory, where there is one)"`
+	Config string `setting:"config" usage:"settings file (default: cairn.toml in the home directory, if it exists)"`
 }
 
 // settings holds the settings of the client commands.
 type settings struct {
 	RPCURL       string        `setting:"rpc-url" usage:"URL of the node's JSON-RPC"`
-	APIKeyFile   string        `setting:"api-key-file" usage:"file with the API key or JWT that the node asks for"`
-	CAFile       string        `setting:"ca-file" usage:"file of certificates (PEM) that the node's is checked by, instead of the system's"`
-	Timeout      time.Duration `setting:"timeout" bounds:"0,1ms..24h" usage:"the longest that the command waits for the node; 0 is for ever"`
+	APIKeyFile   string        `setting:"api-key-file" usage:"file with the API key or JWT for the node"`
+	CAFile       string        `setting:"ca-file" usage:"file of CA certificates (PEM) trusted for the node, instead of the system's"`
+	Timeout      time.Duration `setting:"timeout" bounds:"0,1ms..24h" usage:"maximum time to wait for the node; 0: no limit"`
 	PasswordFile string        `setting:"password-file" usage:"file whose first line is the password of the keystore's key"`
 	Network      string        `setting:"network" usage:"mainnet, testnet or regtest"`
 	Admin        string        `setting:"admin" usage:"admin address of the node"`
-	AdminToken   string        `setting:"admin-token-file" usage:"file with the node's admin token (default that of the node in the home directory)"`
-	From         string        `setting:"from" usage:"the account that sends: a named key, or dev0 to dev9 and devadmin on a development chain"`
+	AdminToken   string        `setting:"admin-token-file" usage:"file with the node's admin token (default: the token of the node in the home directory)"`
+	From         string        `setting:"from" usage:"sender: the name of a key, or dev0 to dev9 and devadmin on a development chain"`
 }
 
 // DefaultAdminAddr is the default admin address of a node.
@@ -160,7 +160,7 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 		return nil, err
 	}
 	if types.Network(a.settings.Network).Prefix() == "" {
-		return nil, fmt.Errorf("unknown network %q: it is mainnet, testnet or regtest", a.settings.Network)
+		return nil, fmt.Errorf("unknown network %q: use mainnet, testnet or regtest", a.settings.Network)
 	}
 	roots, err := readRoots(a.settings.CAFile)
 	if err != nil {
@@ -221,7 +221,7 @@ func readRoots(path string) (*tls.Config, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s has no certificates (PEM)", path)
+		return nil, fmt.Errorf("%s contains no certificates (PEM)", path)
 	}
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
@@ -319,7 +319,7 @@ func (s *session) newPassword(ctx context.Context, name string) (string, error) 
 	if err != nil {
 		return "", noTerminal(err, "--password-file")
 	}
-	again, err := s.asker.Secret(ctx, "The same again: ")
+	again, err := s.asker.Secret(ctx, "Repeat the password: ")
 	if err != nil {
 		return "", err
 	}

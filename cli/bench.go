@@ -26,20 +26,24 @@ func (a *app) newBench() *cobra.Command {
 	var flags benchmark
 	command := a.define(&cobra.Command{
 		Use:   "bench",
-		Short: "Load a node and measure it",
-		Long: `Load a node and measure how many calls it answers, how fast, and how soon transfers are in a block.
+		Short: "Run a load test against a node",
+		Long: `Run a load test against a node: measure its throughput, its latency, and the time until
+transfers are in a block.
 
-Transfers are signed before the clock starts. Their senders are funded by the development chain or, on any other chain,
-by --from; what is left in their accounts serves the next run from the same account. Without --rate each connection
-sends its next request when the one before it is answered (a closed loop). With it requests are sent at that rate
-whatever the node does, and a latency counts from the time at which its request was due. An interrupt ends the run
-with what was measured.
+Transfers are signed before the measurement starts. Their senders are funded by the
+development chain or, on any other chain, by --from; the remaining balances are reused
+by the next run from the same account. Without --rate each connection sends its next
+request once the previous one is answered (closed loop). With --rate requests are sent
+at that rate regardless of the node (open loop), and latency counts from the time at
+which a request was due. An interrupt ends the run and prints the measurements so far.
 
-The loads "tokens" and "views" deploy the reference token first, and give each sender some of it.
+The loads "tokens" and "views" first deploy the reference token, and give each sender
+some tokens.
 
-The load "subscribers" sends transfers while --subscribers follow new blocks over WebSocket, and counts what they miss and
-how late they learn of a block. The first --stalled of them read nothing until the node has dropped them all, which
-its metrics tell, or the run has ended.`,
+The load "subscribers" sends transfers while --subscribers follow new blocks over
+WebSocket, and counts missed blocks and measures how late blocks arrive. The first
+--stalled of the subscribers stop reading until the node has disconnected all of them,
+as shown by its metrics, or the run has ended.`,
 		Example: `  cairn bench
   cairn bench --load transfers --batch 100 --json
   cairn bench --load reads --connections 32 --duration 10s
@@ -54,34 +58,37 @@ its metrics tell, or the run has ended.`,
 		&flags.load,
 		"load",
 		string(loadgen.Transfers),
-		"transfers, reads (of balances), mixed (9 reads for each transfer), tokens (transfers of a token), views (view "+
-			"calls of its balances) or subscribers (transfers while others listen)",
+		"load to run: transfers, reads (balance queries), mixed (9 reads per transfer), tokens (token transfers), "+
+			"views (view calls of token balances) or subscribers (transfers while subscribers follow blocks)",
 	)
 	var loads []string
 	for _, load := range loadgen.Loads() {
 		loads = append(loads, string(load))
 	}
 	CompleteChoice(command, "load", loads...)
-	f.IntVar(&flags.connections, "connections", 16, "connections, each with one request at a time")
-	f.IntVar(&flags.batch, "batch", 1, "calls in a request; 1 sends them singly")
-	f.IntVar(&flags.senders, "senders", 400, "accounts that send")
-	f.IntVar(&flags.perSender, "per-sender", 500, "transfers of each")
-	f.Float64Var(&flags.rate, "rate", 0, "calls a second, whether or not the node keeps up; 0: as many as it answers")
-	f.DurationVar(&flags.duration, "duration", 0, "the longest to send; 0: until all is sent, and 10s for reads and views")
-	f.DurationVar(&flags.settle, "settle", time.Minute, "the longest to wait after that until transfers are in a block")
-	f.IntVar(&flags.audience.Subscribers, "subscribers", 1000, "connections that follow new blocks")
-	f.IntVar(&flags.audience.Stalled, "stalled", 0, "of them, those that stop reading")
+	f.IntVar(&flags.connections, "connections", 16, "number of connections, each with one request at a time")
+	f.IntVar(&flags.batch, "batch", 1, "calls per request; 1: no batching")
+	f.IntVar(&flags.senders, "senders", 400, "number of sending accounts")
+	f.IntVar(&flags.perSender, "per-sender", 500, "transfers per sender")
+	f.Float64Var(&flags.rate, "rate", 0, "calls per second, whether or not the node keeps up; 0: send the next "+
+		"request after each answer")
+	f.DurationVar(&flags.duration, "duration", 0, "maximum time to send; 0: until everything is sent, or 10s for "+
+		"reads and views")
+	f.DurationVar(&flags.settle, "settle", time.Minute, "maximum time to wait afterwards until all transfers are in "+
+		"blocks")
+	f.IntVar(&flags.audience.Subscribers, "subscribers", 1000, "number of connections that follow new blocks")
+	f.IntVar(&flags.audience.Stalled, "stalled", 0, "number of these subscribers that stop reading")
 	f.IntVar(
 		&flags.audience.Pending,
 		"pending",
 		0,
-		"of them, those that follow pending transactions too; the ones that stop reading come first",
+		"number of these subscribers that also follow pending transactions, starting with the stalled ones",
 	)
 	f.StringVar(
 		&flags.metricsURL,
 		"metrics-url",
 		"",
-		"URL of the node's metrics, to report its memory, goroutines and blocks beside subscribers",
+		"URL of the node's metrics, to report its memory, goroutines and blocks with the load subscribers",
 	)
 	return command
 }
@@ -99,7 +106,7 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 		return output.Usage(err)
 	}
 	if f.batch < 1 || f.rate < 0 || f.duration < 0 || f.settle < 0 {
-		return output.Usage(fmt.Errorf("--batch is at least 1, and --rate, --duration and --settle are not below 0"))
+		return output.Usage(fmt.Errorf("--batch must be at least 1, and --rate, --duration and --settle at least 0"))
 	}
 	if plan.Load == loadgen.Subscribers {
 		if err := f.audience.Check(); err != nil {
@@ -156,7 +163,8 @@ func (f *benchmark) target(ctx context.Context, s *session, plan loadgen.Plan) (
 			return nil, err
 		}
 		if !from.IsKey() {
-			return nil, output.Usage(fmt.Errorf("%s signs by a policy, and this takes a key", from.Text))
+			return nil, output.Usage(fmt.Errorf("%s is signed for by a policy, but this command needs an account "+
+				"with a key", from.Text))
 		}
 		secret, err := s.secret(ctx, from)
 		if err != nil {
@@ -207,7 +215,7 @@ func printReport(t *output.Text, r loadgen.Report) {
 		fields = append(fields, audienceFields(r.Audience)...)
 	}
 	if r.Interrupted {
-		fields = append(fields, output.Field{Name: "Interrupted", Value: "what was measured until then"})
+		fields = append(fields, output.Field{Name: "Interrupted", Value: "measurements up to the interrupt"})
 	}
 	t.Fields(fields...)
 	if len(r.Errors) == 0 {

@@ -29,10 +29,11 @@ func (a *app) newContractBindings() *cobra.Command {
 	var lang, name, file string
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "bindings CONTRACT|FILE",
-		Short: "Write a program's typed access to a contract, in Go, Rust or TypeScript",
-		Long: `Write a program's typed access to a contract: its calls, results, events and errors. The ABI is that of a contract on
-the chain, of a module (FILE.wasm) or a file of its own (FILE.json). Go's is a package on the Go SDK, TypeScript's a module
-on the TypeScript SDK, Rust's an interface for contracts that call this one.`,
+		Short: "Generate typed bindings for a contract, in Go, Rust or TypeScript",
+		Long: `Generate typed bindings for a contract: its calls, results, events and errors. The ABI
+comes from a contract on the chain, a module (FILE.wasm) or an ABI file (FILE.json). The
+output is a package based on the Go SDK, a module based on the TypeScript SDK or, in
+Rust, an interface for contracts that call this one.`,
 		Example: `  cairn contract bindings gold --lang go --name gold --out gold/gold.go
   cairn contract bindings token.wasm --lang rust --out src/token.rs`,
 		Args: exactly("CONTRACT"),
@@ -64,8 +65,9 @@ on the TypeScript SDK, Rust's an interface for contracts that call this one.`,
 	}))
 	set := command.Flags()
 	set.StringVar(&lang, "lang", "", strings.Join(bindings.Languages(), ", "))
-	set.StringVar(&name, "name", "", "the name of the package, type or constant; else that of the file or contract")
-	OutFlag(command, &file, "the file to write; else the standard output")
+	set.StringVar(&name, "name", "", "name of the package, type or constant (default: the name of the file or "+
+		"contract)")
+	OutFlag(command, &file, "file to write (default: standard output)")
 	// Fails only for a flag that does not exist.
 	_ = command.MarkFlagRequired("lang")
 	CompleteChoice(command, "lang", bindings.Languages()...)

@@ -32,14 +32,18 @@ func (a *app) newContractBuild() *cobra.Command {
 	var withoutSource bool
 	command := a.define(&cobra.Command{
 		Use:   "build [DIR]",
-		Short: "Compile a contract: the same bytes anywhere, and what a deploy takes",
-		Long: `Compile the contract in a directory, written in Rust or AssemblyScript, and hold it to the rules of the chain.
+		Short: "Compile a contract reproducibly, and show the gas of its deployment",
+		Long: `Compile the contract in a directory, written in Rust or AssemblyScript, and check it
+against the rules of the chain.
 
-The same source gives the same bytes in any directory and by any user: only the sources go in, with fixed flags and nothing of
-the environment. They are written beside the module as an archive, and the module says the archive's hash, so that others
-can verify it: cairn contract verify. Build scripts, procedural macros and packages of registries are refused.
+The build is reproducible: the same source gives the same bytes in any directory and for
+any user, because only the sources are used, with fixed flags and nothing from the
+environment. The sources are also written as an archive beside the module, and the
+module contains the archive's hash, so that others can verify it with cairn contract
+verify. Build scripts, procedural macros and registry packages are refused.
 
-Rust takes the toolchain of Debian 12, AssemblyScript npm's assemblyscript of the SDK; what is missing is said.`,
+Rust needs the toolchain of Debian 12, AssemblyScript needs the SDK's version of
+assemblyscript from npm; anything missing is reported.`,
 		Example: "  cairn contract build\n  cairn contract build contracts/rust/examples/nep20 --out /tmp",
 		Args:    cobra.MaximumNArgs(1),
 	}, nil, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
@@ -51,7 +55,7 @@ Rust takes the toolchain of Debian 12, AssemblyScript npm's assemblyscript of th
 			out = filepath.Join(dir, "build")
 		}
 		for _, name := range contractbuild.IgnoredVariables() {
-			s.Note("%s is set, and is ignored", name)
+			s.Note("%s is set, but ignored", name)
 		}
 		source, err := contractbuild.Collect(ctx, dir)
 		if err != nil {
@@ -76,8 +80,8 @@ Rust takes the toolchain of Debian 12, AssemblyScript npm's assemblyscript of th
 		return s.Result(result, result.people)
 	})
 	set := command.Flags()
-	OutFlag(command, &out, "the directory for the module and the archive (default DIR/build)")
-	set.BoolVar(&withoutSource, "no-source", false, "leave the hash of the source out of the module: 48 bytes less")
+	OutFlag(command, &out, "directory for the module and the archive (default DIR/build)")
+	set.BoolVar(&withoutSource, "no-source", false, "leave the source hash out of the module, which saves 48 bytes")
 	return command
 }
 
@@ -114,7 +118,7 @@ func (b builtContract) people(t *output.Text) {
 	t.Fields(
 		output.Field{Name: "Module", Value: b.Module},
 		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", b.Size, b.CodeHash)},
-		output.Field{Name: "Deploy", Value: fmt.Sprintf("%d gas, and what init takes", b.DeployGas)},
+		output.Field{Name: "Deploy", Value: fmt.Sprintf("%d gas, plus the gas of init", b.DeployGas)},
 		output.Field{Name: "Of it", Value: dearestText(b.Dearest)},
 		output.Field{Name: "Source", Value: b.Source},
 		output.Field{Name: "Source hash", Value: b.SourceHash},

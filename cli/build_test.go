@@ -15,7 +15,7 @@ func TestContractBuildRefuses(t *testing.T) {
 		t.Errorf("an empty directory: %d %s", o.exit, o.err)
 	}
 	t.Setenv("RUSTFLAGS", "-Cdebuginfo=2")
-	if o := d.run(t, "contract", "build", empty); !strings.Contains(o.err, "RUSTFLAGS is set, and is ignored") {
+	if o := d.run(t, "contract", "build", empty); !strings.Contains(o.err, "RUSTFLAGS is set, but ignored") {
 		t.Errorf("RUSTFLAGS: %s", o.err)
 	}
 	if _, err := os.Stat(filepath.Join(empty, "build")); !os.IsNotExist(err) {

@@ -49,10 +49,11 @@ func (a *app) newCall() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "call CONTRACT FUNCTION",
 		Short: "Call a contract's function",
-		Long: `Call a contract's function: one that only reads by a view call, any other by a transaction, as the contract's ABI
-says. The function's parameters are flags: "cairn call CONTRACT FUNCTION --help" lists them. An account may be named as
-everywhere, a list has commas between its elements or is JSON. A parameter whose name is that of another flag, such as
-from, has the flag --arg-from.`,
+		Long: `Call a contract's function: by a view call if the contract's ABI says that it only
+reads, otherwise by a transaction. The function's parameters are flags: "cairn call
+CONTRACT FUNCTION --help" lists them. Accounts may be given by name; write a list as
+JSON or separated by commas. A parameter with the name of another flag, such as from,
+becomes --arg-from.`,
 		Example: `  cairn call counter add --amount 1 --from dev0
   cairn call gold balanceOf --address dev1
   cairn call gold transfer --to dev1 --amount 5 --from dev0 --trace
@@ -60,10 +61,11 @@ from, has the flag --arg-from.`,
 	}
 	a.register(command, senderSettings)
 	set := command.Flags()
-	set.StringVar(&flags.args, "args", "", "the arguments as one JSON object, instead of flags")
-	set.StringVar(&flags.value, "value", "0u", "coins that go to the contract")
-	set.BoolVar(&flags.view, "view", false, "make a view call, whatever the ABI says")
-	set.BoolVar(&flags.trace, "trace", false, "show what the call did, call by call, also of a view, a dry run or a call that would fail")
+	set.StringVar(&flags.args, "args", "", "arguments as one JSON object, instead of flags")
+	set.StringVar(&flags.value, "value", "0u", "coins to send to the contract")
+	set.BoolVar(&flags.view, "view", false, "make a view call, regardless of the ABI")
+	set.BoolVar(&flags.trace, "trace", false, "trace the call and its nested calls; also works for views, dry runs "+
+		"and calls that would fail")
 	registerSources(command, &flags.sources)
 	flags.register(a, command)
 	flags.registerGasLimit(command)
@@ -142,7 +144,7 @@ func exclusive(command *cobra.Command) error {
 // encode encodes the call's arguments.
 func (f *calling) encode(s *session, t target, given map[string]string) ([]byte, error) {
 	if f.args != "" && len(given) > 0 {
-		return nil, errors.New("give the arguments as flags or by --args, not both")
+		return nil, errors.New("give the arguments either as flags or with --args, not both")
 	}
 	if !t.declared {
 		if f.args != "" && !json.Valid([]byte(f.args)) {
@@ -252,7 +254,7 @@ func (s *session) failedUnsent(
 	var failure *client.Error
 	switch {
 	case err != nil:
-		s.Note("It would fail; the node gives no trace of it: %v", err)
+		s.Note("The call would fail, and the node has no trace of it: %v", err)
 	case s.JSON() && errors.As(failed, &failure):
 		if failure.Data == nil {
 			failure.Data = map[string]any{}
@@ -299,7 +301,7 @@ func (s *session) called(ctx context.Context, of target, receipt api.Receipt, tr
 // pointAtTrace tells users how to trace a failed transaction.
 func (s *session) pointAtTrace(receipt api.Receipt) {
 	if !s.JSON() {
-		s.Note("What it did: cairn tx trace %s, with --source DIR also in which line it failed", receipt.TransactionHash)
+		s.Note("To see what it did: cairn tx trace %s; add --source DIR to see the line in which it failed", receipt.TransactionHash)
 	}
 }
 

@@ -27,8 +27,10 @@ func (a *app) newCancel() *cobra.Command {
 	command := a.define(&cobra.Command{
 		Use:   "cancel HASH|NONCE",
 		Short: "Cancel a pending transaction",
-		Long: `Cancel a pending transaction: a transfer of nothing to its sender takes its nonce, with both fees a tenth higher at
-least. Wait until that is in a block, and pay its fee. If the transaction is in a block first, nothing is cancelled.`,
+		Long: `Cancel a pending transaction by replacing it: a transfer of 0 coins to the sender itself
+takes its nonce, with both fees at least 10 % higher. The command waits until the
+replacement is in a block; you pay its fee. If the original is in a block first, nothing
+is cancelled.`,
 		Example: `  cairn cancel 0x4f1c… --from alice
   cairn cancel 7 --from alice
   cairn cancel 7 --from alice --dry-run`,
@@ -114,7 +116,7 @@ func (s *session) findPending(
 }
 
 func errNotPending(which any) error {
-	return fmt.Errorf("the mempool has no transaction %v of the account", which)
+	return fmt.Errorf("the mempool has no transaction of this account with %v", which)
 }
 
 // usedBy says which transaction in a block has used a nonce; where none is known it is the error otherwise.
@@ -157,8 +159,8 @@ func (s *session) outbid(
 		value, least types.Amount
 	}{{maxFeeFlag, *fields.MaxFee, leastMax}, {priorityFeeFlag, *fields.Priority, leastPriority}} {
 		if fee.value < fee.least {
-			return given, output.Usage(fmt.Errorf("--%s: what cancels the transaction must offer %s at least: a "+
-				"tenth more than it does", fee.flag, perGas(fee.least)))
+			return given, output.Usage(fmt.Errorf("--%s: the replacement must offer at least %s, 10 %% more than the "+
+				"original", fee.flag, perGas(fee.least)))
 		}
 	}
 	return fields, nil

@@ -64,7 +64,7 @@ func TestSuccess(t *testing.T) {
 		{"status", `"verification":"stateless:S1"`, "Proofs            blocks 3 to 12, 5 behind"},
 		{"contract list --limit 3", `"contract_id":"0x0000`, "BLOCK  NAME  ALIAS  CONTRACT"},
 		{"contract show " + gold, `"abi":{"functions":[{"name":"init"`, "Code      900 bytes, SHA-256 0x"},
-		{"contract show " + bare, `"abi":null`, "The code carries no ABI"},
+		{"contract show " + bare, `"abi":null`, "The code contains no ABI"},
 		{"events", `"event_name":"Transfer"`, `    5  Transfer  0xc0`},
 		{
 			"events --contract " + gold + " --event Transfer --from-block 2 --to-block 9 --after seen --limit 1",
@@ -314,7 +314,7 @@ func TestOperationFails(t *testing.T) {
 		{"no such block", "block 18", nil, 1, nil},
 		{"no block with the hash", "block " + hash("00"), nil, 1, nil},
 		{"wrong password", "send dev1 1 --from alice --password-file $HOME/wrong.txt", nil, 1, nil},
-		{"the name is taken", "keys new alice --password-file $HOME/password.txt", nil, 1, nil},
+		{"the name is already in use", "keys new alice --password-file $HOME/password.txt", nil, 1, nil},
 		{"the alias is taken", "keys alias alice dev0", nil, 1, nil},
 		{"damaged", "keys show torn", nil, 1, nil},
 		{"damaged account", "account torn", nil, 1, nil},
@@ -503,7 +503,7 @@ func TestRPCTakesNames(t *testing.T) {
 	}
 	desk := newDesk(t, startNode(t))
 	for name, similar := range map[string]string{"svc_getBlance": "svc_getBalance", "getBalance": "svc_getBalance"} {
-		if o := desk.run(t, "rpc", name); o.exit != 1 || !strings.Contains(o.err, "is "+similar+" meant?") {
+		if o := desk.run(t, "rpc", name); o.exit != 1 || !strings.Contains(o.err, "did you mean "+similar+"?") {
 			t.Errorf("got %+v, want %s named", o, similar)
 		}
 	}

@@ -27,7 +27,7 @@ func newCompletion() *cobra.Command {
 			root, shell := command.Root(), args[0]
 			if !slices.Contains(shells, shell) {
 				return output.Usage(fmt.Errorf(
-					"there is no completion for %q: the shells are %s", shell, strings.Join(shells, ", "),
+					"no completion for shell %q: supported shells are %s", shell, strings.Join(shells, ", "),
 				))
 			}
 			var err error

@@ -31,12 +31,14 @@ func (a *app) newConfigure() *cobra.Command {
 	var keyFile string
 	command := a.define(&cobra.Command{
 		Use:   "configure",
-		Short: "Change the chain's parameters, as its admin",
-		Long: `Change the chain's parameters with a transaction of their admin, and wait until it is in a block. The admin signs with
---admin-key or, as any account, with --from. What no flag gives stays as it is. The parameters hold from the next block on.
+		Short: "Change the chain's parameters, as the admin",
+		Long: `Change the chain's parameters with a transaction by the admin, and wait until it is in a
+block. The admin signs with --admin-key or, like any account, with --from. Parameters
+without a flag stay unchanged. The new parameters apply from the next block on.
 
---producer hands production over: the present producer cannot sign a block after it. --admin hands on the right to change
-parameters: to give it to several people, name a policy. "cairn upgrade" announces another version of the protocol.`,
+--producer hands production over: the current producer cannot sign any later block.
+--admin transfers the right to change parameters; to share it among several people, name
+a policy. "cairn upgrade" announces a new protocol version.`,
 		Example: `  cairn configure --admin-key data/admin.key --gas-limit 60000000
   cairn configure --admin-key data/admin.key --min-base-fee 12 --fee-recipient alice --dry-run
   cairn configure --from board --admin newboard --draft change.json`,
@@ -51,10 +53,11 @@ parameters: to give it to several people, name a policy. "cairn upgrade" announc
 			return err
 		}
 		if next.Equal(present) {
-			return output.Usage(errors.New("nothing changes: give a parameter's flag with another value than the present one"))
+			return output.Usage(errors.New("nothing to change: give a parameter's flag with a value different from " +
+				"the current one"))
 		}
 		if next.Admin != present.Admin {
-			s.Note("Warning: from then on only %s can change parameters.", next.Admin)
+			s.Note("Warning: after this only %s can change the parameters.", next.Admin)
 		}
 		return flags.submit(ctx, s, command, admin, client.Configure(next))
 	})
@@ -67,7 +70,8 @@ parameters: to give it to several people, name a policy. "cairn upgrade" announc
 
 // adminKeyFlag adds the flag for the key of the chain's admin.
 func adminKeyFlag(command *cobra.Command, file *string) {
-	command.Flags().StringVar(file, "admin-key", "", "file with the admin's private key, 64 hex digits; or give --from")
+	command.Flags().StringVar(file, "admin-key", "", "file with the admin's private key, 64 hex digits; alternative "+
+		"to --from")
 	command.MarkFlagsMutuallyExclusive("admin-key", "from")
 }
 
@@ -85,15 +89,16 @@ func (s *session) admin(keyFile string, unsigned bool) (argument.Account, error)
 
 func (p *parameterFlags) register(command *cobra.Command) {
 	flags := command.Flags()
-	flags.Uint64Var(&p.gasLimit, "gas-limit", 0, "gas of a block")
-	flags.Uint32Var(&p.blockBytes, "block-bytes", 0, "bytes of a block's transactions together")
-	flags.Uint16Var(&p.targetBPS, "target-bps", 0, "share of the gas limit at which the base fee stands still, in 1/10000")
-	flags.Uint64Var(&p.minBaseFee, "min-base-fee", 0, "the base fee's lower bound, in smallest units per gas")
-	flags.Uint64Var(&p.maxBaseFee, "max-base-fee", 0, "the base fee's upper bound, in smallest units per gas")
-	flags.StringVar(&p.producer, "producer", "", "account of the key that signs blocks")
+	flags.Uint64Var(&p.gasLimit, "gas-limit", 0, "gas limit of a block")
+	flags.Uint32Var(&p.blockBytes, "block-bytes", 0, "maximum total size of a block's transactions, in bytes")
+	flags.Uint16Var(&p.targetBPS, "target-bps", 0, "gas target: share of the gas limit at which the base fee stays "+
+		"unchanged, in basis points (1/10000)")
+	flags.Uint64Var(&p.minBaseFee, "min-base-fee", 0, "lower bound of the base fee, in smallest units per gas")
+	flags.Uint64Var(&p.maxBaseFee, "max-base-fee", 0, "upper bound of the base fee, in smallest units per gas")
+	flags.StringVar(&p.producer, "producer", "", "account whose key signs blocks")
 	flags.StringVar(&p.feeRecipient, "fee-recipient", "", "account that receives the priority fees")
 	flags.StringVar(&p.admin, "admin", "", "account that may change the parameters")
-	flags.DurationVar(&p.notice, "notice", 0, "how long ahead upgrades are announced; it can never be made shorter again")
+	flags.DurationVar(&p.notice, "notice", 0, "minimum notice for upgrades; it can never be shortened again")
 }
 
 func readKeyFile(path string) (crypto.PrivateKey, error) {
@@ -149,7 +154,7 @@ func (s *session) nextParameters(
 	}
 	if given("notice") {
 		if flags.notice < 0 {
-			return present, next, output.Usage(errors.New("--notice is a time to come"))
+			return present, next, output.Usage(errors.New("--notice must be positive"))
 		}
 		next.Notice = uint64(flags.notice.Milliseconds())
 	}

@@ -23,8 +23,9 @@ import (
 
 func (a *app) newContract() *cobra.Command {
 	group := NewGroup(&cobra.Command{
-		Use:     "contract",
-		Short:   "Begin, build, test, measure, verify and publish a contract, list contracts, show one, write bindings",
+		Use: "contract",
+		Short: "Create, build, test, verify and publish contracts, list and show them, measure gas, generate " +
+			"bindings",
 		Example: "  cairn contract new tally --lang rust\n  cairn contract list\n  cairn contract show counter",
 	})
 	group.AddCommand(
@@ -39,7 +40,7 @@ func (a *app) newContractList() *cobra.Command {
 	var after string
 	command := a.lookUp(&cobra.Command{
 		Use:     "list",
-		Short:   "List contracts in the order of their deployment",
+		Short:   "List contracts in order of deployment",
 		Example: "  cairn contract list --limit 20",
 		Args:    exactly(),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
@@ -57,7 +58,7 @@ func (a *app) newContractList() *cobra.Command {
 			t.Table([]string{"Block", "Name", "Alias", "Contract", "Bytes"}, rows)
 			for _, name := range slices.Sorted(maps.Keys(count)) {
 				if count[name] > 1 && name != "" {
-					t.Line("%d contracts are called %q: a name proves nothing, their IDs tell them apart.", count[name], name)
+					t.Line("%d contracts are named %q: a name proves nothing, use their IDs to tell them apart.", count[name], name)
 				}
 			}
 			more(t, uint64(len(contracts)), limit, func() string { return contracts[len(contracts)-1].Cursor })
@@ -91,8 +92,8 @@ func oneLine(name string) string {
 
 // pageFlags declares the flags of a list.
 func pageFlags(command *cobra.Command, limit *uint64, after *string, usual, most uint64) {
-	command.Flags().Uint64Var(limit, "limit", usual, fmt.Sprintf("how many to list, at most %d", most))
-	command.Flags().StringVar(after, "after", "", "the cursor of the last one seen: list what comes after it")
+	command.Flags().Uint64Var(limit, "limit", usual, fmt.Sprintf("number to list, at most %d", most))
+	command.Flags().StringVar(after, "after", "", "cursor of the last item seen: list the items after it")
 }
 
 // more tells users how to continue after a full page.
@@ -117,7 +118,7 @@ type contractView struct {
 func (a *app) newContractShow() *cobra.Command {
 	return a.completeNames(a.lookUp(&cobra.Command{
 		Use:     "show CONTRACT",
-		Short:   "Show a contract: who deployed it, its coins, functions and events",
+		Short:   "Show a contract: its deployer, coins, functions and events",
 		Example: "  cairn contract show counter\n  cairn contract show 0x4f1c… --json",
 		Args:    exactly("CONTRACT"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -158,7 +159,7 @@ func (a *app) newContractShow() *cobra.Command {
 // changes says whether a contract's code can change.
 func changes(can bool) string {
 	if can {
-		return "the code can replace itself by another (replace_code)"
+		return "the code can replace itself (replace_code)"
 	}
 	return "never"
 }
@@ -173,7 +174,7 @@ func (v contractView) people(t *output.Text) {
 		v.Source.field(),
 	)
 	if v.ABI == nil {
-		t.Line("\nThe code carries no ABI: functions are called with --args and --view.")
+		t.Line("\nThe code contains no ABI: call its functions with --args and --view.")
 		return
 	}
 	rows := make([][]any, 0, len(v.ABI.Functions)+len(v.ABI.Events))
@@ -183,7 +184,7 @@ func (v contractView) people(t *output.Text) {
 	for _, f := range v.ABI.Functions {
 		kind := string(f.Mode)
 		if f.Payable {
-			kind += ", takes coins"
+			kind += ", accepts coins"
 		}
 		rows = append(rows, []any{kind, f})
 	}

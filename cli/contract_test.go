@@ -325,7 +325,7 @@ call gold.transfer({"amount":5}) by ` + zero + ` with 1.5 coins
     gas 9 of 9
     failed: reverted: no
   returned true
-(there was more than a trace holds)
+(the trace is truncated)
 `
 	if o.out != want {
 		t.Errorf("got\n%s\nwant\n%s", o.out, want)
@@ -450,8 +450,8 @@ func TestMistypedCallNamesWhatThereIs(t *testing.T) {
 		words []string
 		says  string
 	}{
-		{[]string{"call", gold}, "which function? The contract has balanceOf, transfer, "},
-		{[]string{"call", bare}, "which function?"},
+		{[]string{"call", gold}, "no function given: the contract has balanceOf, transfer, "},
+		{[]string{"call", bare}, "no function given, and the contract's code contains no ABI"},
 		{[]string{"call", gold, "transfer", "--too", "dev1"},
 			"unknown flag: --too; the function is transfer(to account, amount u64) bool"},
 	} {
@@ -524,12 +524,12 @@ func TestDeploy(t *testing.T) {
 	}
 	// The alias names it from now on, and cannot be given again.
 	if o := desk.run(t, "contract", "show", "gold"); o.exit != 0 ||
-		!strings.Contains(o.out, "write, takes coins  stop()") ||
+		!strings.Contains(o.out, "write, accepts coins  stop()") ||
 		!strings.Contains(o.out, "transfer(to account, amount u64) bool") {
 		t.Errorf("%+v", o)
 	}
 	if o := desk.run(t, "deploy", path, "--from", "dev0", "--alias", "gold", "--args", `{"owner":"dev1"}`); o.exit != 2 ||
-		!strings.Contains(o.err, "taken") {
+		!strings.Contains(o.err, "already in use") {
 		t.Errorf("%+v", o)
 	}
 	// Once the chain is another, the name is free for a contract of that one.

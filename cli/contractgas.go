@@ -62,15 +62,19 @@ func (a *app) newContractGas() *cobra.Command {
 	var o contractGas
 	command := a.define(&cobra.Command{
 		Use:   "gas [DIR|FILE.wasm]",
-		Short: "Measure the gas of a contract's calls, and compare it with what it was",
-		Long: `Compile the contract in a directory, or take a module, make the calls that testdata/calls.json below it has, and compare
-their gas with testdata/gas.json, by parts: instructions, host functions, memory. The calls are made one after the other on
-a chain in memory, where alice deploys the contract. A line of the file is a call:
+		Short: "Measure the gas of a contract's calls, and compare it with recorded values",
+		Long: `Measure the gas of a contract's calls: compile the contract in a directory, or take a
+module, make the calls in its testdata/calls.json, and compare their gas with
+testdata/gas.json, split into instructions, host functions and memory. The calls are
+made one after another on a chain in memory, where alice deploys the contract. Each line
+of testdata/calls.json is a call:
 
   ` + exampleCall + `
 
-"name" sets two calls of one function apart, "coins" go with it, "fails" says that it is to fail, "seconds" pass before it.
-Accounts are alice, bob and carol, the contracts of testdata/setup.json by their names, or hex. With --check a difference is exit code 1; --update writes the file.`,
+"name" distinguishes two calls of one function, "coins" are sent with the call, "fails"
+means that it must fail, "seconds" pass before it. Accounts are alice, bob and carol,
+contracts of testdata/setup.json by name, or hex. Exit code 1 if --check finds a
+difference; --update writes the file.`,
 		Example: "  cairn contract gas --update\n  cairn contract gas --check --tolerance 1\n" +
 			"  cairn contract gas --init '{\"owner\":\"bob\"}'",
 		Args: cobra.MaximumNArgs(1),
@@ -100,11 +104,11 @@ Accounts are alice, bob and carol, the contracts of testdata/setup.json by their
 		return s.Result(measured, measured.people)
 	})
 	set := command.Flags()
-	set.BoolVar(&o.check, "check", false, "fail where gas differs from the file")
+	set.BoolVar(&o.check, "check", false, "fail if gas differs from the file")
 	set.BoolVar(&o.update, "update", false, "write the file")
-	set.Float64Var(&o.tolerance, "tolerance", 0, "by how many percent a call may differ")
-	set.StringVar(&o.calls, "calls", "", "the file of calls (default testdata/calls.json below the contract)")
-	set.StringVar(&o.init, "init", "", "the arguments of init as JSON")
+	set.Float64Var(&o.tolerance, "tolerance", 0, "tolerated difference of a call, in percent")
+	set.StringVar(&o.calls, "calls", "", "file of calls (default testdata/calls.json below the contract)")
+	set.StringVar(&o.init, "init", "", "arguments of init as JSON")
 	command.MarkFlagsMutuallyExclusive("check", "update")
 	return command
 }
@@ -113,7 +117,7 @@ Accounts are alice, bob and carol, the contracts of testdata/setup.json by their
 func readCalls(file string) (calls []gasCall, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("%w; a line of it is a call, such as %s", err, exampleCall)
+		return nil, fmt.Errorf("%w; each line must be a call, such as %s", err, exampleCall)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -226,7 +230,7 @@ type endedOtherwise struct {
 }
 
 func (e *endedOtherwise) Error() string {
-	return errors.Join(fmt.Errorf("%s ended otherwise than the file says", e.name), e.result.Err()).Error()
+	return errors.Join(fmt.Errorf("%s had a different outcome than the file says", e.name), e.result.Err()).Error()
 }
 
 // explain returns the command's error, with the source lines at which the call stopped.
@@ -238,7 +242,7 @@ func (g *contractGas) explain(ctx context.Context, s *session, ended *endedOther
 	if s.JSON() {
 		return output.WithData(ended, map[string]any{"stoppedAt": at})
 	}
-	err = s.Result(at, func(t *output.Text) { t.Line("%s stopped at%s", ended.name, stoppedText(at)) })
+	err = s.Result(at, func(t *output.Text) { t.Line("%s failed at%s", ended.name, stoppedText(at)) })
 	return cmp.Or(err, error(ended))
 }
 
@@ -249,6 +253,6 @@ func (m measuredGas) people(t *output.Text) {
 	}
 	t.Table([]string{"Call", "Gas"}, rows)
 	if m.Diff != "" {
-		t.Line("\nIt differs from %s:\n%s", m.File, m.Diff)
+		t.Line("\nDifferences from %s:\n%s", m.File, m.Diff)
 	}
 }

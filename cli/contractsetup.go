@@ -75,7 +75,7 @@ func readSetup(ctx context.Context, dir string, o contractbuild.Options) (s setu
 			line.module = given.module
 		}
 		if err != nil {
-			return s, fmt.Errorf("line %d of %s: %w; a line is such as %s", len(s.lines)+1, file, err, exampleSetup)
+			return s, fmt.Errorf("line %d of %s: %w; write it like %s", len(s.lines)+1, file, err, exampleSetup)
 		}
 		s.lines = append(s.lines, line)
 	}

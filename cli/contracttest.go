@@ -52,19 +52,23 @@ func (a *app) newContractTest() *cobra.Command {
 	var noTests bool
 	command := a.define(&cobra.Command{
 		Use:   "test [DIR|FILE.wasm]",
-		Short: "Run a contract's tests, and search for calls that break its invariants",
-		Long: `Run the tests that the project in a directory has, with the toolchain that contracts are compiled with, whichever
-cargo is the first in PATH. Then compile it, or take a module, and search for sequences of calls after which one of the
-invariants does not hold that the source declares (docs/contracts.md, "Fuzzing"), and for calls that trap, panic or run out
-of gas, also within others. alice deploys it; alice, bob, carol and a contract of no good intentions call it, which is named
-stranger and answers to the functions that --callback names. Other contracts that it needs are in testdata/setup.json, a line each:
+		Short: "Run a contract's tests, and fuzz it for calls that break its invariants",
+		Long: `Run the tests of the project in a directory, with the toolchain that compiles contracts,
+regardless of the first cargo in PATH. Then compile the contract, or take a module, and
+fuzz it: search for sequences of calls that break an invariant declared in the source
+(docs/contracts.md, "Fuzzing"), and for calls that trap, panic or run out of gas,
+including nested calls. alice deploys the contract; the callers are alice, bob, carol
+and stranger, a malicious contract that answers to the functions named with --callback.
+Other contracts that it needs are in testdata/setup.json, one per line:
 
   ` + exampleSetup + `
 
-A line with "call" and "to" is a call; "after" plays a line after the deploy, "searched" has the search call the contract too.
+A line with "call" and "to" is a call. "after" runs a line after the deployment;
+"searched" makes the fuzzer call that contract too.
 
-What is found is shrunk to few calls and kept in testdata/fuzz below the directory, which every later run plays first. The
-same seed makes the same calls. A failure is exit code 1.`,
+A failing sequence is shrunk to few calls and saved in testdata/fuzz below the
+directory; every later run replays it first. The same seed makes the same calls. Exit
+code 1 if there is a failure.`,
 		Example: "  cairn contract test\n  cairn contract test --fuzz 60s --seed 7\n" +
 			"  cairn contract test --init '{\"owner\":\"bob\"}' --callback received --callback quote:u64",
 		Args: cobra.MaximumNArgs(1),
@@ -75,7 +79,7 @@ same seed makes the same calls. A failure is exit code 1.`,
 		}
 		if !noTests && !strings.HasSuffix(source, ".wasm") {
 			if err := contractbuild.RunTests(ctx, source, command.ErrOrStderr()); err != nil {
-				return fmt.Errorf("the tests of the project: %w", err)
+				return fmt.Errorf("the project's tests failed: %w", err)
 			}
 		}
 		if err := o.take(ctx, source, contractbuild.Options{Log: command.ErrOrStderr()}); err != nil {
@@ -83,8 +87,8 @@ same seed makes the same calls. A failure is exit code 1.`,
 		}
 		o.log = s.Note
 		if o.invariants == nil {
-			s.Note("no invariants are declared (docs/contracts.md, \"Fuzzing\"): " +
-				"only calls that trap, panic or run out of gas are found")
+			s.Note("the contract declares no invariants (docs/contracts.md, \"Fuzzing\"): fuzzing finds only calls " +
+				"that trap, panic or run out of gas")
 		}
 		var err error
 		if o.setup, err = readSetup(ctx, o.dir, o.build); err != nil {
@@ -103,15 +107,16 @@ same seed makes the same calls. A failure is exit code 1.`,
 		return o.tell(ctx, s, tested, failures)
 	})
 	set := command.Flags()
-	set.BoolVar(&noTests, "no-tests", false, "do not run the tests of the project")
-	set.DurationVar(&o.config.Time, "fuzz", 0, "how long to search (default 20,000 calls)")
-	set.Uint64Var(&o.config.Seed, "seed", 1, "what is tried")
-	set.IntVar(&o.config.Depth, "depth", fuzz.DefaultDepth, "calls of a sequence, at most")
-	set.StringVar(&o.init, "init", "", "the arguments of init as JSON, accounts by the names of who calls, of stranger, or of the setup")
+	set.BoolVar(&noTests, "no-tests", false, "skip the project's own tests")
+	set.DurationVar(&o.config.Time, "fuzz", 0, "how long to fuzz (default 20,000 calls)")
+	set.Uint64Var(&o.config.Seed, "seed", 1, "seed of the random calls")
+	set.IntVar(&o.config.Depth, "depth", fuzz.DefaultDepth, "maximum number of calls in a sequence")
+	set.StringVar(&o.init, "init", "", "arguments of init as JSON; accounts by name: the callers, stranger, or "+
+		"contracts of the setup")
 	set.StringVar(&o.coverage, "coverage", "",
-		"write which functions, branches and lines ran to a `FILE` in the format of lcov, and tell it in short")
+		"write coverage of functions, branches and lines to `FILE` in lcov format, and print a summary")
 	set.StringArrayVar(&o.callbacks, "callback", nil,
-		"a function that the contract calls of others, as NAME, or NAME:TYPE with what it returns")
+		"function that the contract calls on other contracts, as NAME, or as NAME:TYPE with its result type")
 	return command
 }
 
@@ -130,7 +135,7 @@ func (c *contractTest) tell(ctx context.Context, s *session, tested testedContra
 	found := make([]foundFailure, len(failures))
 	broken := fmt.Errorf("the invariant %q does not hold: %w", failures[0].Invariant, failures[0].Err)
 	if len(failures) > 1 {
-		broken = fmt.Errorf("%d failures were found, the first: %w", len(failures), broken)
+		broken = fmt.Errorf("found %d failures, the first: %w", len(failures), broken)
 	}
 	for i, failure := range failures {
 		found[i] = foundFailure{Says: failure.Err.Error(), Moves: failure.Moves, File: failure.File, Failure: failure}
@@ -159,9 +164,10 @@ func (c *contractTest) tell(ctx context.Context, s *session, tested testedContra
 			failurePeople(t, f.Failure)
 			switch {
 			case len(f.StoppedAt) > 0:
-				t.Line("The last call stopped at%s", stoppedText(f.StoppedAt))
+				t.Line("The last call failed at%s", stoppedText(f.StoppedAt))
 			case c.source != nil && f.stopped:
-				t.Line("The last call stopped in the SDK or in code of the compiler: no line of the contract is known.")
+				t.Line("The last call failed in the SDK or in compiler-generated code: no line of the contract is " +
+					"known.")
 			}
 			t.Line("")
 		}
@@ -250,7 +256,8 @@ func (c *contractTest) setUp(w *fuzz.World) []string {
 		w.T.Fatal(err)
 	}
 	if init, ok := declared.Function(abi.InitFunction); ok && len(init.Args) > 0 && c.init == "" {
-		w.T.Fatalf("the contract begins with %s: give the arguments with --init, accounts as %s; block 0 is of %d", init,
+		w.T.Fatalf("the contract's init is %s: give its arguments with --init, accounts as %s; block 0 has the time "+
+			"%d", init,
 			strings.Join(testActors, ", "), contracttest.GenesisTime)
 	}
 	if c.coverage != "" {
@@ -309,9 +316,9 @@ func failurePeople(t *output.Text, failure *fuzz.Failure) {
 	for _, line := range failure.Lines() {
 		t.Line("%s", line)
 	}
-	t.Line("\nCalls until it was found: %d", failure.Calls)
+	t.Line("\nCalls until the failure: %d", failure.Calls)
 	if failure.File != "" {
-		t.Line("Kept in %s", failure.File)
+		t.Line("Saved in %s", failure.File)
 	}
 }
 
@@ -324,7 +331,7 @@ func (c testedContract) people(t *output.Text) {
 		t.Line("\nNo call trapped, panicked or ran out of gas.")
 		return
 	}
-	t.Line("\nNo call trapped, panicked or ran out of gas, and these held: %s", strings.Join(c.Invariants, ", "))
+	t.Line("\nNo call trapped, panicked or ran out of gas, and these invariants held: %s", strings.Join(c.Invariants, ", "))
 }
 
 // outsideTest is a testing.TB for use outside tests. Ending the test panics with a [testEnd].

@@ -26,12 +26,12 @@ func TestContractTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if transfer := result.Functions["gold.transfer"]; tested.exit != 0 || result.Calls < 20_000 ||
-		transfer == nil || transfer.Succeeded == 0 || !strings.Contains(tested.err, "no invariants are declared") {
+		transfer == nil || transfer.Succeeded == 0 || !strings.Contains(tested.err, "the contract declares no invariants") {
 		t.Errorf("%+v", tested)
 	}
 	for want, args := range map[string][]string{
 		"bad argument":   {"--init", `{"name":1}`},
-		"begins with i":  {},
+		"init is i":      {},
 		"there is no ty": {"--init", init, "--callback", "quote:float"},
 		"no such file":   {filepath.Join(t.TempDir(), "none.wasm")},
 	} {
@@ -156,7 +156,7 @@ func TestCoverageOfCalls(t *testing.T) {
 		t.Errorf("without calls %+v, with %+v", without, with)
 	}
 	if _, o := cover('c', `{"from":"bob","call":"transfer","args":{"to":"alice","amount":5}}`); o.exit != 1 ||
-		!strings.Contains(o.err+o.out, "ended otherwise") {
+		!strings.Contains(o.err+o.out, "had a different outcome") {
 		t.Errorf("a call that fails: %+v", o)
 	}
 }
@@ -247,7 +247,7 @@ func TestContractGas(t *testing.T) {
 	gas := func(flags ...string) outcome {
 		return d.run(t, append([]string{"contract", "gas", module, "--init", init}, flags...)...)
 	}
-	if o := gas(); o.exit != 1 || !strings.Contains(o.err, "a line of it is a call") {
+	if o := gas(); o.exit != 1 || !strings.Contains(o.err, "each line must be a call") {
 		t.Errorf("without calls: %+v", o)
 	}
 	const calls = `{"from":"alice","call":"transfer","args":{"to":"bob","amount":5}}
@@ -268,12 +268,12 @@ func TestContractGas(t *testing.T) {
 		t.Errorf("of other calls: %+v", o)
 	}
 	for want, text := range map[string]string{
-		"ended otherwise":     strings.Replace(calls, `,"fails":true`, "", 1),
-		"there is no account": strings.Replace(calls, `"from":"bob"`, `"from":"eve"`, 1),
-		"unknown field":       strings.Replace(calls, `"fails"`, `"fail"`, 1),
-		`needs "from"`:        `{"call":"transfer"}`,
-		`"from" is there`:     strings.Replace(calls, `{"from"`, `{"from":"bob","from"`, 1),
-		"two calls":           calls + calls,
+		"had a different outcome": strings.Replace(calls, `,"fails":true`, "", 1),
+		"there is no account":     strings.Replace(calls, `"from":"bob"`, `"from":"eve"`, 1),
+		"unknown field":           strings.Replace(calls, `"fails"`, `"fail"`, 1),
+		`needs "from"`:            `{"call":"transfer"}`,
+		`"from" is there`:         strings.Replace(calls, `{"from"`, `{"from":"bob","from"`, 1),
+		"two calls":               calls + calls,
 	} {
 		write(filepath.Base(filepath.Dir(file))+"/calls.json", text)
 		if o := gas(); o.exit != 1 || !strings.Contains(o.err, want) {

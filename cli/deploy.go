@@ -44,13 +44,14 @@ func (a *app) newDeploy() *cobra.Command {
 	command := a.define(&cobra.Command{
 		Use:   "deploy FILE.wasm|CONTRACT",
 		Short: "Deploy a contract",
-		Long: `Deploy a contract's WebAssembly code, and wait until it is in a block.
+		Long: `Deploy a contract's WebAssembly code, and wait until the deployment is in a block.
 
-With a contract in place of a file the new contract is an instance of that one: it gets the same code, and an ID, storage and
-coins of its own. Nothing is sent or compiled, so it costs a hundredth of what the first one did.
+If CONTRACT is given instead of a file, the new contract is another instance of it: it
+shares the code, and has its own ID, storage and coins. No code is sent or compiled, so
+this costs a hundredth of the first deployment.
 
-The arguments of its function init are a JSON object by parameter name. Accounts in it may be named as everywhere. With
---alias the contract can be named in further commands.`,
+Give the arguments of the function init as a JSON object by parameter name; accounts may
+be given by name. --alias names the contract for later commands.`,
 		Example: `  cairn deploy counter.wasm --from dev0 --alias counter
   cairn deploy counter --name another --from dev0 --alias another
   cairn deploy nep20.wasm --from dev0 --alias gold --args '{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100000}'`,
@@ -62,15 +63,15 @@ The arguments of its function init are a JSON object by parameter name. Accounts
 		}
 		return flags.deploy(ctx, s, command, from, []byte(flags.args))
 	})
-	command.Flags().StringVar(&flags.args, "args", "", "arguments of the function init, a JSON object")
+	command.Flags().StringVar(&flags.args, "args", "", "arguments of the function init, as a JSON object")
 	flags.register(a, command)
 	return command
 }
 
 func (f *deployment) register(a *app, command *cobra.Command) {
-	command.Flags().StringVar(&f.name, "name", "", "the contract's name on the chain, at most 64 bytes")
-	command.Flags().StringVar(&f.alias, "alias", "", "a name for the contract in the keystore")
-	command.Flags().StringVar(&f.value, "value", "0u", "coins that go to the contract")
+	command.Flags().StringVar(&f.name, "name", "", "name of the contract on the chain, at most 64 bytes")
+	command.Flags().StringVar(&f.alias, "alias", "", "name for the contract in the keystore")
+	command.Flags().StringVar(&f.value, "value", "0u", "coins to send to the contract")
 	f.submission.register(a, command)
 	f.registerGasLimit(command)
 	command.MarkFlagsMutuallyExclusive("alias", "no-wait")
@@ -114,7 +115,7 @@ func readCode(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(code) > types.MaxCodeBytes {
-		return nil, fmt.Errorf("%s is longer than a contract may be, %d bytes", path, types.MaxCodeBytes)
+		return nil, fmt.Errorf("%s exceeds the maximum contract size of %d bytes", path, types.MaxCodeBytes)
 	}
 	return code, nil
 }
@@ -200,7 +201,7 @@ func tooDear(err error, code []byte) error {
 	}
 	return &client.Error{
 		Code: answer.Code, Data: answer.Data,
-		Message: fmt.Sprintf("%s; of the deploy's gas most is for the functions %s", answer.Message, dearestText(dearest)),
+		Message: fmt.Sprintf("%s; most of the deployment's gas is for the functions %s", answer.Message, dearestText(dearest)),
 	}
 }
 
@@ -212,7 +213,7 @@ func (s *session) free(name string, of keystore.Chain) error {
 		return nil
 	case err == nil:
 		return fmt.Errorf(
-			"%w: %s is in the keystore already; choose another, or free it: cairn keys delete %s",
+			"%w: %s is already in the keystore; choose another name, or free it with cairn keys delete %s",
 			keystore.ErrExists,
 			name,
 			name,
@@ -240,14 +241,14 @@ func (s *session) initArgs(
 	}
 	function, ok := declared.Function(abi.InitFunction)
 	if !ok && len(args) > 0 {
-		return nil, errors.New("the contract has no function init: leave --args out")
+		return nil, errors.New("the contract has no function init: omit --args")
 	}
 	encoded, err := declared.EncodeJSON(function.Args, args, s.resolver(chain))
 	if err == nil && ok {
 		encoded, err = declared.Arguments(function.Args, encoded)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; the contract wants --args for %s", err, function)
+		return nil, fmt.Errorf("%w; the contract needs --args for %s", err, function)
 	}
 	return encoded, nil
 }

@@ -79,13 +79,13 @@ func (v draftView) people(t *output.Text) {
 	t.Line("")
 	t.Fields(output.Field{Name: "File", Value: v.File}, output.Field{Name: "Transaction", Value: v.Hash})
 	for _, missing := range v.Missing {
-		t.Line("\nOf the %s %d of these must still sign:", missing.Role, missing.Count)
+		t.Line("\nFor the %s, %d of these must still sign:", missing.Role, missing.Count)
 		for _, signer := range missing.From {
 			t.Line("  %s", signer)
 		}
 	}
 	if v.Complete {
-		t.Line("\nEverybody has signed. Send it: cairn tx send %s", v.File)
+		t.Line("\nAll signatures are complete. Send it with: cairn tx send %s", v.File)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *session) writeDraft(path string, tx types.Transaction, sender signatory
 		return err
 	}
 	if _, err := os.Stat(path); err == nil {
-		return output.Usage(fmt.Errorf("%s exists: give --%s another name", path, draftFlag))
+		return output.Usage(fmt.Errorf("%s already exists: choose another name for --%s", path, draftFlag))
 	}
 	if err := saveDraft(path, d); err != nil {
 		return err
@@ -163,10 +163,12 @@ func (a *app) newTxSign() *cobra.Command {
 	var yes bool
 	command := a.define(&cobra.Command{
 		Use:   "sign FILE [NAME…]",
-		Short: "Sign a transaction that others sign too, from a file",
-		Long: `Sign a transaction that was written with --draft, and write it back into the file. It shows what is signed, and asks.
-Without NAME each key of the keystore signs that is one of the signers, as long as signatures are missing. No node is asked:
-pass the file on to the next signer, or send it once nobody is missing.`,
+		Short: "Sign a transaction in a file that needs several signers",
+		Long: `Sign a transaction that was written with --draft, and write it back to the file. The
+command shows the transaction, and asks for confirmation. Without NAME, all keys in the
+keystore that belong to missing signers sign, until there are enough signatures. This
+works offline: pass the file on to the next signer, or send it once all signatures are
+complete.`,
 		Example: `  cairn send bob 5 --from treasury --draft payment.json
   cairn tx sign payment.json alice
   cairn tx send payment.json`,
@@ -179,7 +181,7 @@ pass the file on to the next signer, or send it once nobody is missing.`,
 		if err := s.showText(d); err != nil {
 			return err
 		}
-		if err := s.confirm(ctx, yes, "sign", "This is what you sign."); err != nil {
+		if err := s.confirm(ctx, yes, "sign", "You are about to sign this."); err != nil {
 			return err
 		}
 		if err := s.signDraft(ctx, d, args[1:]); err != nil {
@@ -190,7 +192,7 @@ pass the file on to the next signer, or send it once nobody is missing.`,
 		}
 		return s.showDraft(args[0], d)
 	})
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask whether it is meant")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return command
 }
 
@@ -236,7 +238,7 @@ func (s *session) signDraft(ctx context.Context, d *client.Draft, names []string
 		}
 	}
 	if signed == 0 {
-		return errors.New("none of the signers that are missing has a key here")
+		return errors.New("no key of a missing signer is in this keystore")
 	}
 	return nil
 }
@@ -250,7 +252,7 @@ func (s *session) namedHolders(names []string, among []types.Signer) (holders []
 		}
 		signer, ok := signerOf(account)
 		if !ok {
-			return nil, output.Usage(fmt.Errorf("%s has no private key here", name))
+			return nil, output.Usage(fmt.Errorf("the private key of %s is not in this keystore", name))
 		}
 		for _, one := range among {
 			if one == signer {
@@ -263,7 +265,7 @@ func (s *session) namedHolders(names []string, among []types.Signer) (holders []
 
 // roleFlag adds the flag for whose signature is meant.
 func roleFlag(command *cobra.Command, payer *bool) {
-	command.Flags().BoolVar(payer, "as-payer", false, "sign as the payer of the fee, and not as the sender")
+	command.Flags().BoolVar(payer, "as-payer", false, "sign as the fee payer instead of as the sender")
 }
 
 func roleOf(payer bool) client.Role {
@@ -277,11 +279,12 @@ func (a *app) newTxText() *cobra.Command {
 	var payer bool
 	command := a.define(&cobra.Command{
 		Use:   "text FILE",
-		Short: "Print the text that a Bitcoin wallet signs for a transaction in a file",
-		Long: `Print the text that a Bitcoin wallet shows and signs, by BIP-322, for a transaction that was written with --draft. The
-wallet signs with the sender's own taproot address, or with that of a signer of its policy. "cairn tx attach" takes the signature.
+		Short: "Print the text to sign with a Bitcoin wallet, for a transaction in a file",
+		Long: `Print the text that a Bitcoin wallet shows and signs (BIP-322) for a transaction that
+was written with --draft. The wallet signs with the taproot address of the sender, or of
+a signer of its policy. Add the signature with "cairn tx attach".
 
-The text has no line feed at its end: copy it exactly, or pipe it.`,
+The text does not end with a line feed: copy it exactly, or pipe it.`,
 		Example: `  cairn send bob 5 --from bcrt1p… --draft payment.json
   cairn tx text payment.json
   cairn tx attach payment.json bcrt1p… AUA…`,
@@ -315,10 +318,11 @@ func (a *app) newTxAttach() *cobra.Command {
 	var payer bool
 	command := a.define(&cobra.Command{
 		Use:   "attach FILE ADDRESS SIGNATURE",
-		Short: "Add a Bitcoin wallet's signature of the text to a transaction in a file",
-		Long: `Add the signature that a Bitcoin wallet gave for the text of "cairn tx text", with the taproot address ADDRESS: the
-sender's own, or a signer's of its policy. SIGNATURE is base64, with or without smp before it; - reads it from the standard
-input. It is verified.`,
+		Short: "Add a Bitcoin wallet's signature to a transaction in a file",
+		Long: `Add the signature that a Bitcoin wallet made for the text of "cairn tx text". ADDRESS is
+the taproot address that signed: the sender's own, or one of a signer of its policy.
+SIGNATURE is base64, with or without the prefix smp; - reads it from standard input. The
+signature is verified.`,
 		Example: "  cairn tx attach payment.json bcrt1p… AUA…\n  cairn tx attach payment.json alice - < signature.txt",
 		Args:    exactly("FILE", "ADDRESS", "SIGNATURE"),
 	}, nil, func(_ context.Context, s *session, command *cobra.Command, args []string) error {
@@ -353,9 +357,9 @@ input. It is verified.`,
 func (a *app) newTxMerge() *cobra.Command {
 	return a.define(&cobra.Command{
 		Use:   "merge FILE FILE…",
-		Short: "Bring the signatures of several files of one transaction together in the first",
-		Long: `Bring the signatures of several files of one transaction together in the first, for signers who signed copies of it at
-the same time.`,
+		Short: "Merge the signatures from several files of one transaction into the first file",
+		Long: `Merge the signatures from several files of one transaction into the first file, after
+signers have signed copies of it in parallel.`,
 		Example: "  cairn tx merge payment.json from-alice.json from-bob.json",
 		Args:    atLeastOne("FILE"),
 	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -383,7 +387,7 @@ func (a *app) newTxSend() *cobra.Command {
 	var flags submission
 	command := a.define(&cobra.Command{
 		Use:     "send FILE",
-		Short:   "Send a transaction from a file that everybody has signed",
+		Short:   "Send a completely signed transaction from a file",
 		Example: "  cairn tx send payment.json",
 		Args:    exactly("FILE"),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -393,7 +397,7 @@ func (a *app) newTxSend() *cobra.Command {
 		}
 		signed, err := d.Signed()
 		if err == nil && signed.Payer != nil && signed.PayerWitness == nil {
-			err = fmt.Errorf("%w: of the payer", client.ErrMissingProofs)
+			err = fmt.Errorf("%w: for the payer", client.ErrMissingProofs)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w: cairn tx sign %s", args[0], err, args[0])
@@ -401,7 +405,7 @@ func (a *app) newTxSend() *cobra.Command {
 		sending, cancel := s.patience(ctx)
 		defer cancel()
 		if _, err := s.client.Send(sending, signed); err != nil && !errors.Is(err, api.ErrAlreadyKnown) {
-			return s.mayBeIn(ctx, err, signed.ID(), "the node may have taken it")
+			return s.mayBeIn(ctx, err, signed.ID(), "the node may have accepted it")
 		}
 		receipt, err := flags.await(ctx, sending, s, signed)
 		if receipt == nil || err != nil {
@@ -409,7 +413,7 @@ func (a *app) newTxSend() *cobra.Command {
 		}
 		return s.included(ctx, *receipt)
 	})
-	command.Flags().BoolVar(&flags.noWait, "no-wait", false, "do not wait until the transaction is in a block")
+	command.Flags().BoolVar(&flags.noWait, "no-wait", false, "do not wait for inclusion in a block")
 	return command
 }
 

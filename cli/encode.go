@@ -42,17 +42,19 @@ func (a *app) newEncode() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "encode CONTRACT|FILE.wasm|ABI.json FUNCTION",
 		Short: "Encode the arguments of a function, without calling it",
-		Long: `Encode the arguments of a contract's function by its ABI: as JSON, and in the binary form if the contract takes that.
-The function's parameters are flags, as of cairn call. With a file no node is asked.
+		Long: `Encode the arguments of a contract's function by its ABI: as JSON, and in binary form if
+the contract accepts it. The function's parameters are flags, as with cairn call. With a
+file no node is needed.
 
---proxy gives what the example proxy's function forward takes in args: the binary form without its first byte and without
-the first two parameters, by and coins, which the proxy fills in.`,
+--proxy prints the value of args for the example proxy's function forward: the binary
+form without its first byte and without the first two parameters, by and coins, which
+the proxy fills in.`,
 		Example: "  cairn encode gold transfer --to dev1 --amount 5\n  cairn encode contracts/wasm/savings.wasm withdraw --amount 5 --proxy",
 	}
 	a.register(command, nodeSettings)
 	set := command.Flags()
-	set.StringVar(&flags.args, "args", "", "the arguments as one JSON object, instead of flags")
-	set.BoolVar(&flags.proxy, "proxy", false, "what the example proxy forwards")
+	set.StringVar(&flags.args, "args", "", "arguments as one JSON object, instead of flags")
+	set.BoolVar(&flags.proxy, "proxy", false, "print the arguments that the example proxy forwards")
 	command.DisableFlagParsing, command.Args = true, cobra.ArbitraryArgs
 	command.RunE = func(command *cobra.Command, words []string) error { return flags.run(a, command, words) }
 	return command
@@ -81,7 +83,8 @@ func (e *encoding) run(a *app, command *cobra.Command, words []string) error {
 	}
 	if e.proxy {
 		if len(t.function.Args) < proxied {
-			return output.Usage(fmt.Errorf("%s is no function of a proxy's logic, which begins with by and coins", t.function))
+			return output.Usage(fmt.Errorf("%s is not a function for a proxy: its first parameters must be by and "+
+				"coins", t.function))
 		}
 		t.function.Args = t.function.Args[proxied:]
 	}
@@ -104,7 +107,7 @@ func (e *encoding) run(a *app, command *cobra.Command, words []string) error {
 
 func (e *encoding) encode(t target, given map[string]string, resolve abi.Resolve) (r encodedArguments, err error) {
 	if e.args != "" && len(given) > 0 {
-		return r, errors.New("give the arguments as flags or by --args, not both")
+		return r, errors.New("give the arguments either as flags or with --args, not both")
 	}
 	object, err := t.abi.EncodeText(t.function.Args, given, resolve)
 	if e.args != "" {
@@ -143,7 +146,7 @@ func (s *session) described(ctx context.Context, contract, function string) (tar
 		for _, f := range declared.Functions {
 			names = append(names, f.Name)
 		}
-		return target{}, nil, output.Usage(fmt.Errorf("there is no function %q: there are %s", function, strings.Join(names, ", ")))
+		return target{}, nil, output.Usage(fmt.Errorf("there is no function %q: the functions are %s", function, strings.Join(names, ", ")))
 	}
 	resolve := func(text string) (types.Account, error) {
 		account, err := s.account(text)
@@ -158,15 +161,17 @@ func (a *app) newDecode() *cobra.Command {
 	command := a.define(&cobra.Command{
 		Use:   "decode CONTRACT|FILE.wasm|ABI.json FUNCTION|EVENT DATA",
 		Short: "Decode arguments, a result, an event or an error by an ABI",
-		Long: `Decode data in hex by a contract's ABI, in JSON or in the binary form: the arguments of a function, what it returned
-(--as result) or reverted with (--as error), or an event of that name (--as event). With a file no node is asked.
---as transaction takes the bytes of a transaction alone, and needs no contract.`,
+		Long: `Decode hex data by a contract's ABI, in JSON or binary form: a function's arguments, its
+result (--as result), the error it reverted with (--as error), or an event (--as event).
+With a file no node is needed. --as transaction decodes the bytes of a transaction, and
+needs no contract.`,
 		Example: "  cairn decode gold transfer 0x01a0…\n  cairn decode abi.json Transfer 0x7b22… --as event\n" +
 			"  cairn decode --as transaction 0x02…",
 		Args: cobra.RangeArgs(1, 3),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
 		if alone := as == "transaction"; alone && len(args) != 1 || !alone && len(args) != 3 {
-			return output.Usage(errors.New("it takes CONTRACT, FUNCTION or EVENT, and DATA; with --as transaction DATA alone"))
+			return output.Usage(errors.New("the arguments are CONTRACT, then FUNCTION or EVENT, then DATA; with --as " +
+				"transaction only DATA"))
 		}
 		var data api.Data
 		if err := data.UnmarshalText([]byte(args[len(args)-1])); err != nil {
@@ -190,7 +195,7 @@ func (s *session) decoded(ctx context.Context, as string, args []string, data []
 		if err != nil {
 			var signed *types.Tx
 			if signed, err = types.DecodeTx(data); err != nil {
-				return nil, output.Usage(fmt.Errorf("it is no transaction: %w", err))
+				return nil, output.Usage(fmt.Errorf("not a transaction: %w", err))
 			}
 			tx = signed.Signed().Transaction
 		}
@@ -222,5 +227,5 @@ func (s *session) decoded(ctx context.Context, as string, args []string, data []
 	case "error":
 		return json.Marshal(declared.Revert(data))
 	}
-	return nil, output.Usage(fmt.Errorf("--as %s: it is args, result, event, error or transaction", as))
+	return nil, output.Usage(fmt.Errorf("--as must be args, result, event, error or transaction, not %s", as))
 }

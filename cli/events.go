@@ -18,7 +18,7 @@ func (a *app) newEvents() *cobra.Command {
 	var from, to, limit uint64
 	command := a.lookUp(&cobra.Command{
 		Use:   "events",
-		Short: "List events of contracts",
+		Short: "List contract events",
 		Example: `  cairn events --contract gold
   cairn events --event Transfer --from-block 100 --limit 20
   cairn events --contract gold --after CURSOR --json`,
@@ -56,8 +56,8 @@ func (a *app) newEvents() *cobra.Command {
 	})
 	a.eventFlags(command, &contract, &name)
 	flags := command.Flags()
-	flags.Uint64Var(&from, "from-block", 0, "the first block's height (default: the first that the node keeps)")
-	flags.Uint64Var(&to, "to-block", 0, "the last block's height (default: the latest)")
+	flags.Uint64Var(&from, "from-block", 0, "height of the first block (default: the oldest block of the node)")
+	flags.Uint64Var(&to, "to-block", 0, "height of the last block (default: the latest)")
 	pageFlags(command, &limit, &filter.Cursor, 100, api.MaxEvents)
 	return command
 }
@@ -86,9 +86,9 @@ func eventData(contract types.ContractID, name string, topics []api.Data, data [
 
 // eventFlags declares the flags that filter events.
 func (a *app) eventFlags(command *cobra.Command, contract, name *string) {
-	command.Flags().StringVar(contract, "contract", "", "only of this contract")
+	command.Flags().StringVar(contract, "contract", "", "only events of this contract")
 	a.completeAccount(command, "contract")
-	command.Flags().StringVar(name, "event", "", "only of this name")
+	command.Flags().StringVar(name, "event", "", "only events of this name")
 }
 
 // eventSource returns the contract and event name selected by the flags of [app.eventFlags]; nil matches any.

@@ -213,7 +213,7 @@ func explainFlag(command *cobra.Command, err error) error {
 	case errors.As(err, &invalid) && errors.Is(err, errRepeated):
 		return fmt.Errorf("--%s is given twice", invalid.GetFlag().Name)
 	case errors.As(err, &unknown) && isDigit(unknown.GetSpecifiedName()):
-		return fmt.Errorf("-%s is taken for a flag: no number here is negative", unknown.GetSpecifiedShortnames())
+		return fmt.Errorf("-%s looks like a flag, and no argument can be negative", unknown.GetSpecifiedShortnames())
 	case errors.As(err, &unknown):
 		if similar := similarFlag(command, unknown.GetSpecifiedName()); similar != "" {
 			return fmt.Errorf("%w, did you mean --%s?", err, similar)
@@ -285,7 +285,7 @@ func wrongCommand(group *cobra.Command, args []string) error {
 			names = append(names, child.Name())
 		}
 	}
-	return fmt.Errorf("%s needs a command: %s", group.CommandPath(), strings.Join(names, ", "))
+	return fmt.Errorf("%s needs a subcommand: %s", group.CommandPath(), strings.Join(names, ", "))
 }
 
 // exactly requires the named arguments, in order.
@@ -308,7 +308,7 @@ func atLeastOne(name string) cobra.PositionalArgs {
 		if len(args) >= 1 {
 			return nil
 		}
-		return fmt.Errorf("%s takes %s at least, none given", command.CommandPath(), name)
+		return fmt.Errorf("%s takes at least %s, none given", command.CommandPath(), name)
 	}
 }
 
@@ -340,7 +340,7 @@ func printHelp(printer *output.Printer, explained *cobra.Command) error {
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND…]",
-		Short:   "Explain a command",
+		Short:   "Show help for a command",
 		Example: "  cairn help send",
 		RunE: func(command *cobra.Command, args []string) error {
 			explained, rest, err := command.Root().Find(args)

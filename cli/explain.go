@@ -45,12 +45,12 @@ func (s *session) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case errors.As(err, &status):
-		return explained{fmt.Sprintf("the node at %s refuses the request: %s", s.settings.RPCURL, status), err}
+		return explained{fmt.Sprintf("the node at %s refused the request: %s", s.settings.RPCURL, status), err}
 	case errors.Is(err, client.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded):
 		return explained{fmt.Sprintf("the node at %s did not answer within %s", s.settings.RPCURL, s.settings.Timeout), err}
 	case errors.Is(err, client.ErrUnreachable) && errors.As(err, &transport):
 		return explained{
-			fmt.Sprintf("no node can be reached at %s: %s%s", s.settings.RPCURL, transport.Err, transportHint(transport.Err)),
+			fmt.Sprintf("cannot reach a node at %s: %s%s", s.settings.RPCURL, transport.Err, transportHint(transport.Err)),
 			err,
 		}
 	}
@@ -65,9 +65,10 @@ func inCoins(err error) error {
 		return err
 	}
 	said := *refusal
-	said.Message = fmt.Sprintf("the sender has %s, and the transaction may cost %s", coins(funds.Balance), coins(funds.Needed))
+	said.Message = fmt.Sprintf("insufficient balance: the sender has %s, and the transaction may cost %s", coins(funds.Balance), coins(funds.Needed))
 	if funds.Pending > 0 {
-		said.Message = fmt.Sprintf("the transaction may cost %s, and of the sender's %s %s are reserved by %s",
+		said.Message = fmt.Sprintf("insufficient balance: the transaction may cost %s, and of the sender's %s, %s "+
+			"are reserved by %s",
 			coins(funds.Needed), coins(funds.Balance), coins(funds.Reserved), api.PendingText(funds.Pending))
 	}
 	return explained{said.Message, &said}
@@ -78,11 +79,11 @@ func transportHint(err error) string {
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &unknown):
-		return "; if the certificate is your own, name it with --ca-file"
+		return "; if the certificate is self-signed or from your own CA, give it with --ca-file"
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return "; it does not speak TLS: try http://"
+		return "; the node does not use TLS: try http://"
 	case errors.Is(err, io.EOF):
-		return " (the connection was closed without an answer); if the node speaks TLS: try https://"
+		return " (the connection was closed without an answer); if the node uses TLS: try https://"
 	}
 	return ""
 }

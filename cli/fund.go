@@ -25,9 +25,9 @@ type fundedAccount struct {
 func (a *app) newFund() *cobra.Command {
 	return a.completeNames(a.lookUp(&cobra.Command{
 		Use:   "fund ACCOUNT [AMOUNT]",
-		Short: "Give an account coins, on a development chain",
-		Long: `Give an account coins from the treasury of a development chain, 100 unless an amount is given, and wait until they
-are there.
+		Short: "Fund an account on a development chain (faucet)",
+		Long: `Fund an account from the treasury of a development chain, with 100 coins unless an
+amount is given, and wait until the transfer is in a block.
 
 An amount is "1.5" in coins or "150000000u" in smallest units.`,
 		Example: `  cairn fund alice
@@ -50,7 +50,7 @@ An amount is "1.5" in coins or "150000000u" in smallest units.`,
 			return err
 		}
 		if chain.ID != api.DevelopmentChainID {
-			return fmt.Errorf("the node at %s is of chain id %d: only a development chain gives coins",
+			return fmt.Errorf("the node at %s has chain id %d: only a development chain can fund accounts",
 				s.settings.RPCURL, chain.ID)
 		}
 		if err := account.On(chain); err != nil {

@@ -19,7 +19,7 @@ import (
 func (a *app) newKeys() *cobra.Command {
 	keys := NewGroup(&cobra.Command{
 		Use:   "keys",
-		Short: "Keep private keys, encrypted, and names for accounts",
+		Short: "Manage encrypted private keys, and names for accounts",
 		Example: `  cairn keys new alice
   cairn keys list`,
 	})
@@ -69,14 +69,16 @@ func (a *app) newKeysNew() *cobra.Command {
 	var p256 bool
 	command := a.define(&cobra.Command{
 		Use:   "new NAME",
-		Short: "Make a key from a new mnemonic, which is shown once",
-		Long: `Make a key from a new mnemonic, which is shown once: on the standard error, or in the result with --json.
+		Short: "Create a key from a new mnemonic, which is shown once",
+		Long: `Create a key from a new mnemonic, which is shown once: on standard error, or in the
+result with --json.
 
-Write the words down: they are the only copy besides the encrypted file. The key is at m/86'/coin'/0'/0/0 (BIP-86), so
-that a Bitcoin wallet shows the same address for them.
+Write the words down: they are the only backup besides the encrypted file. The key is at
+m/86'/coin'/0'/0/0 (BIP-86), so a Bitcoin wallet shows the same address for the words.
 
-With --p256 it is a key of P-256, as security modules have them, and there is no mnemonic: "cairn keys export" shows it. It
-signs for the account of a policy of its own, and can be a signer of other policies.`,
+With --p256 the key is on the curve P-256, as in hardware security modules, and has no
+mnemonic: "cairn keys export" shows the key. It signs for the account of its own policy,
+and can be a signer of other policies.`,
 		Example: `  cairn keys new alice
   cairn keys new machine --p256
   cairn keys new alice --words 24 --network mainnet --password-file password.txt --json`,
@@ -106,7 +108,7 @@ signs for the account of a policy of its own, and can be a signer of other polic
 			return err
 		}
 		if !s.JSON() {
-			s.Note("The mnemonic of %s, shown this once only:\n\n  %s\n", view.Name, mnemonic)
+			s.Note("The mnemonic of %s, which is shown only this once:\n\n  %s\n", view.Name, mnemonic)
 		}
 		result := struct {
 			keyView
@@ -115,7 +117,7 @@ signs for the account of a policy of its own, and can be a signer of other polic
 		return s.Result(result, view.people)
 	})
 	command.Flags().IntVar(&words, "words", 12, "length of the mnemonic: 12 or 24")
-	command.Flags().BoolVar(&p256, "p256", false, "make a key of P-256")
+	command.Flags().BoolVar(&p256, "p256", false, "create a P-256 key")
 	command.MarkFlagsMutuallyExclusive("words", "p256")
 	return command
 }
@@ -146,9 +148,10 @@ func (a *app) newKeysImport() *cobra.Command {
 	var p256 bool
 	command := a.define(&cobra.Command{
 		Use:   "import NAME",
-		Short: "Keep a key that exists: a mnemonic or a private key",
-		Long: `Keep a key that exists: a BIP-39 mnemonic, whose key is taken at m/86'/coin'/0'/0/INDEX (BIP-86), or a private
-key of 64 hex digits, which is taken as it is. Without a file, it is asked for.`,
+		Short: "Import an existing mnemonic or private key",
+		Long: `Import an existing key: a BIP-39 mnemonic, from which the key at m/86'/coin'/0'/0/INDEX
+(BIP-86) is derived, or a private key of 64 hex digits, which is used unchanged. Without
+a file, the command prompts for it.`,
 		Example: `  cairn keys import alice
   cairn keys import alice --mnemonic-file words.txt --index 1
   cairn keys import producer --private-key-file protocol.key --password-file password.txt`,
@@ -168,11 +171,11 @@ key of 64 hex digits, which is taken as it is. Without a file, it is asked for.`
 		return s.Result(view, view.people)
 	})
 	flags := command.Flags()
-	flags.StringVar(&mnemonicFile, "mnemonic-file", "", "file of a BIP-39 mnemonic, on one line or several")
+	flags.StringVar(&mnemonicFile, "mnemonic-file", "", "file with a BIP-39 mnemonic, on one or several lines")
 	flags.StringVar(&keyFile, "private-key-file", "", "file whose first line is a private key of 64 hex digits")
-	flags.Uint32Var(&index, "index", 0, "which key of the mnemonic")
+	flags.Uint32Var(&index, "index", 0, "index of the mnemonic's key")
 	command.MarkFlagsMutuallyExclusive("mnemonic-file", "private-key-file")
-	flags.BoolVar(&p256, "p256", false, "the private key is one of P-256")
+	flags.BoolVar(&p256, "p256", false, "the private key is a P-256 key")
 	command.MarkFlagsMutuallyExclusive("index", "private-key-file")
 	command.MarkFlagsMutuallyExclusive("p256", "mnemonic-file")
 	command.MarkFlagsMutuallyExclusive("p256", "index")
@@ -237,7 +240,7 @@ func (a *app) newKeysList() *cobra.Command {
 			return err
 		}
 		for _, failure := range failures {
-			s.Note("Warning: left out: %v", failure)
+			s.Note("Warning: skipped: %v", failure)
 		}
 		views := make([]keyView, len(entries))
 		rows := make([][]any, len(entries))
@@ -252,7 +255,7 @@ func (a *app) newKeysList() *cobra.Command {
 func (a *app) newKeysShow() *cobra.Command {
 	return a.completeNames(a.define(&cobra.Command{
 		Use:     "show NAME",
-		Short:   "Show what is public about a key or an alias",
+		Short:   "Show the public data of a key or an alias",
 		Example: "  cairn keys show alice",
 		Args:    exactly("NAME"),
 	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -293,7 +296,7 @@ func confirm(ctx context.Context, at asker, yes bool, name, question string) err
 		return noTerminal(err, "--yes")
 	}
 	if answer != name {
-		return errors.New("not confirmed, nothing done")
+		return errors.New("not confirmed, nothing changed")
 	}
 	return nil
 }
@@ -302,7 +305,7 @@ func (a *app) newKeysExport() *cobra.Command {
 	var yes bool
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "export NAME",
-		Short: "Show a private key, and its mnemonic where it has one",
+		Short: "Show a private key, and its mnemonic if it has one",
 		Example: `  cairn keys export alice
   cairn keys export alice --yes --password-file password.txt --json`,
 		Args: exactly("NAME"),
@@ -314,7 +317,7 @@ func (a *app) newKeysExport() *cobra.Command {
 		if !entry.Kind.HasSecret() {
 			return output.Usage(fmt.Errorf("%w: %s", keystore.ErrNoKey, entry.Name))
 		}
-		if err := s.confirm(ctx, yes, entry.Name, "The private key will be readable here."); err != nil {
+		if err := s.confirm(ctx, yes, entry.Name, "This shows the private key on the screen."); err != nil {
 			return err
 		}
 		password, err := s.password(ctx, entry.Name)
@@ -342,7 +345,7 @@ func (a *app) newKeysExport() *cobra.Command {
 			t.Fields(fields...)
 		})
 	}))
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask whether it is meant")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return command
 }
 
@@ -358,7 +361,8 @@ func (a *app) newKeysDelete() *cobra.Command {
 		if _, err := s.find(args[0]); err != nil && !errors.Is(err, keystore.ErrDamaged) {
 			return err
 		}
-		if err := s.confirm(ctx, yes, args[0], "Without its mnemonic or private key elsewhere, a key is lost."); err != nil {
+		if err := s.confirm(ctx, yes, args[0], "Without another copy of its mnemonic or private key, the key is lost "+
+			"for good."); err != nil {
 			return err
 		}
 		if err := s.store.Delete(args[0]); err != nil {
@@ -366,7 +370,7 @@ func (a *app) newKeysDelete() *cobra.Command {
 		}
 		return s.Result(map[string]string{"deleted": args[0]}, func(t *output.Text) { t.Line("Deleted %s.", args[0]) })
 	}))
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask whether it is meant")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return command
 }
 

@@ -24,7 +24,7 @@ type transactionView struct {
 func (a *app) newTx() *cobra.Command {
 	command := a.lookUp(&cobra.Command{
 		Use:     "tx HASH",
-		Short:   "Show a transaction and its receipt, trace it, or sign one from a file",
+		Short:   "Show or trace a transaction, or sign and send one from a file",
 		Example: "  cairn tx 0x4f1c…\n  cairn tx trace 0x4f1c…",
 		Args:    exactly("HASH"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -37,7 +37,7 @@ func (a *app) newTx() *cobra.Command {
 			return err
 		}
 		if tx == nil {
-			return fmt.Errorf("the node knows no transaction %s", id)
+			return fmt.Errorf("the node does not know transaction %s", id)
 		}
 		view := transactionView{Transaction: *tx}
 		if tx.BlockHash != nil {
@@ -144,7 +144,7 @@ func (a *app) newBlock() *cobra.Command {
 		}
 		return s.Result(block, func(t *output.Text) { blockPeople(t, block) })
 	})
-	command.Flags().BoolVar(&full, "full", false, "show the transactions and not only their hashes")
+	command.Flags().BoolVar(&full, "full", false, "show whole transactions instead of hashes")
 	return command
 }
 
@@ -179,11 +179,13 @@ func blockPeople(t *output.Text, b *api.Block) {
 func (a *app) newRPC() *cobra.Command {
 	return a.lookUp(&cobra.Command{
 		Use:   "rpc METHOD [PARAM…]",
-		Short: "Call any method of the node's JSON-RPC",
-		Long: `Call any method of the node's JSON-RPC with positional parameters, and print its result as JSON.
+		Short: "Call any JSON-RPC method of the node",
+		Long: `Call any JSON-RPC method of the node with positional parameters, and print its result as
+JSON.
 
-A parameter that is JSON is sent as that, any other as a string. Accounts and contracts may be given by the names that
-other commands take. After -- parameters may begin with a dash.`,
+A parameter that is valid JSON is sent as JSON, any other as a string. Accounts and
+contracts may be given by name, as in other commands. After -- parameters may begin with
+a dash.`,
 		Example: `  cairn rpc svc_blockNumber
   cairn rpc svc_getTransactionsByAddress dev1
   cairn rpc svc_getBlockByNumber latest true
@@ -209,7 +211,7 @@ other commands take. After -- parameters may begin with a dash.`,
 		var result json.RawMessage
 		if err := s.client.Raw(ctx, args[0], params, &result); err != nil {
 			if similar := similarMethod(args[0]); similar != "" && !s.JSON() {
-				s.Note("%s is no method that is known here: is %s meant?", args[0], similar)
+				s.Note("%s is not a known method: did you mean %s?", args[0], similar)
 			}
 			return err
 		}

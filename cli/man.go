@@ -16,13 +16,13 @@ func (a *app) newMan() *cobra.Command {
 	var date string
 	command := &cobra.Command{
 		Use:     "man DIRECTORY",
-		Short:   "Write the manual pages of all commands into a directory",
+		Short:   "Write the man pages of all commands into a directory",
 		Example: `  cairn man /usr/local/share/man/man1`,
 		Args:    exactly("DIRECTORY"),
 		Hidden:  true,
 	}
 	command.Flags().StringVar(
-		&date, "date", "", "date of the pages, such as 2026-01-31: that of the program's commit unless it is given",
+		&date, "date", "", "date of the pages, such as 2026-01-31 (default: the date of the program's commit)",
 	)
 	command.RunE = func(command *cobra.Command, args []string) error {
 		at, err := a.build.dateOf(date)
@@ -39,7 +39,7 @@ func (a *app) newMan() *cobra.Command {
 			return fmt.Errorf("the manual pages: %w", err)
 		}
 		return PrinterOf(command).Result(map[string]string{"directory": args[0]},
-			func(t *output.Text) { t.Line("The manual pages are in %s.", args[0]) })
+			func(t *output.Text) { t.Line("Wrote the man pages to %s.", args[0]) })
 	}
 	return command
 }
@@ -52,7 +52,7 @@ func (b Build) dateOf(date string) (*time.Time, error) {
 		date, layout = b.Date, time.RFC3339
 	}
 	if date == "" {
-		return nil, fmt.Errorf("the date of this program's commit is not known: give one with --date")
+		return nil, fmt.Errorf("the commit date of this program is unknown: give a date with --date")
 	}
 	at, err := time.Parse(layout, date)
 	return &at, err

@@ -15,7 +15,7 @@ import (
 func (a *app) newParameters() *cobra.Command {
 	return a.lookUp(&cobra.Command{
 		Use:     "parameters",
-		Short:   "Show the chain's parameters, and an upgrade that is announced",
+		Short:   "Show the chain's parameters, and any announced upgrade",
 		Example: "  cairn parameters\n  cairn parameters --json",
 		Args:    exactly(),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {

@@ -53,14 +53,17 @@ func (a *app) newPay() *cobra.Command {
 	var flags paying
 	command := a.define(&cobra.Command{
 		Use:   "pay FILE",
-		Short: "Pay everybody in a file, in batches",
-		Long: fmt.Sprintf(`Pay everybody in a file, in batches of at most %d payments, and wait until they are in blocks. Each batch is one
-transaction: all of its payments are made or none.
+		Short: "Make the payments listed in a file, in batches",
+		Long: fmt.Sprintf(`Make the payments listed in a file, in batches of at most %d payments, and wait until
+they are in blocks. Each batch is one transaction: either all its payments are made or
+none.
 
-Each line of FILE is ACCOUNT,AMOUNT or ACCOUNT,AMOUNT,MEMO; quotes as in CSV, and lines that begin with # are left out. Accounts
-and amounts are those of "cairn send", and so are memos. The file is read and checked as a whole before anything is sent.
+Each line of FILE is ACCOUNT,AMOUNT or ACCOUNT,AMOUNT,MEMO, with quotes as in CSV; lines
+that begin with # are ignored. Accounts, amounts and memos are written as for "cairn
+send". The whole file is read and checked before anything is sent.
 
-With --journal, which is made if it is not there, no batch is paid twice: after a crash, or an error, run the same command again.`,
+With --journal, a file that is created if needed, no batch is paid twice: after a crash
+or an error, run the same command again.`,
 			types.MaxBatchSteps),
 		Example: "  cairn pay salaries.csv --from company --journal salaries.journal\n  cairn pay salaries.csv --from company --dry-run",
 		Args:    exactly("FILE"),
@@ -68,13 +71,13 @@ With --journal, which is made if it is not there, no batch is paid twice: after 
 		return flags.pay(ctx, s, args[0])
 	})
 	f := command.Flags()
-	f.StringVar(&flags.journal, "journal", "", "file of what was sent, with which no batch is paid twice")
-	f.Uint64Var(&flags.maxFee, maxFeeFlag, 0, "the most to pay per gas, in smallest units (default: no bound)")
-	f.StringVar(&flags.payer, payerFlag, "", "the account that pays the fees (default: the sender)")
+	f.StringVar(&flags.journal, "journal", "", "journal file of sent batches, which prevents paying a batch twice")
+	f.Uint64Var(&flags.maxFee, maxFeeFlag, 0, "maximum fee per gas, in smallest units (default: no limit)")
+	f.StringVar(&flags.payer, payerFlag, "", "account that pays the fees (default: the sender)")
 	f.DurationVar(&flags.validFor, validForFlag, 0,
-		"how long a block may take a batch (default: without end, and 5m with --payer, which allows at most 10m)")
-	f.BoolVar(&flags.dryRun, "dry-run", false, "say what would be paid, and pay nothing")
-	f.BoolVar(&flags.yes, "yes", false, "do not ask whether it is meant")
+		"how long a batch stays valid for inclusion in a block (default: no limit; with --payer 5m, at most 10m)")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "show the payments without making them")
+	f.BoolVar(&flags.yes, "yes", false, "do not ask for confirmation")
 	a.completeAccount(command, payerFlag)
 	return command
 }
@@ -135,7 +138,7 @@ func readPayments(path string) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxPayFile+1))
 	if err == nil && len(text) > maxPayFile {
-		err = fmt.Errorf("%s is longer than %d bytes: divide it", path, maxPayFile)
+		err = fmt.Errorf("%s is longer than %d bytes: split it", path, maxPayFile)
 	}
 	return text, err
 }
@@ -165,7 +168,7 @@ func (s *session) parsePayments(
 		actions = append(actions, action)
 	}
 	if len(actions) == 0 {
-		return nil, 0, errors.New("it has no payments")
+		return nil, 0, errors.New("the file contains no payments")
 	}
 	return actions, sum, nil
 }
@@ -254,11 +257,11 @@ func (s *session) payFailed(err error, run payRun, journalled bool) error {
 	for _, b := range run.Batches {
 		paid += b.Payments
 	}
-	what := fmt.Sprintf("%v; the first %s are made", err, plural(paid, "payment"))
+	what := fmt.Sprintf("%v; the first %s have been made", err, plural(paid, "payment"))
 	if journalled {
-		what += ". The same command goes on with the others, and pays nobody twice"
+		what += ". Run the same command again to continue with the others; nobody is paid twice"
 	} else {
-		what += ", and of the others some may be: look before you pay them again, and use --journal"
+		what += ", and some of the others may have been made: check them before you pay again, and use --journal"
 	}
 	return output.WithData(explained{what, err}, map[string]any{"batches": run.Batches})
 }

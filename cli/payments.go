@@ -74,9 +74,10 @@ func (a *app) newWatchPayments(count *uint64) *cobra.Command {
 	var from int64
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "payments [ACCOUNT...]",
-		Short: "Print what accounts are paid and pay, by contracts too, as blocks are made",
-		Long: "Print what accounts are paid and pay, by contracts too, as blocks are made; without accounts everyone's. " +
-			"Each payment has a cursor (--json) to go on after.",
+		Short: "Print payments to and from accounts as blocks are made, including payments by contracts",
+		Long: "Print payments to and from accounts as blocks are made, including payments by contracts. Without " +
+			"accounts, print everyone's payments. Each payment has a cursor (shown with --json); use it with --after " +
+			"to continue.",
 		Example: `  cairn watch payments alice bob --in
   cairn watch payments alice --after CURSOR --json`,
 		Args: cobra.MaximumNArgs(api.MaxPaymentAccounts),
@@ -113,8 +114,8 @@ func (a *app) newWatchPayments(count *uint64) *cobra.Command {
 		})
 	}))
 	fromFlag(command, &from)
-	command.Flags().Bool("in", false, "only what the accounts are paid")
-	command.Flags().StringVar(&filter.Cursor, "after", "", "the cursor of the last one seen: print what comes after it")
+	command.Flags().Bool("in", false, "only payments to the accounts")
+	command.Flags().StringVar(&filter.Cursor, "after", "", "cursor of the last item seen: print the items after it")
 	command.MarkFlagsMutuallyExclusive("from", "after")
 	return command
 }

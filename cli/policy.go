@@ -22,13 +22,15 @@ import (
 func (a *app) newPolicy() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:   "policy",
-		Short: "Let several keys sign for an account, replace keys, and recover an account",
-		Long: `Let several keys sign for an account, replace keys, and recover an account.
+		Short: "Use several keys for an account (multisig), replace keys, and recover an account",
+		Long: `Use several keys for an account (multisig), replace keys, and recover an account.
 
-A policy says which of its signers must sign: m of n, and with a recovery a second rule whose signers may replace the
-policy after a delay. Its hash is an account, and any account can set it. Signers are keys, P-256 keys and passkeys.
+A policy requires m of n signers. It may have a recovery: a second rule whose signers
+can replace the policy after a delay. The hash of a policy is an account, and any
+account can set a policy. Signers are keys, P-256 keys and passkeys.
 
-Keep the encoded policy: the chain has only its hash until it signs for the first time, and without it the account is lost.`,
+Keep the encoded policy: until it signs for the first time the chain has only its hash,
+and without the policy the account is lost.`,
 		Example: `  cairn account policy new treasury --signer alice --signer bob --signer carol --threshold 2
   cairn send treasury 100 --from alice
   cairn send bob 5 --from treasury --draft payment.json`,
@@ -89,13 +91,15 @@ type policyFlags struct {
 
 func (f *policyFlags) register(a *app, command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringArrayVar(&f.signers, "signer", nil, "one of those who sign: a key's account or name, a P-256 key's name, "+
-		"p256:HEX or passkey:HEX with the point's 128 digits; passkey:HEX:verified demands that the user is verified; repeat it")
-	flags.IntVar(&f.threshold, "threshold", 1, "how many of them must sign")
-	flags.StringArrayVar(&f.recoverySigners, "recovery-signer", nil, "one of those who can replace the policy after --delay")
-	flags.IntVar(&f.recoveryThreshold, "recovery-threshold", 1, "how many of the recovery's signers must sign")
-	flags.DurationVar(&f.delay, "delay", 7*24*time.Hour, "time until a recovery holds, in which the owners can stop it")
-	flags.Uint64Var(&f.number, "number", 0, "gives the same signers another account")
+	flags.StringArrayVar(&f.signers, "signer", nil, "signer: account or name of a key, name of a P-256 key, p256:HEX "+
+		"or passkey:HEX with the point's 128 digits; passkey:HEX:verified requires user verification; repeat for "+
+		"each signer")
+	flags.IntVar(&f.threshold, "threshold", 1, "number of signers that must sign")
+	flags.StringArrayVar(&f.recoverySigners, "recovery-signer", nil, "recovery signer, who can replace the policy "+
+		"after --delay; repeat for each signer")
+	flags.IntVar(&f.recoveryThreshold, "recovery-threshold", 1, "number of recovery signers that must sign")
+	flags.DurationVar(&f.delay, "delay", 7*24*time.Hour, "delay of a recovery, during which the owners can stop it")
+	flags.Uint64Var(&f.number, "number", 0, "number that gives the same signers a different account")
 	a.completeAccount(command, "signer", "recovery-signer")
 	_ = command.MarkFlagRequired("signer") // fails only for a flag that does not exist
 }
@@ -107,7 +111,7 @@ func (f *policyFlags) policy(s *session) (policy types.Policy, err error) {
 		return policy, err
 	}
 	if f.delay < time.Millisecond {
-		return policy, errors.New("--delay is a time of a millisecond at least")
+		return policy, errors.New("--delay must be at least a millisecond")
 	}
 	rule, err := s.rule(f.recoveryThreshold, f.recoverySigners)
 	policy.Recovery = &types.Recovery{Rule: rule, Delay: uint64(f.delay.Milliseconds())}
@@ -140,7 +144,7 @@ func (s *session) parseSigner(text string) (types.Signer, error) {
 			return signer, nil
 		}
 		if account.Policy != nil || !types.IsKey(account.ID) {
-			return nil, fmt.Errorf("%s is no key: a policy's signers are keys and passkeys", text)
+			return nil, fmt.Errorf("%s is not a key: only keys and passkeys can be signers of a policy", text)
 		}
 		return types.SignerKey{Key: types.PublicKey(account.ID)}, nil
 	}
@@ -149,24 +153,25 @@ func (s *session) parseSigner(text string) (types.Signer, error) {
 	var point [64]byte
 	switch {
 	case err != nil || len(raw) != len(point):
-		return nil, fmt.Errorf("%q: a point has 128 hex digits: x, then y", text)
+		return nil, fmt.Errorf("%q: a point must have 128 hex digits: x, then y", text)
 	case kind == "p256" && !more:
 		return types.SignerP256{Point: [64]byte(raw)}, nil
 	case kind == "passkey" && (!more || word == "verified"):
 		return types.SignerPasskey{Point: [64]byte(raw), Verified: more}, nil
 	}
-	return nil, fmt.Errorf("%q is no signer: it is an account, p256:HEX, passkey:HEX or passkey:HEX:verified", text)
+	return nil, fmt.Errorf("%q is not a signer: use an account, p256:HEX, passkey:HEX or passkey:HEX:verified", text)
 }
 
 func (a *app) newPolicyNew() *cobra.Command {
 	var flags policyFlags
 	command := a.define(&cobra.Command{
 		Use:   "new NAME",
-		Short: "Make a policy, and keep it in the keystore under a name",
-		Long: `Make a policy, and keep it in the keystore under a name. Its address is shown once the policy is kept. NAME then
-stands for the account whose address it is, everywhere.
+		Short: "Create a policy, and store it in the keystore under a name",
+		Long: `Create a policy, store it in the keystore under a name, and show its address. NAME then
+stands for the account with that address in all commands.
 
-Let each new signer sign something once before it gets into a policy: a key that nobody has makes the rule harder than it looks.`,
+Have each new signer sign something once before you add it to a policy: a key that
+nobody holds makes the rule stricter than it looks.`,
 		Example: `  cairn account policy new treasury --signer alice --signer bob --signer carol --threshold 2
   cairn account policy new savings --signer phone --recovery-signer alice --delay 168h`,
 		Args: exactly("NAME"),
@@ -191,16 +196,17 @@ func (s *session) keepPolicy(name string, policy types.Policy) error {
 		return err
 	}
 	view := viewPolicy(name, network, policy)
-	s.Note("Keep the encoded policy at another place too: without it nobody can sign for the account.")
+	s.Note("Keep a copy of the encoded policy in another place: without it nobody can sign for the account.")
 	return s.Result(view, func(t *output.Text) { s.policyPeople(t, network, view) })
 }
 
 func (a *app) newPolicyImport() *cobra.Command {
 	return a.define(&cobra.Command{
 		Use:   "import NAME ENCODED",
-		Short: "Keep a policy that somebody else made, under a name",
-		Long: `Keep a policy that somebody else made, under a name. ENCODED is what "cairn account policy show" gives, in hex. A
-signer needs it to see what it signs for.`,
+		Short: "Import a policy that somebody else created",
+		Long: `Import a policy that somebody else created, and store it under a name. ENCODED is the
+encoded policy in hex, as printed by "cairn account policy show". A signer needs the
+policy to see which account it signs for.`,
 		Example: "  cairn account policy import treasury 0x0000…",
 		Args:    exactly("NAME", "ENCODED"),
 	}, []string{"network"}, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -209,11 +215,11 @@ signer needs it to see what it signs for.`,
 		}
 		raw, err := hex.DecodeString(strings.TrimPrefix(args[1], "0x"))
 		if err != nil {
-			return output.Usage(errors.New("an encoded policy is hex"))
+			return output.Usage(errors.New("an encoded policy must be hex"))
 		}
 		policy, err := types.DecodePolicy(raw)
 		if err != nil {
-			return output.Usage(fmt.Errorf("it is no encoded policy: %w", err))
+			return output.Usage(fmt.Errorf("not an encoded policy: %w", err))
 		}
 		return output.Usage(s.keepPolicy(args[0], policy))
 	})
@@ -222,9 +228,9 @@ signer needs it to see what it signs for.`,
 func (a *app) newPolicyShow() *cobra.Command {
 	return a.completeNames(a.define(&cobra.Command{
 		Use:   "show ACCOUNT",
-		Short: "Show a policy of the keystore, or the one that signs for an account",
-		Long: `Show a policy of the keystore with every signer, or the one that signs for an account now. The node knows the latter once
-it has signed a transaction.`,
+		Short: "Show a policy in the keystore, or the policy of an account",
+		Long: `Show a policy in the keystore with all its signers, or the current policy of an account.
+The node knows an account's policy once it has signed a transaction.`,
 		Example: "  cairn account policy show treasury\n  cairn account policy show bcrt1p…",
 		Args:    exactly("ACCOUNT"),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -242,7 +248,7 @@ it has signed a transaction.`,
 				return err
 			}
 			if who.policy == nil {
-				return fmt.Errorf("no policy signs for %s that is known here: its own key does", args[0])
+				return fmt.Errorf("%s has no policy known here: its own key signs for it", args[0])
 			}
 			network, policy = who.chain.Network, who.policy
 		}
@@ -261,7 +267,7 @@ func (s *session) newAuthority(text string) (*types.Policy, error) {
 		return nil, err
 	}
 	if account.Policy == nil {
-		return nil, fmt.Errorf("%s is no policy of the keystore: cairn account policy new", text)
+		return nil, fmt.Errorf("%s is not a policy in the keystore: create one with cairn account policy new", text)
 	}
 	return account.Policy, nil
 }
@@ -290,7 +296,7 @@ func (s *session) setPolicy(
 	}
 	set, ok := action.Payload.(types.SetPolicy)
 	if !ok {
-		return errors.New("it is no change of policy")
+		return errors.New("this transaction does not change a policy")
 	}
 	s.Note("%s", s.changeText(chain.Network, from, set))
 	if !flags.dryRun && flags.draft == "" {
@@ -308,10 +314,10 @@ func (s *session) changeText(network types.Network, from argument.Account, set t
 	policy := set.Policy
 	if policy == nil {
 		if policy = s.policyOf(from.ID, from.Policy); policy == nil {
-			text.WriteString("its own key alone is to sign.")
+			text.WriteString("only its own key will sign.")
 			return text.String()
 		}
-		text.WriteString("the policy whose hash it is signs again: ")
+		text.WriteString("the policy with this hash signs again: ")
 	}
 	rules := []struct {
 		name string
@@ -327,7 +333,7 @@ func (s *session) changeText(network types.Network, from argument.Account, set t
 		if i > 0 {
 			text.WriteString("\nand ")
 		}
-		fmt.Fprintf(&text, "%d of these are %s:", r.rule.Threshold, r.name)
+		fmt.Fprintf(&text, "%d of these must sign %s:", r.rule.Threshold, r.name)
 		for _, signer := range r.rule.Signers {
 			fmt.Fprintf(&text, "\n  %s", s.describeSigner(network, signer))
 		}
@@ -340,9 +346,11 @@ func (a *app) newPolicySet() *cobra.Command {
 	var yes bool
 	command := a.define(&cobra.Command{
 		Use:   "set POLICY|own",
-		Short: "Let a policy sign for an account from now on, or again who signed first",
-		Long: `Let a policy of the keystore sign for the account of --from from now on, or with own again who signed first: the account's
-own key, or the policy whose hash it is. The address stays. It shows every signer, and asks. A recovery that is under way ends.`,
+		Short: "Set the policy of an account, or return to its original signer",
+		Long: `Set a policy of the keystore for the account of --from or, with "own", return to the
+account's original signer: its own key, or the policy with this hash. The address stays
+the same. The command shows all signers, and asks for confirmation. A pending recovery
+is cancelled.`,
 		Example: `  cairn account policy set treasury --from alice
   cairn account policy set own --from alice`,
 		Args: exactly("POLICY|own"),
@@ -360,7 +368,7 @@ own key, or the policy whose hash it is. The address stays. It shows every signe
 		}
 		return s.setPolicy(ctx, command, &flags, from, client.SetPolicy(policy), yes)
 	})
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask whether it is meant")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	flags.register(a, command)
 	flags.registerGasLimit(command)
 	return command
@@ -371,15 +379,16 @@ func (a *app) newPolicyRecover() *cobra.Command {
 	var yes bool
 	command := a.define(&cobra.Command{
 		Use:   "recover POLICY|own",
-		Short: "Begin to replace the policy of an account whose signers are lost",
-		Long: `Begin to replace the policy of the account of --from, by the signers of its recovery. The new policy, or with own who
-signed first, signs once the delay is over; until then the owners can stop it: cairn account policy cancel. Another account
-must pay, as recovery keys cannot spend the account's coins.`,
+		Short: "Start the recovery of an account whose signers are lost",
+		Long: `Start the recovery of the account of --from: its recovery signers replace its policy.
+The new policy or, with "own", the account's original signer takes effect after the
+delay; until then the owners can stop it with cairn account policy cancel. Another
+account must pay the fee, because recovery keys cannot spend the account's coins.`,
 		Example: "  cairn account policy recover rescued --from treasury --payer alice",
 		Args:    exactly("POLICY|own"),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
 		if flags.payer == "" {
-			return output.Usage(fmt.Errorf("another account pays for a recovery: give --%s", payerFlag))
+			return output.Usage(fmt.Errorf("another account must pay for a recovery: give --%s", payerFlag))
 		}
 		policy, err := s.newAuthority(args[0])
 		if err != nil {
@@ -394,7 +403,7 @@ must pay, as recovery keys cannot spend the account's coins.`,
 		}
 		return s.setPolicy(ctx, command, &flags, from, client.Recover(policy), yes)
 	})
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask whether it is meant")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	flags.register(a, command)
 	flags.registerGasLimit(command)
 	return command
@@ -405,9 +414,10 @@ func (a *app) newPolicyCancel() *cobra.Command {
 	var yes bool
 	command := a.define(&cobra.Command{
 		Use:   "cancel",
-		Short: "Stop a recovery that is under way",
-		Long: `Stop a recovery of the account of --from that is under way, by a transaction that sets the policy in force again. It
-must be in a block before the recovery's time.`,
+		Short: "Cancel a pending recovery",
+		Long: `Cancel a pending recovery of the account of --from, by a transaction that sets the
+current policy again. The transaction must be in a block before the recovery takes
+effect.`,
 		Example: "  cairn account policy cancel --from treasury",
 		Args:    exactly(),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
@@ -422,7 +432,7 @@ must be in a block before the recovery's time.`,
 			return err
 		}
 		if found.Recovery == nil {
-			return fmt.Errorf("no recovery of %s is under way", from.Text)
+			return fmt.Errorf("%s has no pending recovery", from.Text)
 		}
 		who, err := s.signatory(asking, from)
 		if err != nil {
@@ -434,7 +444,7 @@ must be in a block before the recovery's time.`,
 		}
 		return s.setPolicy(ctx, command, &flags, from, client.SetPolicy(policy), yes)
 	})
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask whether it is meant")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	flags.register(a, command)
 	flags.registerGasLimit(command)
 	return command
@@ -452,7 +462,7 @@ func recoveryText(network types.Network, r *api.PendingRecovery, account types.A
 	if r.From <= uint64(max(time.Now().UnixMilli(), 0)) {
 		return fmt.Sprintf("to %s, in force since %s", to, millisecondTime(r.From))
 	}
-	return fmt.Sprintf("to %s, from %s on: cairn account policy cancel stops it", to, millisecondTime(r.From))
+	return fmt.Sprintf("to %s, from %s on; to stop it: cairn account policy cancel", to, millisecondTime(r.From))
 }
 
 // signers describes who signs for an account.
@@ -470,7 +480,7 @@ func (v accountView) signers(network types.Network) string {
 	case !types.IsKey(v.Account):
 		return "the policy whose hash it is, which is not known here"
 	}
-	return "its own key, or the policy whose hash it is"
+	return "its own key, or the policy with this hash"
 }
 
 func plural(n int, one string) string {

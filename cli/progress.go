@@ -24,7 +24,7 @@ func AskNumber(command *cobra.Command, question, flag string) (uint64, error) {
 	}
 	number, err := strconv.ParseUint(strings.TrimSpace(answer), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("not confirmed, nothing done: %q is no number", answer)
+		return 0, fmt.Errorf("not confirmed, nothing changed: %q is not a number", answer)
 	}
 	return number, nil
 }

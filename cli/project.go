@@ -16,9 +16,9 @@ func (a *app) newContractNew() *cobra.Command {
 	var lang string
 	command := a.define(&cobra.Command{
 		Use:   "new NAME",
-		Short: "Begin a contract: a project with an example, a test and the SDK",
-		Long: `Begin a contract: a directory NAME with the SDK's sources, a counter as an example, and a test of it that needs no
-node.`,
+		Short: "Create a contract project with an example, a test and the SDK",
+		Long: `Create a contract project: a directory NAME with the SDK's sources, a counter as an
+example, and a test that needs no node.`,
 		Example: "  cairn contract new tally --lang rust\n  cairn contract new tally --lang assemblyscript",
 		Args:    exactly("NAME"),
 	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {

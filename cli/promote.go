@@ -50,24 +50,29 @@ func (a *app) newPromote() *cobra.Command {
 	var yes bool
 	command := a.define(&cobra.Command{
 		Use:   "promote",
-		Short: "Hand production of blocks to a node",
-		Long: `Hand production of blocks to the node at --rpc-url, which follows the chain and was started with a key of its own
-(cairn node --mode replica --upstream URL --protocol-key FILE). The transaction is the admin's, by --admin-key or --from. The
-present producer cannot sign a block after it; the node makes the next block as soon as it has that one. A producer that has an
---upstream of its own follows from then on, and hands on what it took and is in no block.
+		Short: "Hand block production over to a node (planned or manual failover)",
+		Long: `Hand block production over to the node at --rpc-url, which follows the chain and was
+started with its own key (cairn node --mode replica --upstream URL --protocol-key FILE).
+The admin signs the transaction, with --admin-key or --from. The current producer cannot
+sign any block after it; the new one produces the next block as soon as it has that
+block. If the old producer has an --upstream, it follows from then on, and forwards its
+pending transactions.
 
-Where the producer's machine is lost and the key is not, --from-dead lets the data directory of a stopped replica make the
-next blocks with the producer's --protocol-key. It asks every other replica for its head, and refuses where one has more blocks.
+If the producer's machine is lost but its key is not, use --from-dead: the data
+directory of a stopped replica continues the chain with the producer's --protocol-key.
+The command asks every other replica for its head, and refuses if one has more blocks.
 
-Where the producer's key is lost too, no block can have the admin's transaction: --override writes parameters that name this
-node. They are a hard fork, which every node of the chain must be started with.`,
+If the producer's key is lost too, no block can contain the admin's transaction. Use
+--override: it writes parameters that name this node as producer. They are a hard fork,
+and every node of the chain must be started with them.`,
 		Example: `  cairn promote --rpc-url http://10.0.0.2:8777 --admin-key admin.key
   cairn promote --from-dead --data-dir ./replica1 --protocol-key protocol.key --replica http://10.0.0.3:8777
   cairn promote --rpc-url http://10.0.0.2:8777 --override parameters.json`,
 		Args: exactly(),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
 		if keyFile != "" && override != "" {
-			return output.Usage(errors.New("give either --admin-key or --from, or --override, where the producer's key is lost"))
+			return output.Usage(errors.New("give either --admin-key or --from; if the producer's key is lost, give " +
+				"--override"))
 		}
 		if override != "" {
 			next, err := s.promoted(ctx)
@@ -91,9 +96,10 @@ node. They are a hard fork, which every node of the chain must be started with.`
 		&override,
 		"override",
 		"",
-		"file to write parameters to that name this node: for a chain whose producer's key is lost",
+		"for a chain whose producer's key is lost: file to write parameters to that name this node as producer",
 	)
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask before an override is written, or a directory promoted")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation before writing an override or promoting "+
+		"a directory")
 	flags.register(a, command)
 	return command
 }
@@ -119,7 +125,7 @@ func (s *session) promoted(ctx context.Context) (next types.Parameters, err erro
 	switch {
 	case node.ProducerKey == nil:
 		return next, fmt.Errorf(
-			"the node at %s has no producer's key: start it with --protocol-key FILE", s.settings.RPCURL,
+			"the node at %s has no key to produce blocks with: start it with --protocol-key FILE", s.settings.RPCURL,
 		)
 	case status.State == api.StateHalted:
 		return next, fmt.Errorf("the node at %s has halted: %s", s.settings.RPCURL, reasonOf(status))
@@ -129,14 +135,14 @@ func (s *session) promoted(ctx context.Context) (next types.Parameters, err erro
 		)
 	}
 	if next.Producer = *node.ProducerKey; next.Producer == present {
-		return next, fmt.Errorf("the node at %s is the producer already", s.settings.RPCURL)
+		return next, fmt.Errorf("the node at %s is already the producer", s.settings.RPCURL)
 	}
 	return next, nil
 }
 
 func reasonOf(status api.SyncStatus) string {
 	if status.Reason == nil {
-		return "no reason is given"
+		return "no reason given"
 	}
 	return *status.Reason
 }
@@ -163,8 +169,7 @@ func (s *session) promote(
 		next.Producer, receipt.TransactionHash, receipt.BlockHeight, first,
 		time.Since(began).Round(time.Millisecond).Seconds(),
 	}
-	s.Note("To make it last, set mode = \"primary\" for this node. A node whose mode is not primary waits for an " +
-		"upstream at its start.")
+	s.Note("Now set mode = \"primary\" for this node: otherwise it waits for an upstream when it is restarted.")
 	return s.Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "Producer", Value: result.Producer},
 			output.Field{Name: "Transaction", Value: result.TransactionHash},
@@ -205,12 +210,12 @@ func (s *session) promoteByOverride(ctx context.Context, next types.Parameters, 
 		return err
 	}
 	height := head + 1
-	s.Note(`This is a hard fork, for a chain whose producer's key is lost. Before any node is started with it:
-  - the old producer must be stopped for good: while it makes blocks there are two chains;
-  - block %d must be the newest that any node has. Blocks beyond it are lost, and their transactions with them;
+	s.Note(`This is a hard fork, for a chain whose producer's key is lost. Before you start any node with it:
+  - the old producer must be stopped for good, otherwise the chain splits in two;
+  - block %d must be the newest block of any node. Later blocks are lost, together with their transactions;
   - every node, and everyone who verifies the chain, must set the same parameters before the same block.`, head)
 	if err := s.confirm(
-		ctx, yes, fmt.Sprint(height), fmt.Sprintf("Block %d is to be the first one with the new parameters.", height),
+		ctx, yes, fmt.Sprint(height), fmt.Sprintf("Block %d will be the first with the new parameters.", height),
 	); err != nil {
 		return err
 	}
@@ -227,7 +232,7 @@ func (s *session) promoteByOverride(ctx context.Context, next types.Parameters, 
 		return err
 	}
 	result := forcedPromotion{next.Producer, height, path, fmt.Sprintf("--override-parameters %d:%s", height, path)}
-	s.Note("Start the new producer with --mode primary besides.")
+	s.Note("In addition, start the new producer with --mode primary.")
 	return s.Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "Producer", Value: hex.EncodeToString(
 			next.Producer[:],

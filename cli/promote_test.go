@@ -53,7 +53,7 @@ func TestPromoteRefuses(t *testing.T) {
 	}{
 		"no key of its own": {func(n *fakeNode) { n.producerKey = nil }, nil, 1, "--protocol-key FILE"},
 		"the producer": {
-			func(n *fakeNode) { n.producer = types.PublicKey(developmentAccount(t, "dev1")) }, nil, 1, "is the producer already",
+			func(n *fakeNode) { n.producer = types.PublicKey(developmentAccount(t, "dev1")) }, nil, 1, "is already the producer",
 		},
 		"another's key": {func(n *fakeNode) { n.refuse = api.ErrNotAdmin }, nil, 1, "only the admin"},
 		"far behind": {

@@ -21,10 +21,11 @@ import (
 func (a *app) newProof() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:   "proof",
-		Short: "Verify transactions, headers and blocks without trust in a node",
-		Long: `Verify transactions, headers and blocks without trust in a node. The STARK proof of a block says that its state root
-follows from the one before by exactly the block's access list (statement S1); that the list is what the transactions do is shown by
-executing them on it.`,
+		Short: "Verify transactions, headers and blocks without trusting a node (light client)",
+		Long: `Verify transactions, headers and blocks without trusting a node, as a light client does.
+The STARK proof of a block proves that its state root follows from the previous one by
+exactly the block's access list (statement S1). Executing the transactions on that list
+shows that it is what they do.`,
 		Example: "  cairn proof inclusion 0x4f1c… --trusted-header 0:0x77ab…\n  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof",
 	})
 	group.AddCommand(a.newProofInclusion(), a.newProofHeaders(), a.newProofGet(), a.newProofVerify(), a.newProofChain())
@@ -36,9 +37,9 @@ func (a *app) newProofGet() *cobra.Command {
 	var bits int
 	command := a.lookUp(&cobra.Command{
 		Use:   "get HEIGHT|FROM-TO",
-		Short: "Save a block's proof, or that of several together, with all that it takes to verify it",
-		Long: `Save a block's proof with all that it takes to verify it, once it holds. FROM-TO are blocks that have a proof together:
-range_proofs of ` + "`cairn rpc svc_getNodeInfo`" + ` says which there are.`,
+		Short: "Save the proof of a block or a range of blocks, with everything needed to verify it",
+		Long: "Verify a block's proof, and save it with everything needed to verify it again. FROM-TO\nis a range of " +
+			"blocks with a joint proof: range_proofs of `cairn rpc svc_getNodeInfo`\nlists the available ranges.",
 		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof\n  cairn proof get 1-16",
 		Args:    exactly("HEIGHT|FROM-TO"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -48,7 +49,7 @@ range_proofs of ` + "`cairn rpc svc_getNodeInfo`" + ` says which there are.`,
 		}
 		_, verdict, fields, err := verifyFile(bundle, bits)
 		if err != nil {
-			return fmt.Errorf("what the node gave does not hold: %w", err)
+			return fmt.Errorf("the node's answer does not verify: %w", err)
 		}
 		path = cmp.Or(file, path)
 		if err := writeOut(path, bundle); err != nil {
@@ -71,14 +72,14 @@ func getProof(ctx context.Context, s *session, of string) (path string, b []byte
 	from, err := strconv.ParseUint(first, 0, 64)
 	if !several {
 		if err != nil {
-			return "", nil, output.Usage(fmt.Errorf("%q is no height", of))
+			return "", nil, output.Usage(fmt.Errorf("%q is not a height", of))
 		}
 		b, err = s.client.ProofBundle(ctx, types.Height(from), proof.MaxBundleBytes)
 		return fmt.Sprintf("block%d.proof", from), b, err
 	}
 	to, err2 := strconv.ParseUint(last, 0, 64)
 	if err != nil || err2 != nil {
-		return "", nil, output.Usage(fmt.Errorf("%q is no range of heights", of))
+		return "", nil, output.Usage(fmt.Errorf("%q is not a range of heights", of))
 	}
 	b, err = s.client.RangeProof(ctx, types.Height(from), types.Height(to), proof.MaxBundleBytes)
 	return fmt.Sprintf("blocks%d-%d.proof", from, to), b, err
@@ -99,10 +100,11 @@ func (a *app) newProofVerify() *cobra.Command {
 	var bits int
 	command := a.define(&cobra.Command{
 		Use:   "verify FILE",
-		Short: "Verify the proof of a block, of a range of blocks, or of a transaction's inclusion, without a node",
-		Long: `Verify the proof of a block, of a range of blocks, or of a transaction's inclusion, without a node and without state, and say
-of which block, producer and statement it is. A proof that does not hold is refused: exit 1. With --block-hash it must be of
-that block, or end with it, which you know from elsewhere.`,
+		Short: "Verify a proof of a block, a range of blocks, or a transaction's inclusion, without a node",
+		Long: `Verify a proof of a block, a range of blocks, or a transaction's inclusion, without a
+node and without state, and print its block, producer and statement. Exit code 1 if the
+proof is invalid. With --block-hash, the proof must be for the block with that hash, or
+end with it; get the hash from a source that you trust.`,
 		Example: "  cairn proof verify block17.proof --block-hash 0x4f1c…",
 		Args:    exactly("FILE"),
 	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -130,11 +132,11 @@ that block, or end with it, which you know from elsewhere.`,
 			}
 		}
 		return s.Result(result, func(t *output.Text) {
-			t.Line("The proof holds.")
+			t.Line("The proof is valid.")
 			t.Fields(fields...)
 		})
 	})
-	command.Flags().StringVar(&blockHash, "block-hash", "", "the hash of the block that it must be of")
+	command.Flags().StringVar(&blockHash, "block-hash", "", "required hash of the block")
 	flagBits(command, &bits)
 	return command
 }
@@ -146,10 +148,10 @@ func checkBlockHash(text string, is types.BlockHash) error {
 		return output.Usage(err)
 	}
 	if want.Hash == nil {
-		return output.Usage(fmt.Errorf("--block-hash %q is no hash", text))
+		return output.Usage(fmt.Errorf("--block-hash %q is not a hash", text))
 	}
 	if *want.Hash != is {
-		return fmt.Errorf("%w: it is of the block %s, not of %s", proof.ErrRefused, is, *want.Hash)
+		return fmt.Errorf("%w: it is for block %s, not %s", proof.ErrRefused, is, *want.Hash)
 	}
 	return nil
 }
@@ -158,7 +160,7 @@ func checkBlockHash(text string, is types.BlockHash) error {
 func parseHeight(text string) (types.Height, error) {
 	n, err := strconv.ParseUint(text, 0, 64)
 	if err != nil {
-		return 0, output.Usage(fmt.Errorf("%q is no height", text))
+		return 0, output.Usage(fmt.Errorf("%q is not a height", text))
 	}
 	return types.Height(n), nil
 }
@@ -176,14 +178,14 @@ func verifyFile(b []byte, bits int) (v proof.Verdict, result any, fields []outpu
 }
 
 func flagBits(command *cobra.Command, bits *int) {
-	command.Flags().IntVar(bits, "bits", leastProofBits, "proven bits of security that it must have: 100 or 128")
+	command.Flags().IntVar(bits, "bits", leastProofBits, "required proven security in bits: 100 or 128")
 }
 
 func verdictFields(v proof.Verdict) []output.Field {
-	says := "nothing was read or written, the state is the same"
+	says := "nothing was read or written, the state is unchanged"
 	if v.Accesses > 0 {
 		says = fmt.Sprintf(
-			"just %d keys were read or written, %d changed, with these values before and after", v.Accesses, v.Writes,
+			"exactly %d keys were read or written and %d changed, with these values before and after", v.Accesses, v.Writes,
 		)
 	}
 	return []output.Field{
@@ -191,7 +193,7 @@ func verdictFields(v proof.Verdict) []output.Field {
 		{Name: "Parent", Value: v.ParentHash}, {Name: "Signed by", Value: v.Producer},
 		{Name: "State before", Value: v.PreRoot}, {Name: "State after", Value: v.PostRoot},
 		{Name: "Says", Value: v.Statement + ": " + says},
-		{Name: "Security", Value: fmt.Sprintf("%d bits proven; the state's hash %d bits", v.SecurityBits, v.StateHashBits)},
+		{Name: "Security", Value: fmt.Sprintf("%d bits proven; state hash %d bits", v.SecurityBits, v.StateHashBits)},
 	}
 }
 

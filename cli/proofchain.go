@@ -41,11 +41,13 @@ func (a *app) newProofChain() *cobra.Command {
 	var bits int
 	command := a.lookUp(&cobra.Command{
 		Use:   "chain [TO]",
-		Short: "Verify the proofs of all blocks from a trusted one on",
-		Long: `Verify the proofs of all blocks from a trusted one on, up to a height or the newest proof that the node has. Each proof
-begins where the one before it ends, and takes as many blocks as one of the node's proofs is about. Each block is signed by
-the producer in force, whom the lists tell of. That the lists are what the transactions do is shown by a replica without state.
-One walk takes at most 100,000 proofs: then it says how far it came, and the next one begins there.`,
+		Short: "Verify the proofs of all blocks after a trusted block",
+		Long: `Verify the proofs of all blocks after a trusted block, up to a height or to the node's
+newest proof. Each proof starts where the previous one ends, and covers as many blocks
+as possible. Each block must be signed by the producer in force, which follows from the
+access lists. Whether the lists are what the transactions do is checked by a stateless
+replica (cairn node --verify stateless). One run verifies at most 100,000 proofs; it
+then prints how far it came, and the next run can start there.`,
 		Example: "  cairn proof chain --trusted-header 0:0x4f1c…\n  cairn proof chain 5000 --trusted-header 4096:0x77ab…",
 		Args:    cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -61,12 +63,12 @@ One walk takes at most 100,000 proofs: then it says how far it came, and the nex
 		if len(args) > 0 {
 			n, err := strconv.ParseUint(args[0], 0, 64)
 			if err != nil {
-				return output.Usage(fmt.Errorf("%q is no height", args[0]))
+				return output.Usage(fmt.Errorf("%q is not a height", args[0]))
 			}
 			to = types.Height(n)
 		}
 		if to <= at.height {
-			return output.Usage(fmt.Errorf("the proofs after block %d, up to block %d, are none", at.height, to))
+			return output.Usage(fmt.Errorf("there are no proofs after block %d up to block %d", at.height, to))
 		}
 		c := proof.NewChain(at.height, at.hash, bits)
 		if at.Override != nil {
@@ -207,6 +209,6 @@ func (w *walked) fields() []output.Field {
 		{Name: "Blocks", Value: fmt.Sprintf("%d to %d", w.From, w.Height)}, {Name: "Hash", Value: w.BlockHash},
 		{Name: "State after", Value: w.StateRoot}, {Name: "By the producer in force", Value: signed},
 		{Name: "Proofs", Value: fmt.Sprintf("%d of ranges, %d of blocks, %d bytes", w.Ranges, w.Blocks, w.Bytes)},
-		{Name: "Security", Value: fmt.Sprintf("%d bits proven; the state's hash %d bits", w.Bits, proof.StateHashBits)},
+		{Name: "Security", Value: fmt.Sprintf("%d bits proven; state hash %d bits", w.Bits, proof.StateHashBits)},
 	}
 }

@@ -40,7 +40,7 @@ type includedView struct {
 func (v includedView) people(t *output.Text) {
 	outcome := "it succeeded"
 	if !v.Success {
-		outcome = "it FAILED, and only paid its fee"
+		outcome = "it FAILED and only paid its fee"
 	}
 	t.Line("The transaction is in the block, and %s.", outcome)
 	fields := []output.Field{}
@@ -56,7 +56,8 @@ func (v includedView) people(t *output.Text) {
 		plan.people(t)
 	}
 	if !v.Trusted {
-		t.Line("\nThat the block is the chain's is for you to know: give --block-hash, or --trusted-header with a node.")
+		t.Line("\nThis does not prove that the block belongs to the chain: use --block-hash, or --trusted-header " +
+			"with a node.")
 	}
 }
 
@@ -86,10 +87,11 @@ func (a *app) newProofInclusion() *cobra.Command {
 	var trusted trust
 	command := a.lookUp(&cobra.Command{
 		Use:   "inclusion HASH",
-		Short: "Verify that a transaction is in a block, and save the proof of it",
-		Long: `Verify that a transaction is in a block, and what came of it, and save the proof. It holds under the header of its block.
-With --trusted-header the headers from that block on are followed to the transaction's, so that nothing is taken from the node
-on trust. "cairn proof verify" verifies the file without a node.`,
+		Short: "Verify that a transaction is in a block, and save the inclusion proof",
+		Long: `Verify that a transaction is in a block, and its outcome, and save the inclusion proof.
+The proof is relative to the block's header. With --trusted-header the command also
+follows the headers from the trusted block to the transaction's block, so nothing
+depends on trust in the node. "cairn proof verify" verifies the file without a node.`,
 		Example: `  cairn proof inclusion 0x4f1c… --trusted-header 0:0x77ab…
   cairn proof verify tx-4f1c2a5b.proof --block-hash 0x…`,
 		Args: exactly("HASH"),
@@ -107,10 +109,10 @@ on trust. "cairn proof verify" verifies the file without a node.`,
 		}
 		view, header, err := verifyInclusion(*found)
 		if err == nil && view.Transaction != id {
-			err = fmt.Errorf("%w: it is of another transaction", proof.ErrRefused)
+			err = fmt.Errorf("%w: it is for another transaction", proof.ErrRefused)
 		}
 		if err != nil {
-			return fmt.Errorf("what the node gave does not hold: %w", err)
+			return fmt.Errorf("the node's answer does not verify: %w", err)
 		}
 		if trusted != (trust{}) {
 			if err := s.checkTrusted(ctx, trusted, header); err != nil {
@@ -128,7 +130,7 @@ on trust. "cairn proof verify" verifies the file without a node.`,
 		}
 		return s.Result(view, view.people)
 	})
-	OutFlag(command, &file, "file to write (default tx-HASH.proof, of the hash's first digits)")
+	OutFlag(command, &file, "file to write (default tx-HASH.proof, with the hash's first digits)")
 	trusted.register(command)
 	trusted.registerEach(command)
 	return command
@@ -142,13 +144,14 @@ type trust struct {
 }
 
 func (t *trust) register(command *cobra.Command) {
-	command.Flags().StringVar(&t.header, "trusted-header", "", "HEIGHT:HASH of the block that is trusted; 0 for genesis")
-	command.Flags().StringVar(&t.override, "override-parameters", "", "HEIGHT:FILE of an emergency override of the parameters, as a node takes it")
+	command.Flags().StringVar(&t.header, "trusted-header", "", "HEIGHT:HASH of the trusted block; height 0 for genesis")
+	command.Flags().StringVar(&t.override, "override-parameters", "", "HEIGHT:FILE of an emergency override of the "+
+		"parameters, as for cairn node")
 }
 
 func (t *trust) registerEach(command *cobra.Command) {
-	command.Flags().BoolVar(&t.each, "each-proof", false, "ask for a proof of the parameters with each header, so that nobody with a "+
-		"key that was replaced can mislead; a node has them of the blocks within its window of proofs")
+	command.Flags().BoolVar(&t.each, "each-proof", false, "fetch a proof of the parameters with each header, which "+
+		"protects against producers whose key was replaced; a node has these proofs for recent blocks only")
 }
 
 // start is a block that is trusted, and how the chain is followed from it.
@@ -201,14 +204,14 @@ func (s *session) checkTrusted(ctx context.Context, t trust, header types.Signed
 		return err
 	}
 	if header.Header.Height < at.height {
-		return output.Usage(fmt.Errorf("--trusted-header: block %d is before it", header.Header.Height))
+		return output.Usage(fmt.Errorf("--trusted-header: block %d is before the trusted block", header.Header.Height))
 	}
 	f, _, err := s.followHeaders(ctx, at, header.Header.Height)
 	if err != nil {
 		return err
 	}
 	if f.Hash() != header.Header.Hash() {
-		return fmt.Errorf("%w: the chain's block %d is %s, and the transaction is in %s",
+		return fmt.Errorf("%w: block %d of the chain is %s, but the transaction is in %s",
 			proof.ErrRefused, header.Header.Height, f.Hash(), header.Header.Hash())
 	}
 	return nil
@@ -271,7 +274,7 @@ func (s *session) nextHeader(f *proof.Follower, header types.SignedHeader, param
 	err := f.Next(header, shown)
 	var fault *proof.Equivocation
 	if errors.As(err, &fault) {
-		s.Note("Show both to everybody, they prove that the producer is at fault:\n%s\n%s",
+		s.Note("The producer double-signed. Publish both headers, they prove it:\n%s\n%s",
 			api.Data(fault.First.Encode()), api.Data(fault.Second.Encode()))
 	}
 	return err
@@ -291,10 +294,11 @@ func (a *app) newProofHeaders() *cobra.Command {
 	var trusted trust
 	command := a.lookUp(&cobra.Command{
 		Use:   "headers [TO]",
-		Short: "Follow the chain by its headers from a trusted one on",
-		Long: `Follow the chain by its headers from a trusted one on, up to a height or the latest block, as a light client does: each
-header follows the one before and has the seal of the producer in force. It does not show that the producer executed rightly
-("cairn proof chain" does), nor that the last header is the newest.`,
+		Short: "Follow the chain's headers from a trusted block, as a light client",
+		Long: `Follow the chain's headers from a trusted block, up to a height or the latest block, as
+a light client does: each header must follow the previous one and be signed by the
+producer in force. This does not show that the producer executed transactions correctly
+("cairn proof chain" does), or that the last header is the newest.`,
 		Example: "  cairn proof headers --trusted-header 0:0x4f1c…\n  cairn proof headers 5000 --trusted-header 4096:0x77ab… --each-proof",
 		Args:    atMostOne("height"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -310,7 +314,7 @@ header follows the one before and has the seal of the producer in force. It does
 			return err
 		}
 		if to < at.height {
-			return output.Usage(fmt.Errorf("block %d is before the trusted one", to))
+			return output.Usage(fmt.Errorf("block %d is before the trusted block", to))
 		}
 		f, taken, err := s.followHeaders(ctx, at, to)
 		if err != nil {
@@ -335,15 +339,15 @@ func isInclusion(content []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(c
 // readInclusion reads a file of a proof of inclusion and verifies it.
 func readInclusion(content []byte) (includedView, error) {
 	if len(content) > maxInclusionBytes {
-		return includedView{}, fmt.Errorf("it is over %d bytes", maxInclusionBytes)
+		return includedView{}, fmt.Errorf("longer than %d bytes", maxInclusionBytes)
 	}
 	var found api.Inclusion
 	if err := json.Unmarshal(content, &found); err != nil {
-		return includedView{}, fmt.Errorf("%w: it is no proof of inclusion: %w", proof.ErrRefused, err)
+		return includedView{}, fmt.Errorf("%w: not an inclusion proof: %w", proof.ErrRefused, err)
 	}
 	view, _, err := verifyInclusion(found)
 	if err == nil && !view.Sealed && view.Height > 0 {
-		err = fmt.Errorf("%w: the seal of block %d does not hold", proof.ErrRefused, view.Height)
+		err = fmt.Errorf("%w: the signature of block %d is invalid", proof.ErrRefused, view.Height)
 	}
 	return view, err
 }

@@ -23,13 +23,16 @@ func (a *app) newContractPublish() *cobra.Command {
 	var source string
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "publish CONTRACT --source ARCHIVE",
-		Short: "Have a node keep a contract's source, for others to verify",
-		Long: `Give the archive that a contract's code names to a node, which serves it: cairn contract verify finds it there, and the
-explorer links it. The code must say the hash of its source, as cairn contract build has it do: so whoever fetches the archive
-knows that it is the one meant, and the node need not be trusted.
+		Short: "Publish a contract's source on a node, so that others can verify it",
+		Long: `Publish a contract's source archive on a node: cairn contract verify finds it there, and
+the explorer links to it. The contract's code must contain the hash of its source, as
+cairn contract build writes it. Whoever downloads the archive can therefore check it,
+and need not trust the node.
 
-The node compiles nothing. It keeps what its operator hands to its admin address with its admin token, 64 MiB in all, in
-DATA-DIR/sources; a node in memory keeps none. Other nodes do not get it: publish at each that is to serve it.`,
+The node does not compile the source. Only its operator can publish, with the admin
+token, through the admin address. The node stores up to 64 MiB in DATA-DIR/sources; a
+node in memory stores none. Sources are not passed on to other nodes: publish on each
+node that should serve them.`,
 		Example: "  cairn contract publish gold --source build/nep20.source.tar",
 		Args:    exactly("CONTRACT"),
 	}, publishSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -46,23 +49,23 @@ DATA-DIR/sources; a node in memory keeps none. Other nodes do not get it: publis
 		}
 		switch claimed, ok := contractbuild.SourceOf(code); {
 		case !ok:
-			return fmt.Errorf("the code says no source: nobody could tell that this is the one")
+			return fmt.Errorf("the code contains no source hash, so nobody could verify this source")
 		case claimed != hash:
-			return fmt.Errorf("the code says the source %s, and the archive is %s", claimed, hash)
+			return fmt.Errorf("the code names the source %s, but the archive is %s", claimed, hash)
 		}
 		if err := sources.Publish(ctx, Admin(s.settings.Admin, s.settings.AdminToken), archive); err != nil {
-			return fmt.Errorf("not published: %w", err)
+			return fmt.Errorf("cannot publish: %w", err)
 		}
 		// The admin address may be another node's.
 		if _, err := s.client.Source(ctx, hash, contractsource.MaxArchiveBytes); err != nil {
-			return fmt.Errorf("%s has the source, but the node of --rpc-url does not serve it: %w", s.settings.Admin, err)
+			return fmt.Errorf("%s stored the source, but the node at --rpc-url does not serve it: %w", s.settings.Admin, err)
 		}
 		result := publishedContract{hash, api.SourcesPath + hash.String()}
 		return s.Result(result, func(t *output.Text) {
-			t.Line("The node serves the source at %s. cairn contract verify %s compiles it.", result.Path, args[0])
+			t.Line("The node serves the source at %s. To verify it: cairn contract verify %s", result.Path, args[0])
 		})
 	}))
-	command.Flags().StringVar(&source, "source", "", "the source's archive, as cairn contract build writes it")
+	command.Flags().StringVar(&source, "source", "", "source archive, as written by cairn contract build")
 	// Fails only for a flag that does not exist.
 	_ = command.MarkFlagRequired("source")
 	return command

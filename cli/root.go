@@ -10,13 +10,13 @@ func NewRoot(build Build) *cobra.Command { return newApp(build).root() }
 func (a *app) root() *cobra.Command {
 	root := NewGroup(&cobra.Command{
 		Use:   "cairn",
-		Short: "A blockchain node, and the tools to use one",
+		Short: "A blockchain node and its client tools",
 		Example: `  cairn keys new alice
   cairn send alice 1.5 --from dev0
   cairn account alice`,
 	})
 	var version bool
-	root.Flags().BoolVar(&version, "version", false, "print the version, as the command version does")
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	needsCommand := root.RunE
 	root.RunE = func(command *cobra.Command, args []string) error {
 		printer := PrinterOf(command)
@@ -36,7 +36,7 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
 		printer := PrinterOf(command)
 		if err := printHelp(printer, command); err != nil {
-			printer.Note("Error: the help cannot be written: %v", err)
+			printer.Note("Error: cannot write the help: %v", err)
 		}
 	})
 	root.AddCommand(

@@ -25,15 +25,16 @@ func (a *app) newSend() *cobra.Command {
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "send TO AMOUNT",
 		Short: "Send coins to an account",
-		Long: `Send coins to an account and wait until the transfer is in a block.
+		Long: `Send coins to an account, and wait until the transfer is in a block.
 
-An account is a taproot address, a public key in hex, a name of the keystore, or, on a development chain, dev0 to dev9.
-An amount is "1.5" in coins or "150000000u" in smallest units. "all" leaves the sender nothing: it is the balance
-without the fee.
+An account is a taproot address, a public key in hex, a name in the keystore or, on a
+development chain, dev0 to dev9. An amount is "1.5" in coins or "150000000u" in smallest
+units; "all" sends the whole balance minus the fee.
 
-A memo is at most 32 bytes of text for the recipient's books, or 0x and 64 hex digits. With --payer another account pays the
-fee. Where a policy signs for the sender, the keys of its signers in the keystore sign; --draft writes the transaction to a file
-for signers elsewhere.`,
+A memo for the recipient's records is at most 32 bytes of text, or 0x and 64 hex digits.
+With --payer another account pays the fee. If the sender's account has a policy, its
+signers' keys in the keystore sign; for signers elsewhere, --draft writes the
+transaction to a file.`,
 		Example: `  cairn send bob 1.5 --from alice
   cairn send dev1 150000000u --from dev0 --json
   cairn send bob 1 --from alice --dry-run
@@ -88,8 +89,10 @@ for signers elsewhere.`,
 	flags.register(a, command)
 	flags.registerGasLimit(command)
 	command.Flags().BoolVar(&anyRecipient, "any-recipient", false,
-		"send also to 32 bytes in hex that are no key and that the chain does not know: after a typing error the coins are lost")
-	command.Flags().StringVar(&memo, "memo", "", "text of at most 32 bytes that goes with the payment, or 64 hex digits after 0x")
+		"also accept as recipient 32 bytes in hex that are neither a valid key nor a known account: after a typing "+
+			"error the coins are lost")
+	command.Flags().StringVar(&memo, "memo", "", "memo of the payment: text of at most 32 bytes, or 0x and 64 hex "+
+		"digits")
 	return command
 }
 
@@ -109,7 +112,7 @@ func (s *session) checkRecipient(ctx context.Context, to types.Account) error {
 	defer cancel()
 	err := s.client.CheckRecipient(ctx, to)
 	if errors.Is(err, client.ErrNobody) {
-		return output.Usage(fmt.Errorf("%w; an address has a checksum, prefer it. --any-recipient sends all the same", err))
+		return output.Usage(fmt.Errorf("%w; use an address, which has a checksum, or send anyway with --any-recipient", err))
 	}
 	return err
 }
@@ -118,7 +121,7 @@ func (s *session) checkRecipient(ctx context.Context, to types.Account) error {
 func sweepFlags(command *cobra.Command) error {
 	for _, name := range []string{nonceFlag, gasLimitFlag, priorityFeeFlag, "dry-run", draftFlag, "memo"} {
 		if command.Flags().Changed(name) {
-			return fmt.Errorf("--%s does not go with all: amount, gas and fee depend on each other", name)
+			return fmt.Errorf("--%s cannot be combined with \"all\": amount, gas and fee depend on each other", name)
 		}
 	}
 	return nil
@@ -161,11 +164,12 @@ func (f *submission) awaitSweep(
 	var poor *sender.InsufficientForFee
 	switch {
 	case errors.As(err, &poor):
-		return nil, fmt.Errorf("the sender has %s, and the fee is %s", coins(poor.Balance), coins(poor.Needed))
+		return nil, fmt.Errorf("insufficient balance: the sender has %s, and the fee is %s", coins(poor.Balance), coins(poor.Needed))
 	case err != nil:
 		return nil, err
 	case f.noWait:
-		s.Note("If another creates the recipient's account first, the gas for that stays here: then send all once more, or wait")
+		s.Note("If somebody else creates the recipient's account first, the gas reserved for that stays in this " +
+			"account: send all once more")
 		return nil, s.accepted(id)
 	}
 	s.Note("Sent transaction %s", id)
@@ -178,7 +182,7 @@ func (f *submission) awaitSweep(
 // sender returns the sending account. Its key must be available unless nothing is signed.
 func (s *session) sender(unsigned bool) (argument.Account, error) {
 	if s.settings.From == "" {
-		return argument.Account{}, output.Usage(errors.New("who sends is not known: give --from"))
+		return argument.Account{}, output.Usage(errors.New("no sender given: use --from"))
 	}
 	from, err := s.account(s.settings.From)
 	if err != nil || unsigned {

@@ -276,7 +276,7 @@ func TestNodeGoneWhileWaiting(t *testing.T) {
 		proxy.Close()
 		d := o.document(t)
 		hash, _ := d.Error.Data["hash"].(string)
-		want := "may get into a block: look with cairn tx " + hash
+		want := "may still be included in a block: check with cairn tx " + hash
 		if o.exit != 3 || len(hash) != 66 || !strings.Contains(d.Error.Message, want) {
 			t.Errorf("%s: %+v", gone, o)
 		}
@@ -296,7 +296,7 @@ func TestCannotPayInCoins(t *testing.T) {
 func TestNegativeNumbers(t *testing.T) {
 	node := startNode(t)
 	o := newDesk(t, node).run(t, "send", "dev1", "-5", "--from", "dev0")
-	if o.exit != 2 || !strings.Contains(o.err, "no number here is negative") || len(node.sent) != 0 {
+	if o.exit != 2 || !strings.Contains(o.err, "no argument can be negative") || len(node.sent) != 0 {
 		t.Errorf("%+v", o)
 	}
 }

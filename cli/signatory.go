@@ -37,7 +37,8 @@ func (s *session) signatory(ctx context.Context, account argument.Account) (sign
 		authority, policy = r.Authority, r.Policy // in force with the next block
 	}
 	if who.policy = s.policyOf(authority, account.Policy, policy); who.policy == nil && authority != account.ID {
-		return who, fmt.Errorf("the policy %s signs for %s, and is not in the keystore: cairn account policy import",
+		return who, fmt.Errorf("the policy %s signs for %s, but is not in the keystore: import it with cairn account "+
+			"policy import",
 			chain.Network.Address(authority), account.Text)
 	}
 	return who, nil
@@ -83,8 +84,8 @@ type heldKey struct{ client.KeyAccount }
 func (heldKey) Sample(types.Payload, client.Role) types.Witness { return types.WitnessKey{} }
 
 // errSignElsewhere is returned if too few of the signers have keys here.
-var errSignElsewhere = errors.New("too few of the policy's signers have keys here: write the transaction to a file with " +
-	"--draft FILE, and let the others sign it there: cairn tx sign FILE")
+var errSignElsewhere = errors.New("not enough of the policy's signers have keys in this keystore: write the " +
+	"transaction to a file with --draft FILE, and have the others sign it with cairn tx sign FILE")
 
 // signer unlocks the keys that sign a payload for the account in a role.
 func (s *session) signer(
@@ -99,7 +100,7 @@ func (s *session) signer(
 	}
 	rule := client.RuleFor(*who.policy, payload, role)
 	if rule.Threshold == 0 {
-		return nil, output.Usage(fmt.Errorf("the policy that signs for %s has no recovery", who.Text))
+		return nil, output.Usage(fmt.Errorf("the policy of %s has no recovery", who.Text))
 	}
 	holders := s.holders(rule, who.chain)
 	if len(holders) < int(rule.Threshold) {
@@ -176,14 +177,15 @@ func (s *session) secret(ctx context.Context, account argument.Account) (keystor
 // ownKey unlocks the key of an account that signs for itself, for commands that need the key.
 func (s *session) ownKey(ctx context.Context, account argument.Account) (client.KeySigner, error) {
 	if !account.IsKey() {
-		return client.KeySigner{}, output.Usage(fmt.Errorf("%s signs by a policy, and this takes a key", account.Text))
+		return client.KeySigner{}, output.Usage(fmt.Errorf("%s is signed for by a policy, but this command needs an "+
+			"account with a key", account.Text))
 	}
 	secret, err := s.secret(ctx, account)
 	return client.NewSigner(secret.Key), err
 }
 
 // cairnOnly warns of an address that is not known to be a key's.
-const cairnOnly = "for Cairn only: Bitcoin that is sent to the address of a policy or a contract is lost for ever"
+const cairnOnly = "for Cairn only: bitcoins sent to the address of a policy or contract are lost forever"
 
 // describeSigner describes a signer of a policy in a line.
 func (s *session) describeSigner(network types.Network, signer types.Signer) string {
@@ -202,7 +204,7 @@ func (s *session) describeSigner(network types.Network, signer types.Signer) str
 		return fmt.Sprintf("P-256 key 0x%x", signer.Point)
 	case types.SignerPasskey:
 		if signer.Verified {
-			return fmt.Sprintf("passkey 0x%x, which verifies its user", signer.Point)
+			return fmt.Sprintf("passkey 0x%x, with user verification", signer.Point)
 		}
 		return fmt.Sprintf("passkey 0x%x", signer.Point)
 	}

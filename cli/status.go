@@ -24,7 +24,7 @@ func (a *app) newFees() *cobra.Command {
 	var blocks uint64
 	command := a.lookUp(&cobra.Command{
 		Use:     "fees",
-		Short:   "Show what gas costs now and did in the latest blocks",
+		Short:   "Show current gas fees, and those of the latest blocks",
 		Example: "  cairn fees --blocks 20",
 		Args:    exactly(),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
@@ -41,7 +41,7 @@ func (a *app) newFees() *cobra.Command {
 		}
 		return s.Result(view, view.people)
 	})
-	command.Flags().Uint64Var(&blocks, "blocks", api.DefaultFeeBlocks, "how many of the latest blocks to list, 1 to 1024")
+	command.Flags().Uint64Var(&blocks, "blocks", api.DefaultFeeBlocks, "number of latest blocks to list, 1 to 1024")
 	return command
 }
 
@@ -107,7 +107,7 @@ type statusView struct {
 func (a *app) newStatus() *cobra.Command {
 	return a.lookUp(&cobra.Command{
 		Use:     "status",
-		Short:   "Show what the node is and whether it is synced",
+		Short:   "Show the node's role, version and sync status",
 		Example: "  cairn status --rpc-url http://127.0.0.1:8777",
 		Args:    exactly(),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {

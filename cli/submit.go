@@ -45,23 +45,25 @@ const (
 // register declares all flags except --gas-limit, which has another meaning in cairn configure.
 func (f *submission) register(a *app, command *cobra.Command) {
 	f.registerSending(a, command)
-	command.Flags().Uint64Var(&f.nonce, nonceFlag, 0, "the transaction's nonce (default: the sender's next)")
+	command.Flags().Uint64Var(&f.nonce, nonceFlag, 0, "nonce of the transaction (default: the sender's next)")
 }
 
 // registerSending declares the flags for fees and for the way of sending.
 func (f *submission) registerSending(a *app, command *cobra.Command) {
 	flags := command.Flags()
-	flags.Uint64Var(&f.maxFee, maxFeeFlag, 0, "the most to pay per gas, in smallest units (default: as the node suggests)")
+	flags.Uint64Var(&f.maxFee, maxFeeFlag, 0, "maximum fee per gas, in smallest units (default: suggested by the node)")
 	flags.Uint64Var(
-		&f.priorityFee, priorityFeeFlag, 0, "of that the most for the fee recipient (default: as the node suggests)",
+		&f.priorityFee, priorityFeeFlag, 0, "maximum priority fee per gas for the fee recipient, part of the max fee "+
+			"(default: suggested by the node)",
 	)
-	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait until the transaction is in a block")
+	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait for inclusion in a block")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the transaction, but neither sign nor send it")
-	flags.StringVar(&f.payer, payerFlag, "", "the account that pays the fee (default: the sender)")
+	flags.StringVar(&f.payer, payerFlag, "", "account that pays the fee (default: the sender)")
 	flags.DurationVar(&f.validFor, validForFlag, 0,
-		"how long a block may take the transaction (default: without end, and 5m with --payer, which allows at most 10m)")
+		"how long the transaction stays valid for inclusion in a block (default: no limit; with --payer 5m, at most "+
+			"10m)")
 	flags.StringVar(&f.draft, draftFlag, "",
-		"file to write the transaction to, unsigned, for its signers: cairn tx sign FILE; the nonce stays the same")
+		"file to write the unsigned transaction to, for its signers (cairn tx sign FILE); the nonce is fixed")
 	command.MarkFlagsMutuallyExclusive("no-wait", "dry-run", draftFlag)
 	a.completeAccount(command, payerFlag)
 }
@@ -70,7 +72,7 @@ func (f *submission) registerSending(a *app, command *cobra.Command) {
 func (f *submission) check() error {
 	switch {
 	case f.validFor < 0:
-		return output.Usage(fmt.Errorf("--%s is a time to come", validForFlag))
+		return output.Usage(fmt.Errorf("--%s must be positive", validForFlag))
 	case f.payer != "" && f.validFor > client.MaxSponsored:
 		return output.Usage(fmt.Errorf("--%s: %w", validForFlag, client.ErrSponsoredTooLong))
 	}
@@ -79,9 +81,9 @@ func (f *submission) check() error {
 
 // registerGasLimit declares --gas-limit.
 func (f *submission) registerGasLimit(command *cobra.Command) {
-	command.Flags().Uint64Var(&f.gasLimit, gasLimitFlag, 0, "the most gas to use (default: as the node estimates)")
+	command.Flags().Uint64Var(&f.gasLimit, gasLimitFlag, 0, "gas limit (default: estimated by the node)")
 	command.Flags().Uint64Var(&f.gasMargin, gasMarginFlag, 0,
-		"gas to add to what the node estimates; what is not used is given back")
+		"gas to add to the node's estimate; unused gas is refunded")
 	command.MarkFlagsMutuallyExclusive(gasLimitFlag, gasMarginFlag)
 }
 
@@ -309,7 +311,7 @@ func (s *session) post(
 		used := errors.Is(err, api.ErrNonceTooLow) || errors.Is(err, api.ErrReplacementUnderpriced) ||
 			errors.Is(err, api.ErrAlreadyKnown)
 		if !used || fields.Nonce != nil {
-			return signed, s.mayBeIn(ctx, err, signed.ID(), "the node may have taken it")
+			return signed, s.mayBeIn(ctx, err, signed.ID(), "the node may have accepted it")
 		}
 		next, building := s.client.Build(ctx, keys.sender, client.ActionOf(tx), fields)
 		if building != nil {
@@ -330,7 +332,7 @@ func (s *session) accepted(id types.TxID) error {
 }
 
 // acceptedAlready describes a transaction that the node acknowledged.
-const acceptedAlready = "the node has taken it"
+const acceptedAlready = "the node has accepted it"
 
 // mayBeIn adds to a connection error that the transaction may be in a block nevertheless. Without a connection, a
 // transaction that the node had not acknowledged was not sent.
@@ -341,7 +343,7 @@ func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known s
 		errors.As(err, &dial) && dial.Op == "dial" && known != acceptedAlready {
 		return err
 	}
-	text := fmt.Sprintf("%s; %s, and it may get into a block: look with cairn tx %s before you send again",
+	text := fmt.Sprintf("%s; %s, and it may still be included in a block: check with cairn tx %s before you send again",
 		s.explain(ctx, err), known, id)
 	return output.WithData(explained{text, err}, map[string]any{"hash": id})
 }
@@ -540,7 +542,7 @@ func (s *session) include(ctx context.Context, receipt api.Receipt) (includedTra
 	balance, err := s.client.Balance(ctx, receipt.From, api.Latest())
 	if err != nil {
 		// The transaction is done, so later errors are only warnings.
-		s.Note("Warning: the new balance is not known: %v", err)
+		s.Note("Warning: cannot read the new balance: %v", err)
 	} else {
 		result.Balance = (*api.Quantity)(&balance)
 	}

@@ -46,7 +46,7 @@ func (s *session) target(ctx context.Context, contract, function string) (target
 	t := target{contract: id, chain: chain, function: abi.Function{Name: function, Mode: abi.Write}}
 	declared, err := s.client.ContractABI(ctx, id)
 	if err == nil && function == "" && declared == nil {
-		err = output.Usage(errors.New("which function? The contract does not say what it has"))
+		err = output.Usage(errors.New("no function given, and the contract's code contains no ABI that lists them"))
 	}
 	if declared == nil || err != nil {
 		return t, err
@@ -60,7 +60,7 @@ func (s *session) target(ctx context.Context, contract, function string) (target
 			}
 		}
 		if function == "" {
-			return target{}, output.Usage(fmt.Errorf("which function? The contract has %s", strings.Join(names, ", ")))
+			return target{}, output.Usage(fmt.Errorf("no function given: the contract has %s", strings.Join(names, ", ")))
 		}
 		return target{}, output.Usage(fmt.Errorf(
 			"the contract has no function %q: it has %s", function, strings.Join(names, ", "),
@@ -90,12 +90,12 @@ const parameterName = "parameter"
 
 // explained returns a command whose help describes the function of the contract.
 func (t target) explained(command *cobra.Command, contract string, parameters *pflag.FlagSet) *cobra.Command {
-	does := "It changes the state: it is called by a transaction."
+	does := "It changes the state, and is called by a transaction."
 	if t.function.Mode == abi.Read {
-		does = "It only reads: it is called by a view call."
+		does = "It only reads, and is called by a view call."
 	}
 	if t.function.Payable {
-		does += " It takes coins: --value."
+		does += " It accepts coins: --value."
 	}
 	c := &cobra.Command{
 		Use: t.function.Name, Long: fmt.Sprintf("%s\n\n%s \"cairn call --help\" lists the other flags.", t.function, does),

@@ -17,10 +17,11 @@ import (
 func (a *app) newToken() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:   "token",
-		Short: "Use tokens that follow NEP-20, and test whether one does",
-		Long: `Use tokens that follow NEP-20, and test whether one does.
+		Short: "Use NEP-20 tokens, and test tokens for conformance",
+		Long: `Use NEP-20 tokens, and test tokens for conformance.
 
-TOKEN is the contract of the token. An amount is "1.5" in whole tokens, or "150u" in the token's smallest units.`,
+TOKEN is the token's contract. An amount is "1.5" in whole tokens, or "150u" in the
+token's smallest units.`,
 		Example: `  cairn token balance gold alice
   cairn token transfer gold bob 1.5 --from alice
   cairn token check gold --from dev0`,
@@ -57,10 +58,10 @@ func (s *session) token(ctx context.Context, text string) (token, error) {
 		case i >= len(results):
 			return token{}, fmt.Errorf("the node answered %d of 2 calls", len(results))
 		case !results[i].Success && results[i].Error != nil:
-			return token{}, fmt.Errorf("%s is no token: %w", text, results[i].Error)
+			return token{}, fmt.Errorf("%s is not a token: %w", text, results[i].Error)
 		}
 		if err := json.Unmarshal(results[i].Result, into); err != nil {
-			return token{}, fmt.Errorf("%s is no token: it answers %q", text, readable(results[i].Result))
+			return token{}, fmt.Errorf("%s is not a token: it answers %q", text, readable(results[i].Result))
 		}
 	}
 	return t, nil
@@ -83,7 +84,7 @@ func (s *session) holder(t token, text string) (types.Account, error) {
 func (a *app) newTokenBalance() *cobra.Command {
 	return a.completeNames(a.lookUp(&cobra.Command{
 		Use:     "balance TOKEN ACCOUNT",
-		Short:   "Show how much of a token an account has",
+		Short:   "Show an account's token balance",
 		Example: "  cairn token balance gold alice",
 		Args:    exactly("TOKEN", "ACCOUNT"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -111,7 +112,7 @@ type allowanceView struct {
 func (a *app) newTokenAllowance() *cobra.Command {
 	return a.completeNames(a.lookUp(&cobra.Command{
 		Use:     "allowance TOKEN OWNER SPENDER",
-		Short:   "Show how much of an owner's tokens a spender may move",
+		Short:   "Show a spender's allowance of an owner's tokens",
 		Example: "  cairn token allowance gold alice bob",
 		Args:    exactly("TOKEN", "OWNER", "SPENDER"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -137,7 +138,7 @@ func (a *app) newTokenAllowance() *cobra.Command {
 		}
 		var units abi.Uint64
 		if err := json.Unmarshal(result, &units); err != nil {
-			return fmt.Errorf("%s is no token: it answers %q", args[0], readable(result))
+			return fmt.Errorf("%s is not a token: it answers %q", args[0], readable(result))
 		}
 		return s.Result(allowanceView{api.Quantity(units)}, func(text *output.Text) {
 			text.Line("%s", t.amount(uint64(units)))
@@ -150,7 +151,7 @@ func (a *app) newTokenHolders() *cobra.Command {
 	var after string
 	command := a.completeNames(a.lookUp(&cobra.Command{
 		Use:     "holders TOKEN",
-		Short:   "List who has a token, the largest balance first",
+		Short:   "List the holders of a token, largest balance first",
 		Example: "  cairn token holders gold --limit 20",
 		Args:    exactly("TOKEN"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -188,7 +189,7 @@ func (a *app) newTokenTransfer() *cobra.Command {
 
 func (a *app) newTokenApprove() *cobra.Command {
 	return a.tokenWrite("approve TOKEN SPENDER AMOUNT",
-		"Let an account move so many of the sender's tokens; this replaces what it could move before",
+		"Set the amount of the sender's tokens that another account may move (allowance)",
 		"spender", "SPENDER",
 		"  cairn token approve gold market 100 --from alice\n  cairn token approve gold market 0 --from alice")
 }
@@ -253,10 +254,11 @@ func (a *app) newTokenDeploy() *cobra.Command {
 	var flags tokenFlags
 	command := a.define(&cobra.Command{
 		Use:   "deploy FILE.wasm|TOKEN",
-		Short: "Deploy a token whose init takes name, symbol, decimals and initialSupply",
-		Long: `Deploy a token, such as the reference token nep20.wasm, whose function init takes name, symbol, decimals and
-initialSupply. The sender gets the supply. With a token in place of a file the new one is an instance of its code, for a
-hundredth of the gas.`,
+		Short: "Deploy a token",
+		Long: `Deploy a token, such as the reference token nep20.wasm, whose function init takes name,
+symbol, decimals and initialSupply. The sender receives the supply. If TOKEN is given
+instead of a file, the new token is another instance of its code, for a hundredth of the
+gas.`,
 		Example: "  cairn token deploy nep20.wasm --name Gold --symbol GLD --decimals 2 --supply 1000000 --from dev0 " +
 			"--alias gold\n  cairn token deploy gold --name Silver --symbol SLV --supply 500 --from dev0 --alias silver",
 		Args: exactly("FILE"),
@@ -279,8 +281,8 @@ hundredth of the gas.`,
 	})
 	flags.register(a, command)
 	command.Flags().StringVar(&flags.symbol, "symbol", "", "the token's symbol")
-	command.Flags().Uint8Var(&flags.decimals, "decimals", 8, "how many decimals a whole token has")
-	command.Flags().StringVar(&flags.supply, "supply", "0", "the amount that the sender gets")
+	command.Flags().Uint8Var(&flags.decimals, "decimals", 8, "number of decimals of a token amount")
+	command.Flags().StringVar(&flags.supply, "supply", "0", "initial supply, which the sender receives")
 	for _, name := range []string{"name", "symbol"} {
 		// Fails only for a flag that does not exist.
 		_ = command.MarkFlagRequired(name)

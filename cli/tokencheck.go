@@ -61,7 +61,7 @@ func (s *session) standardOf(ctx context.Context, id types.ContractID, asked str
 	}
 	chosen, ok := standards[asked]
 	if !ok {
-		return standard{}, output.Usage(fmt.Errorf("there is no standard %q: it is nep20 or nep11", asked))
+		return standard{}, output.Usage(fmt.Errorf("unknown standard %q: use nep20 or nep11", asked))
 	}
 	return chosen, nil
 }
@@ -70,17 +70,20 @@ func (a *app) newTokenCheck() *cobra.Command {
 	var fund, asked string
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "check TOKEN",
-		Short: "Test a token against its standard, NEP-20 or NEP-11",
-		Long: `Test a deployed token against the NEP-20 standard: its functions and events, conservation of the supply, the rules of
-allowances, overflow, the zero account, and transfers to oneself. Up to half of the holding moves between accounts that own
-nothing else, so that fees show. On a development chain all of it does, time passes, a contract gets tokens, and each other
-function of the token is called: none may take what others have, or stop it from moving. A contract that has ownerOf is tested against NEP-11, tokens
-of one each: who may move a token, approvals, lists in pages, IDs, mint and burn, and that contracts are told of what they
-get.
+		Short: "Test a token's conformance to its standard, NEP-20 or NEP-11",
+		Long: `Test a deployed token against the NEP-20 standard: its functions and events,
+conservation of the supply, the rules of allowances, overflow, the zero account, and
+transfers to oneself. Up to half of the sender's tokens move between accounts that own
+nothing else, so that hidden fees show. On a development chain all of them move, time
+advances, a contract receives tokens, and every other function of the token is called:
+none may take other accounts' tokens, or block transfers. A contract with the function
+ownerOf is tested against NEP-11 (non-fungible tokens): who may move a token, approvals,
+paged lists, IDs, mint and burn, and notification of receiving contracts.
 
---from holds at least 100 smallest units of the token, or one token of NEP-11; mint is tested where it is the token's owner.
-Two new accounts act beside it. On a development chain the chain is taken back to where it was; elsewhere the tokens and the coins that
-are left come back by transactions, and gas is spent. A token that breaks a rule is exit code 1.`,
+--from must hold at least 100 smallest units of the token, or one NEP-11 token; mint is
+tested if --from is the token's owner. Two new test accounts take part. A development
+chain is reverted afterwards; on other chains the remaining tokens and coins are sent
+back by transactions, and gas is spent. Exit code 1 if the token breaks a rule.`,
 		Example: "  cairn token check gold --from dev0\n  cairn token check gold --from dev0 --json",
 		Args:    exactly("TOKEN"),
 	}, senderSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -133,9 +136,9 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 		}
 		return nil
 	}))
-	command.Flags().StringVar(&asked, "standard", "", "nep20 or nep11 (default: that of the token's functions)")
+	command.Flags().StringVar(&asked, "standard", "", "nep20 or nep11 (default: detected from the token's functions)")
 	CompleteChoice(command, "standard", slices.Sorted(maps.Keys(standards))...)
-	command.Flags().StringVar(&fund, "fund", "1", "coins for the gas of each of the two accounts")
+	command.Flags().StringVar(&fund, "fund", "1", "coins for the gas of each of the two test accounts")
 	return command
 }
 
@@ -157,7 +160,7 @@ func reportPeople(t *output.Text, report conformance.Report, canChange bool) {
 		report.Count(conformance.LeftOut),
 	)
 	if canChange {
-		t.Line("The code can replace itself by another (replace_code): what holds now need not hold later.")
+		t.Line("The code can replace itself (replace_code): these results need not hold later.")
 	}
 }
 
@@ -371,7 +374,8 @@ func (t *checkedToken) Send(
 // Deploy implements [conformance.Chain].
 func (t *checkedToken) Deploy(ctx context.Context, from types.Account, code []byte) (id types.ContractID, err error) {
 	if !t.development {
-		return id, conformance.NotTested("it needs a contract of its own, which would stay: check a development chain")
+		return id, conformance.NotTested("it needs a test contract, which would stay on the chain: run the check on " +
+			"a development chain")
 	}
 	deploy, err := client.Deploy("", code, nil, 0)
 	if err != nil {
@@ -382,7 +386,7 @@ func (t *checkedToken) Deploy(ctx context.Context, from types.Account, code []by
 		err = client.Failure(receipt)
 	}
 	if err != nil || receipt.ContractAddress == nil {
-		return id, errors.Join(errors.New("the contract of the check was not deployed"), err)
+		return id, errors.Join(errors.New("the test contract was not deployed"), err)
 	}
 	return *receipt.ContractAddress, nil
 }
@@ -406,7 +410,7 @@ func (t *checkedToken) Aside(ctx context.Context, f func() error) (err error) {
 // Pass implements [conformance.Chain].
 func (t *checkedToken) Pass(ctx context.Context, by time.Duration) error {
 	if !t.development {
-		return conformance.NotTested("time passes on a development chain only")
+		return conformance.NotTested("only a development chain can advance its time")
 	}
 	if _, err := t.client.Dev().IncreaseTime(ctx, by); err != nil {
 		return err

@@ -24,12 +24,14 @@ func (a *app) newTrace() *cobra.Command {
 	var sources []string
 	command := a.define(&cobra.Command{
 		Use:   "trace HASH",
-		Short: "Show what a transaction did, call by call",
-		Long: `Show what a transaction in a block did, call by call: arguments and results, gas, what each call wrote, emitted and
-said with the host function debug. The node executes the transaction's block again up to it.
+		Short: "Trace a transaction, call by call",
+		Long: `Trace a transaction in a block, call by call: arguments, results, gas, storage writes,
+events, and messages of the host function debug. The node executes the transaction's
+block again up to the transaction.
 
-With --source a call that failed says in which line of the source, and from where that was called. The source is compiled, and
-its lines are shown only for the contracts that have exactly the code that it gives.`,
+With --source, a failed call shows the source line in which it failed, and its callers.
+The source is compiled; lines are shown only for contracts with exactly the resulting
+code.`,
 		Example: "  cairn tx trace 0x4f1c…\n  cairn tx trace 0x4f1c… --source . --source ../pool/build/pool.source.tar",
 		Args:    exactly("HASH"),
 	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
@@ -142,7 +144,7 @@ func (s *session) traceText(trace readTrace) string {
 		}
 	}
 	if trace.Truncated {
-		b.WriteString("\n(there was more than a trace holds)")
+		b.WriteString("\n(the trace is truncated)")
 	}
 	return b.String()
 }

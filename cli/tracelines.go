@@ -34,8 +34,8 @@ type givenSource struct {
 
 func registerSources(command *cobra.Command, into *[]string) {
 	command.Flags().StringArrayVar(into, "source", nil,
-		"the project's directory or the archive of a `SOURCE`, to show the lines in which calls of its code failed; it is "+
-			"compiled, so name none that you do not trust")
+		"project directory or source archive (`SOURCE`), to show the lines in which calls failed; it is compiled, so "+
+			"use only sources that you trust")
 }
 
 // readSources reads sources. It is called before anything is requested or sent.
@@ -67,7 +67,7 @@ func (s *session) addLines(ctx context.Context, trace *readTrace, sources []give
 		call.failures(failed)
 	}
 	if len(failed) == 0 {
-		s.Note("No call failed: there are no lines to show.")
+		s.Note("No call failed: there are no source lines to show.")
 		return nil
 	}
 	known, missed, others := map[types.CodeHash]*builtSource{}, maps.Clone(failed), []*builtSource{}
@@ -103,7 +103,7 @@ func (s *session) addLines(ctx context.Context, trace *readTrace, sources []give
 
 // noLines reports why a source has no lines.
 func (s *session) noLines(trace *readTrace, source givenSource, problem string) {
-	s.Note("There are no lines of %s: %s", source.path, s.known().Replace(problem))
+	s.Note("Cannot show source lines of %s: %s", source.path, s.known().Replace(problem))
 	trace.Sources = append(trace.Sources, tracedSource{source.path, []types.ContractID{}, problem})
 }
 
@@ -157,7 +157,7 @@ func (s *session) otherCode(
 	var all []string
 	hashes := slices.SortedFunc(maps.Keys(missed), func(a, b types.CodeHash) int { return bytes.Compare(a[:], b[:]) })
 	for _, hash := range hashes[:min(len(hashes), maxCompared)] {
-		text := "it compiles to other code than that of " + missed[hash][0].String()
+		text := "it compiles to different code than " + missed[hash][0].String()
 		code, err := s.client.Code(ctx, hash)
 		var answer *client.Error
 		if err != nil && !errors.As(err, &answer) { // an answer: no contract has the code, as its deploy failed
@@ -176,7 +176,7 @@ func (s *session) otherCode(
 }
 
 // errPlaces is returned if a node reports functions that do not exist in the code.
-var errPlaces = errors.New("the node says that a call failed in a function that its code does not have")
+var errPlaces = errors.New("the node reported a failure in a function that the code does not contain")
 
 // addLines adds the lines of calls whose code is known.
 func (c *readCall) addLines(known map[types.CodeHash]*builtSource) error {

@@ -39,7 +39,7 @@ func TestTraceWithoutLines(t *testing.T) {
 	}
 	node.trace = func(trace *api.Trace) { trace.Root.Calls[0].StoppedAt = []api.TracePlace{{Function: 1, Offset: 9}} }
 	o := trace("--source", archive)
-	if o.exit != 0 || !strings.Contains(o.err, "There are no lines of "+archive+": not checked: ") ||
+	if o.exit != 0 || !strings.Contains(o.err, "Cannot show source lines of "+archive+": not checked: ") ||
 		!strings.Contains(o.out, "failed: reverted") {
 		t.Errorf("%+v", o)
 	}

@@ -18,11 +18,13 @@ import (
 func (a *app) newUpgrade() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:   "upgrade",
-		Short: "Announce another version of the protocol, cancel it, and see which nodes know it",
-		Long: `Announce another version of the protocol, cancel it, and see which nodes know it.
+		Short: "Announce or cancel a protocol upgrade, and check which nodes support it",
+		Long: `Announce or cancel a protocol upgrade, and check which nodes support it.
 
-A version holds from a time on that is announced in the chain's parameters, the chain's notice ahead at least. A node whose
-program does not know the version halts before the first block that has it, and loses nothing: install the new program there.`,
+The chain's parameters announce the time from which a new protocol version applies, at
+least the chain's notice period ahead. A node whose program does not support the version
+halts before the first block of that version, and loses nothing: install a newer program
+there.`,
 		Example: `  cairn upgrade check http://10.0.0.2:8777 http://10.0.0.3:8777
   cairn upgrade announce --version 3 --at 2027-03-01T12:00:00Z --admin-key data/admin.key
   cairn upgrade cancel --admin-key data/admin.key`,
@@ -46,9 +48,10 @@ func (a *app) newUpgradeCheck() *cobra.Command {
 	var version uint32
 	command := a.lookUp(&cobra.Command{
 		Use:   "check [URL…]",
-		Short: "Ask nodes whether they know the version that is announced",
-		Long: `Ask nodes whether they know the version that is announced, or that of --version: those named, or else the one of
---rpc-url. A node that does not, or a named one that does not answer, is exit code 1.`,
+		Short: "Check whether nodes support the announced protocol version",
+		Long: `Check whether nodes support the announced protocol version, or the one given with
+--version: the nodes at the given URLs, or else the node at --rpc-url. Exit code 1 if a
+node does not support it, or if a node given by URL does not answer.`,
 		Example: "  cairn upgrade check http://10.0.0.2:8777 http://10.0.0.3:8777\n  cairn upgrade check --version 3",
 		Args:    cobra.ArbitraryArgs,
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -81,18 +84,18 @@ func (a *app) newUpgradeCheck() *cobra.Command {
 				case n.Error != nil:
 					said = *n.Error
 				case !n.Ready:
-					said = "does NOT know it: install a newer program"
+					said = "NOT supported: install a newer program"
 				}
 				rows[i] = []any{n.URL, n.Program, n.Protocol, fmt.Sprint(n.Known), said}
 			}
 			t.Table([]string{"Node", "Program", "Protocol", "Knows", ""}, rows)
 		})
 		if err == nil && slices.ContainsFunc(nodes, func(n nodeVersions) bool { return !n.Ready }) {
-			err = errors.New("not every node knows the version")
+			err = errors.New("not every node supports the version")
 		}
 		return err
 	})
-	command.Flags().Uint32Var(&version, "version", 0, "the version to ask for (default: the one that is announced)")
+	command.Flags().Uint32Var(&version, "version", 0, "version to check (default: the announced one)")
 	return command
 }
 
@@ -113,22 +116,23 @@ func (a *app) newUpgradeAnnounce() *cobra.Command {
 	var version uint32
 	command := a.define(&cobra.Command{
 		Use:   "announce",
-		Short: "Announce a version of the protocol from a time on, as the admin",
-		Long: `Announce that blocks have another version of the protocol from a time on, with a transaction of the admin. The time must be
-the chain's notice ahead at least ("cairn parameters"), counted from the block that has the transaction: give some minutes more.
-Ask all nodes first: cairn upgrade check --version N URL…`,
+		Short: "Announce a protocol upgrade, as the admin",
+		Long: `Announce with a transaction by the admin that a new protocol version applies from a
+given time. The time must be at least the chain's notice period ("cairn parameters")
+after the block that contains the transaction: add a few minutes. First check all nodes:
+cairn upgrade check --version N URL…`,
 		Example: "  cairn upgrade announce --version 3 --at 2027-03-01T12:00:00Z --admin-key data/admin.key",
 		Args:    exactly(),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
 		from, err := time.Parse(time.RFC3339, at)
 		if err != nil {
-			return output.Usage(fmt.Errorf("--at: write the time like 2027-03-01T12:00:00Z: %w", err))
+			return output.Usage(fmt.Errorf("--at: the time must look like 2027-03-01T12:00:00Z: %w", err))
 		}
 		upgrade := &types.Upgrade{Version: version, From: uint64(max(from.UnixMilli(), 0))}
 		return s.changeUpgrade(ctx, command, &flags, keyFile, upgrade)
 	})
 	command.Flags().Uint32Var(&version, "version", 0, "the new version")
-	command.Flags().StringVar(&at, "at", "", "from when on, like 2027-03-01T12:00:00Z")
+	command.Flags().StringVar(&at, "at", "", "time from which the version applies, like 2027-03-01T12:00:00Z")
 	for _, name := range []string{"version", "at"} {
 		_ = command.MarkFlagRequired(name) // fails only for a flag that does not exist
 	}
@@ -141,9 +145,10 @@ func (a *app) newUpgradeCancel() *cobra.Command {
 	var flags submission
 	var keyFile string
 	command := a.define(&cobra.Command{
-		Use:     "cancel",
-		Short:   "Cancel the upgrade that is announced, as the admin",
-		Long:    `Cancel the upgrade that is announced, with a transaction of the admin that is in a block before the upgrade's time.`,
+		Use:   "cancel",
+		Short: "Cancel the announced upgrade, as the admin",
+		Long: "Cancel the announced upgrade with a transaction by the admin, which must be in a block before the " +
+			"upgrade's time.",
 		Example: "  cairn upgrade cancel --admin-key data/admin.key",
 		Args:    exactly(),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {

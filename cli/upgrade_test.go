@@ -17,7 +17,7 @@ func TestUpgradeCheck(t *testing.T) {
 	}{
 		{[]string{a.url, b.url}, []string{a.url, b.url}, false},
 		{[]string{"--rpc-url", a.url}, []string{a.url}, false},
-		{[]string{"--version", "9", a.url}, []string{a.url, "does NOT know"}, true},
+		{[]string{"--version", "9", a.url}, []string{a.url, "NOT supported"}, true},
 		{[]string{a.url, nobody}, []string{a.url, nobody}, true},
 	} {
 		got := d.run(t, append([]string{"upgrade", "check"}, test.args...)...)

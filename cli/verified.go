@@ -73,7 +73,7 @@ func (s *session) sourceOf(code []byte) (contractSource, error) {
 
 // field formats it as one line.
 func (c contractSource) field() output.Field {
-	text := "not said by the code"
+	text := "not in the code"
 	switch {
 	case c.Verified != nil:
 		text = c.Verified.SourceHash + ", verified here"

@@ -27,24 +27,27 @@ type verifiedContract struct {
 }
 
 // compileWarning is shown before an untrusted source is compiled.
-const compileWarning = "This compiles a source that may be a stranger's. Nothing of it is run, and build scripts, " +
-	"procedural macros and JavaScript are refused, but compilers are not made for hostile input: for a source that you " +
-	"do not trust, take a machine or a user that has nothing to lose."
+const compileWarning = "This compiles source code that may come from a stranger. Nothing of it is run, and build " +
+	"scripts, procedural macros and JavaScript are refused. But compilers are not designed for hostile input: " +
+	"compile an untrusted source on a machine, or as a user, without valuable data."
 
 func (a *app) newContractVerify() *cobra.Command {
 	var source string
 	var yes bool
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "verify CONTRACT|FILE.wasm [--source ARCHIVE|DIR]",
-		Short: "Compile a contract's source, and compare it with the code on the chain",
-		Long: `Compile a contract's source in an empty directory, and compare all bytes with the code on the chain, or in a file.
-The source is an archive as cairn contract build writes it, a project's directory, or without --source the archive whose
-hash the code says, from the node if it was published there.
+		Short: "Verify a contract's source: compile it, and compare it with the code on the chain",
+		Long: `Compile a contract's source in an empty directory, and compare the result byte by byte
+with the code on the chain, or in a file. The source is an archive written by cairn
+contract build, or a project directory. Without --source it is the archive whose hash is
+in the code, downloaded from the node if it was published there.
 
-"Verified" says that these bytes are what this source gives with this toolchain. It does not say that the source is safe, or
-who wrote it. Nothing of the source is run, but compilers are not made for hostile input: --yes says that it may be compiled.
-If the toolchain is not that of the source, nothing is compared, and the command says so. What was verified is remembered,
-and shown by cairn contract show.`,
+"Verified" means that this source compiles to exactly these bytes with this toolchain.
+It does not mean that the source is safe, or who wrote it. Nothing of the source is run,
+but compilers are not designed for hostile input: --yes confirms that it may be
+compiled. If the installed toolchain is not the one of the source, nothing is compared,
+and the command says so. Verified sources are remembered, and shown by cairn contract
+show.`,
 		Example: `  cairn contract verify gold
   cairn contract verify gold --source nep20.source.tar
   cairn contract verify build/tally.wasm --source .`,
@@ -71,8 +74,8 @@ and shown by cairn contract show.`,
 		return s.Result(result, result.people)
 	}))
 	set := command.Flags()
-	set.StringVar(&source, "source", "", "the source's archive, or the directory of its project (default the node's)")
-	set.BoolVar(&yes, "yes", false, "compile without asking")
+	set.StringVar(&source, "source", "", "source archive or project directory (default: downloaded from the node)")
+	set.BoolVar(&yes, "yes", false, "compile without asking for confirmation")
 	return command
 }
 
@@ -155,7 +158,7 @@ func readArchive(path string) ([]byte, error) {
 func (s *session) publishedSource(ctx context.Context, code []byte) (contractsource.Source, error) {
 	hash, ok := contractbuild.SourceOf(code)
 	if !ok {
-		return contractsource.Source{}, output.Usage(errors.New("the code says no source: --source names it"))
+		return contractsource.Source{}, output.Usage(errors.New("the code contains no source hash: give the source with --source"))
 	}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
@@ -163,7 +166,7 @@ func (s *session) publishedSource(ctx context.Context, code []byte) (contractsou
 	var status *client.StatusError
 	if errors.As(err, &status) && status.Status == http.StatusNotFound {
 		return contractsource.Source{}, fmt.Errorf(
-			"the source %s, which the code says, was not published at this node: --source names an archive", hash,
+			"the source %s, named by the code, is not published on this node: give an archive with --source", hash,
 		)
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ type Build struct {
 func (a *app) newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print which program this is, and which protocol it knows",
+		Short: "Print the program's version and its protocol version",
 		Example: `  cairn version
   cairn version --json`,
 		Args: exactly(),

@@ -17,8 +17,8 @@ func (a *app) newWatch() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:   "watch",
 		Short: "Follow blocks, payments, events, proofs, new transactions or the sync status",
-		Long: "Follow what the node pushes until interrupted. A connection that breaks is made anew; of blocks, " +
-			"payments, events and proofs none is missed.\nWith --json each line is a document.",
+		Long: "Follow the node's notifications until interrupted. Broken connections are reopened,\nwithout missing " +
+			"any block, payment, event or proof.\nWith --json each line is a JSON document.",
 		Example: "  cairn watch blocks\n  cairn watch payments alice\n  cairn watch events --contract gold --json",
 	})
 	var count uint64
@@ -27,7 +27,7 @@ func (a *app) newWatch() *cobra.Command {
 		a.newWatchRanges(&count), a.newWatchTransactions(&count), a.newWatchSync(&count),
 	}
 	for _, command := range commands {
-		command.Flags().Uint64Var(&count, "count", 0, "how many to print; 0: until interrupted")
+		command.Flags().Uint64Var(&count, "count", 0, "number of items to print; 0: until interrupted")
 		group.AddCommand(command)
 	}
 	return group
@@ -56,7 +56,7 @@ func (a *app) newWatchEvents(count *uint64) *cobra.Command {
 	var from int64
 	command := a.define(&cobra.Command{
 		Use:   "events",
-		Short: "Print each event of contracts as its block is made",
+		Short: "Print contract events as blocks are made",
 		Example: `  cairn watch events --contract gold --event Transfer
   cairn watch events --after CURSOR --json`,
 		Args: exactly(),
@@ -77,7 +77,7 @@ func (a *app) newWatchEvents(count *uint64) *cobra.Command {
 	})
 	a.eventFlags(command, &contract, &name)
 	fromFlag(command, &from)
-	command.Flags().StringVar(&filter.Cursor, "after", "", "the cursor of the last one seen: print what comes after it")
+	command.Flags().StringVar(&filter.Cursor, "after", "", "cursor of the last item seen: print the items after it")
 	command.MarkFlagsMutuallyExclusive("from", "after")
 	return command
 }
@@ -86,7 +86,7 @@ func (a *app) newWatchProofs(count *uint64) *cobra.Command {
 	var from int64
 	command := a.define(&cobra.Command{
 		Use:     "proofs",
-		Short:   "Print the height of each block whose proof is there",
+		Short:   "Print the height of each block once its proof is available",
 		Example: "  cairn watch proofs --from 17 --count 1",
 		Args:    exactly(),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
@@ -103,7 +103,7 @@ func (a *app) newWatchProofs(count *uint64) *cobra.Command {
 func (a *app) newWatchRanges(count *uint64) *cobra.Command {
 	return a.define(&cobra.Command{
 		Use:     "ranges",
-		Short:   "Print which ranges of blocks have a proof together, when that changes",
+		Short:   "Print the ranges of blocks that have a joint proof, on every change",
 		Example: "  cairn watch ranges",
 		Args:    exactly(),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
@@ -154,7 +154,7 @@ func (a *app) newWatchSync(count *uint64) *cobra.Command {
 
 // fromFlag declares the flag for the first height to follow.
 func fromFlag(command *cobra.Command, from *int64) {
-	command.Flags().Int64Var(from, "from", -1, "the first height to print; -1: the next block")
+	command.Flags().Int64Var(from, "from", -1, "first height to print; -1: the next block")
 }
 
 // firstHeight returns the height given by the flag, or nil for the next block.

@@ -83,7 +83,7 @@ func NewFollower(head types.SignedHeader, trusted types.BlockHash, options Follo
 		return nil, fmt.Errorf("block %d: %w: it is of version %d",
 			head.Header.Height, ErrUnknownVersion, head.Header.Version)
 	case head.Header.Height > 0 && !head.VerifySeal():
-		return nil, fmt.Errorf("%w: the seal of block %d does not hold", ErrRefused, head.Header.Height)
+		return nil, fmt.Errorf("%w: the signature of block %d is invalid", ErrRefused, head.Header.Height)
 	}
 	return f, nil
 }

@@ -116,11 +116,11 @@ func wrongAddress(text string) string {
 			continue
 		}
 		if want := len(network.Address(types.Account{})); len(text) != want {
-			return fmt.Sprintf("is no address: one of %s has %d characters, not %d", network, want, len(text))
+			return fmt.Sprintf("is not an address: an address of %s has %d characters, not %d", network, want, len(text))
 		}
 		at := bech32m.Locate(text)
 		if len(at) == 0 {
-			return "is no address: its checksum does not match"
+			return "is not an address: its checksum does not match"
 		}
 		places := make([]string, len(at))
 		for i, place := range at {
@@ -128,14 +128,14 @@ func wrongAddress(text string) string {
 		}
 		return "has a typing error: look at character " + strings.Join(places, " and ")
 	}
-	return "is no address, no public key in hex and no name"
+	return "is neither an address, a public key in hex nor a name"
 }
 
 // On returns an error that wraps [ErrBadAccount] unless the account can be used on a chain. An address or named account
 // of another network is meant for another chain, and so is a named contract of another genesis.
 func (a Account) On(chain Chain) error {
 	if a.development && chain.ID != api.DevelopmentChainID {
-		return fmt.Errorf("%w: %s is known on chain id %d only, and the node's is %d",
+		return fmt.Errorf("%w: %s is known only on chain id %d, and the node has chain id %d",
 			ErrBadAccount, a.Text, uint64(api.DevelopmentChainID), chain.ID)
 	}
 	if a.Network != "" && a.Network != chain.Network {
@@ -143,8 +143,8 @@ func (a Account) On(chain Chain) error {
 			ErrBadAccount, a.Text, a.Network, chain.Network, chain.Network.Prefix())
 	}
 	if a.chain != nil && *a.chain != (keystore.Chain{ID: chain.ID, Genesis: chain.Genesis}) {
-		return fmt.Errorf("%w: %s names a contract of another chain (chain id %d, genesis %s), and the node's has %s;"+
-			" if that chain is gone: cairn keys delete %s",
+		return fmt.Errorf("%w: %s names a contract on another chain (chain id %d, genesis %s) than the node's "+
+			"(genesis %s); if that chain no longer exists, run cairn keys delete %s",
 			ErrBadAccount, a.Text, a.chain.ID, a.chain.Genesis, chain.Genesis, a.Text)
 	}
 	return nil
@@ -179,7 +179,7 @@ func (a Account) CanSign() error {
 	case a.Kind == keystore.KindAlias:
 		return fmt.Errorf("%w: %s is an alias, which has no private key", ErrBadAccount, a.Text)
 	}
-	return fmt.Errorf("%w: there is no private key for %s here, name a key of the keystore", ErrBadAccount, a.Text)
+	return fmt.Errorf("%w: the keystore has no private key for %s; give the name of a key", ErrBadAccount, a.Text)
 }
 
 // developmentKey returns the key of a development account.

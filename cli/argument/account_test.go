@@ -214,10 +214,10 @@ func TestMistypedAddress(t *testing.T) {
 	right := types.Regtest.Address(shop)
 	for text, want := range map[string]string{
 		right[:20] + "b" + right[21:]:                "look at character 21, 'b'",
-		right[:len(right)-1]:                         "one of regtest has 64 characters, not 63",
+		right[:len(right)-1]:                         "an address of regtest has 64 characters, not 63",
 		swapped(right, 10):                           "look at character 11,",
 		swapped(swapped(right, 10), 30):              "look at character 11, ",
-		swapped(swapped(swapped(right, 10), 30), 40): "is no address: its checksum does not match",
+		swapped(swapped(swapped(right, 10), 30), 40): "is not an address: its checksum does not match",
 	} {
 		if _, err := ParseAccount(store, text); !errors.Is(err, ErrBadAccount) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

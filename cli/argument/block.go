@@ -32,7 +32,7 @@ func ParseBlock(text string) (Block, error) {
 	}
 	ref, err := api.ParseBlockRef(text)
 	if err != nil {
-		return Block{}, fmt.Errorf(`%w %q: it is no height, block hash, "latest" or "earliest"`, ErrBadBlock, text)
+		return Block{}, fmt.Errorf(`%w %q: use a height, a block hash, "latest" or "earliest"`, ErrBadBlock, text)
 	}
 	return Block{Ref: ref}, nil
 }
@@ -45,7 +45,7 @@ func ParseTrusted(text string) (height types.Height, hash types.BlockHash, err e
 		err = hash.UnmarshalText([]byte(after))
 	}
 	if err != nil {
-		return 0, hash, fmt.Errorf("%w %q: it is not HEIGHT:HASH: %w", ErrBadBlock, text, err)
+		return 0, hash, fmt.Errorf("%w %q: use HEIGHT:HASH: %w", ErrBadBlock, text, err)
 	}
 	return types.Height(number), hash, nil
 }

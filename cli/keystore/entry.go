@@ -70,7 +70,7 @@ func (e Entry) ReadPolicy() (types.Policy, error) {
 		err = policy.Check()
 	}
 	if err == nil && policy.Hash() != e.Account {
-		err = errors.New("its policy is another account's")
+		err = errors.New("its policy belongs to another account")
 	}
 	return policy, err
 }
@@ -114,7 +114,7 @@ func NewP256() (Secret, error) {
 func ParseP256(text string) (Secret, error) {
 	raw, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(text), "0x"))
 	if err != nil || len(raw) != 32 {
-		return Secret{}, errors.New("a private key is 64 hex digits")
+		return Secret{}, errors.New("a private key must be 64 hex digits")
 	}
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
 	return Secret{P256: key}, err
@@ -144,7 +144,7 @@ func (s Secret) account() (types.Account, error) {
 func ParsePrivateKey(text string) (crypto.PrivateKey, error) {
 	raw, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(text), "0x"))
 	if err != nil || len(raw) != 32 {
-		return crypto.PrivateKey{}, errors.New("a private key is 64 hex digits")
+		return crypto.PrivateKey{}, errors.New("a private key must be 64 hex digits")
 	}
 	return crypto.NewPrivateKey([32]byte(raw))
 }
@@ -159,10 +159,10 @@ var developmentName = regexp.MustCompile(`^dev([0-9]+|admin)$`)
 // CheckName returns an error that wraps [ErrBadName] unless name is valid for a key or an account.
 func CheckName(name string) error {
 	if !namePattern.MatchString(name) {
-		return fmt.Errorf("%w: %q is not 1 to 32 of a-z, 0-9, - and _, a letter first", ErrBadName, name)
+		return fmt.Errorf("%w: %q must have 1 to 32 characters a-z, 0-9, - and _, beginning with a letter", ErrBadName, name)
 	}
 	if developmentName.MatchString(name) {
-		return fmt.Errorf("%w: %s is a development account's", ErrBadName, name)
+		return fmt.Errorf("%w: %s is the name of a development account", ErrBadName, name)
 	}
 	return nil
 }
@@ -225,9 +225,9 @@ func decodeDocument(text []byte, name string) (document, error) {
 	}
 	switch {
 	case d.Version != formatVersion:
-		return document{}, fmt.Errorf("it has version %d, this program knows %d", d.Version, formatVersion)
+		return document{}, fmt.Errorf("its format version is %d, but this program supports version %d", d.Version, formatVersion)
 	case d.Name != name:
-		return document{}, fmt.Errorf("it is named %q within", d.Name)
+		return document{}, fmt.Errorf("its content has the name %q", d.Name)
 	case d.Network.Prefix() == "":
 		return document{}, fmt.Errorf("unknown network %q", d.Network)
 	case !slices.Contains([]Kind{KindKey, KindP256, KindPolicy, KindAlias}, d.Kind),
@@ -250,7 +250,7 @@ func decodeStrict(text []byte, into any) error {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON document")
+		return errors.New("there is extra data after the JSON document")
 	}
 	return nil
 }

@@ -21,12 +21,12 @@ import (
 var (
 	ErrBadName       = errors.New("bad name")
 	ErrNotFound      = errors.New("no such key or alias")
-	ErrExists        = errors.New("the name is taken")
+	ErrExists        = errors.New("the name is already in use")
 	ErrWrongPassword = errors.New("wrong password")
 	ErrEmptyPassword = errors.New("the password is empty")
 	ErrDamaged       = errors.New("the file is damaged")
 	ErrNoKey         = errors.New("aliases and policies have no private key")
-	ErrNoDirectory   = errors.New("there is no HOME, and so no directory of keys: give --home")
+	ErrNoDirectory   = errors.New("HOME is not set, so there is no keystore directory: give --home")
 )
 
 const (
@@ -134,7 +134,7 @@ func (s *Store) Unlock(name, password string) (Secret, error) {
 		return Secret{}, damaged(s.path(name), err)
 	}
 	if account, err := secret.account(); err != nil || account != d.Account || secret.Path != d.Path {
-		return Secret{}, damaged(s.path(name), errors.New("its private key is another account's"))
+		return Secret{}, damaged(s.path(name), errors.New("its private key belongs to another account"))
 	}
 	return secret, nil
 }

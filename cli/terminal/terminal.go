@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNone is returned by questions without a terminal.
-var ErrNone = errors.New("there is no terminal to ask at")
+var ErrNone = errors.New("there is no terminal for a prompt")
 
 // Is reports whether a stream is a terminal.
 func Is(stream any) bool {

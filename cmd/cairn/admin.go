@@ -8,7 +8,7 @@ import (
 // adminSettings are the settings of commands that call a node's admin address.
 type adminSettings struct {
 	Admin          string `setting:"admin" usage:"admin address of the node"`
-	AdminTokenFile string `setting:"admin-token-file" usage:"file with the node's admin token (default that of the node in the home directory)"`
+	AdminTokenFile string `setting:"admin-token-file" usage:"file with the node's admin token (default: the token of the node in the home directory)"`
 }
 
 func defaultAdmin() adminSettings { return adminSettings{Admin: "http://" + defaultAdminAddr} }

@@ -196,8 +196,8 @@ func TestAskingNeedsNoHome(t *testing.T) {
 		}
 		asked++
 		exit, out, prose := runProgram(t, append(args, "--rpc-url", "http://127.0.0.1:1")...)
-		if exit != 3 || !strings.Contains(prose, "no node can be reached") {
-			t.Errorf("%v: got exit code %d, %q, %q, want 3: no node can be reached", args, exit, out, prose)
+		if exit != 3 || !strings.Contains(prose, "cannot reach a node") {
+			t.Errorf("%v: got exit code %d, %q, %q, want 3: cannot reach a node", args, exit, out, prose)
 		}
 	}
 	if asked < 20 {

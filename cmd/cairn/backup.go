@@ -42,20 +42,18 @@ func sayLeftovers(left []datadir.Leftover) string {
 func newDBBackup() *cobra.Command {
 	settings := struct {
 		adminSettings
-		DataDir string `setting:"data-dir" usage:"with --clean: clean this data directory and make no backup"`
+		DataDir string `setting:"data-dir" usage:"with --clean: data directory to clean, without making a backup"`
 	}{adminSettings: defaultAdmin()}
 	var clean bool
 	command := withSettings(&cobra.Command{
 		Use:   "backup",
-		Short: "Copy the chain of a node that runs",
-		Long: "Have a node that runs on this machine copy its database, as it is at one moment, into a directory below " +
-			"DATA-DIR/backups, and\n" +
-			"compare every byte of the copy with its checksum. The node goes on meanwhile. The directory is a data directory " +
-			"that has the chain\n" +
-			"and no key. Move it to another disk: nobody writes to it any more.\n" +
-			"What interrupted backups and other interrupted work have left in the data directory is named. With --clean it is " +
-			"removed, after the\n" +
-			"backup, or without one and without a node where --data-dir is given.",
+		Short: "Back up the chain of a running node",
+		Long: "Tell a node running on this machine to copy a consistent snapshot of its database into a\ndirectory " +
+			"below DATA-DIR/backups, and verify the checksum of every byte of the copy. The\nnode keeps running " +
+			"meanwhile. The copy is a data directory with the chain and without\nkeys. Nothing writes to it " +
+			"afterwards: move it to another disk.\nFiles left over by interrupted backups and other interrupted work " +
+			"are listed. --clean\nremoves them after the backup. With --data-dir it removes them without a backup " +
+			"and\nwithout a running node.",
 		Example: "  cairn db backup --admin-token-file ./mychain/admin.token\n" +
 			"  cairn db backup --clean --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
@@ -63,13 +61,14 @@ func newDBBackup() *cobra.Command {
 		case settings.DataDir != "" && clean:
 			return cleanDir(command, settings.DataDir)
 		case command.Flags().Changed("data-dir"):
-			return output.Usage(errors.New("--data-dir goes with --clean: a backup is of the node at --admin"))
+			return output.Usage(errors.New("--data-dir needs --clean: a backup is always made by the node at --admin"))
 		}
 		return backup(command, settings.adminSettings, clean)
 	})
 	_ = command.Flags().SetAnnotation("data-dir", optional, []string{"true"}) // it may be empty
 	// The flag is not a setting: the environment cannot set it.
-	command.Flags().BoolVar(&clean, "clean", false, "remove what interrupted backups and other work have left")
+	command.Flags().BoolVar(&clean, "clean", false, "remove files left over by interrupted backups and other "+
+		"interrupted work")
 	return command
 }
 
@@ -85,7 +84,7 @@ func cleanDir(command *cobra.Command, dir string) error {
 
 func sayRemoved(t *output.Text, removed []datadir.Leftover) {
 	if len(removed) == 0 {
-		t.Line("Nothing was left over.")
+		t.Line("There were no leftovers.")
 		return
 	}
 	t.Line("Removed: %s.", sayLeftovers(removed))
@@ -113,7 +112,7 @@ func backup(command *cobra.Command, settings adminSettings, clean bool) error {
 	}
 	left, err := look(dir, time.Now())
 	if err != nil {
-		return fmt.Errorf("the backup %s was made, and what is left over could not be looked at: %w", named, err)
+		return fmt.Errorf("the backup %s was made, but the leftovers could not be listed: %w", named, err)
 	}
 	result := struct {
 		Path    string          `json:"path"`
@@ -123,12 +122,12 @@ func backup(command *cobra.Command, settings adminSettings, clean bool) error {
 		Removed bool            `json:"removed"` // the leftovers
 	}{named, head.Header.Height, head.Header.Hash(), leftovers(left), clean}
 	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
-		t.Line("%s has the chain up to block %d, %s.", result.Path, result.Height, result.Hash)
+		t.Line("%s contains the chain up to block %d, %s.", result.Path, result.Height, result.Hash)
 		switch {
 		case clean:
 			sayRemoved(t, left)
 		case len(left) > 0:
-			t.Line("Interrupted work has left %s. `cairn db backup --clean --data-dir %s` removes it.", sayLeftovers(left), dir)
+			t.Line("Interrupted work left over %s. `cairn db backup --clean --data-dir %s` removes it.", sayLeftovers(left), dir)
 		}
 	})
 }

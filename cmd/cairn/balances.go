@@ -17,18 +17,18 @@ import (
 
 func newDBBalances() *cobra.Command {
 	settings := struct {
-		DataDir string `setting:"data-dir" usage:"data directory of version 1 of the protocol, of a node that does not run"`
+		DataDir string `setting:"data-dir" usage:"data directory of a stopped node, with a chain of protocol version 1"`
 	}{}
 	var network, producer, admin string
 	var chainID uint64
 	var assignments []string
 	command := withSettings(&cobra.Command{
 		Use:   "balances",
-		Short: "Write a genesis with the balances of a chain of version 1 of the protocol",
-		Long: "Write a genesis with the balances of a chain of version 1 of the protocol, which this program cannot go on " +
-			"with. The new chain has another chain id, so that no transaction is valid on both. Contracts stay behind and " +
-			"are deployed anew: --assign says who gets the coins of each. Sign the producer's blocks with the key of " +
-			"--producer.",
+		Short: "Write a genesis with the balances of a chain of protocol version 1",
+		Long: "Write a genesis with the balances of a chain of protocol version 1, which this program cannot " +
+			"continue. The new chain has a different chain id, so no transaction is valid on both. Contracts are not " +
+			"carried over: deploy them again, and use --assign to say who gets each contract's coins. The private " +
+			"key of --producer signs the blocks of the new chain.",
 		Example: "  cairn db balances --data-dir ./old --producer bcrt1p… --admin bcrt1p… > genesis.json\n" +
 			"  cairn node --data-dir ./new --genesis genesis.json --protocol-key protocol.key",
 	}, &settings, func(command *cobra.Command) error {
@@ -36,7 +36,7 @@ func newDBBalances() *cobra.Command {
 			Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().UnixMilli()),
 		}
 		if s.Network.Prefix() == "" {
-			return output.Usage(fmt.Errorf("unknown network %q: mainnet, testnet or regtest", network))
+			return output.Usage(fmt.Errorf("unknown network %q: use mainnet, testnet or regtest", network))
 		}
 		if !command.Flags().Changed("chain-id") {
 			s.ChainID = datadir.RandomChainID()
@@ -50,7 +50,7 @@ func newDBBalances() *cobra.Command {
 		}
 		g, err := s.Genesis(balances)
 		if errors.Is(err, datadir.ErrUnassigned) {
-			return output.Usage(fmt.Errorf("%w: say who gets them with --assign CONTRACT=ACCOUNT", err))
+			return output.Usage(fmt.Errorf("%w: use --assign CONTRACT=ACCOUNT to say who gets them", err))
 		}
 		if err != nil {
 			return err
@@ -59,18 +59,18 @@ func newDBBalances() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		cli.PrinterOf(command).Note("%d accounts after block %d; the chain id is %d", len(g.Allocations), balances.Head, g.ChainID)
+		cli.PrinterOf(command).Note("The genesis has %d accounts, as of block %d. Its chain id is %d", len(g.Allocations), balances.Head, g.ChainID)
 		_, err = fmt.Fprintln(command.OutOrStdout(), string(rendering))
 		return err
 	})
 	flags := command.Flags()
-	flags.StringVar(&network, "network", string(types.Regtest), "mainnet, testnet or regtest, as the old chain's")
+	flags.StringVar(&network, "network", string(types.Regtest), "network of the old chain: mainnet, testnet or regtest")
 	cli.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
-	flags.Uint64Var(&chainID, "chain-id", 0, "chain id of the new chain, not the old one's (default a random one)")
+	flags.Uint64Var(&chainID, "chain-id", 0, "chain id of the new chain, different from the old one (default random)")
 	flags.StringVar(&producer, "producer", "", "the producer's public key, as hex or as an address")
 	flags.StringVar(&admin, "admin", "", "account that may change the parameters, as an address or hex")
 	flags.StringArrayVar(&assignments, "assign", nil,
-		"who gets the coins of a contract, as CONTRACT=ACCOUNT; may be repeated")
+		"account that gets the coins of a contract, as CONTRACT=ACCOUNT; may be repeated")
 	return command
 }
 

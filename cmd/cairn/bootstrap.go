@@ -21,9 +21,9 @@ const (
 
 // bootstrapSettings are the settings for the start of a node's chain.
 type bootstrapSettings struct {
-	Bootstrap     string `setting:"bootstrap" usage:"how a replica without a chain begins: genesis (executing every block) or snapshot (the newest of the upstreams')"`
-	BootstrapHash string `setting:"bootstrap-hash" usage:"hash of the block that the snapshot must be of; needed where production was handed over before it"`
-	TrustedHeader string `setting:"trusted-header" usage:"HEIGHT:HASH of a block that is trusted: where a replica with --verify stateless begins that has no chain (default genesis, which takes the proofs of all blocks)"`
+	Bootstrap     string `setting:"bootstrap" usage:"how a replica without a chain syncs: genesis (executes every block) or snapshot (state sync from the upstreams' newest snapshot)"`
+	BootstrapHash string `setting:"bootstrap-hash" usage:"hash of the snapshot's block; required if another producer than the one in the genesis signed that block"`
+	TrustedHeader string `setting:"trusted-header" usage:"HEIGHT:HASH of a trusted block at which a replica with --verify stateless and no chain starts (default: genesis, which requires the proofs of all blocks)"`
 }
 
 // trusted returns the block at which the chain begins, or nil for genesis.
@@ -32,12 +32,12 @@ func (s bootstrapSettings) trusted(verify string) (*datadir.Trusted, error) {
 		return nil, nil
 	}
 	if verify != verifyStateless {
-		return nil, output.Usage(errors.New("--trusted-header is for --verify stateless; a node with state begins at a " +
-			"block with --bootstrap snapshot and --bootstrap-hash"))
+		return nil, output.Usage(errors.New("--trusted-header needs --verify stateless; to start a node with state " +
+			"at a block, use --bootstrap snapshot and --bootstrap-hash"))
 	}
 	height, hash, err := argument.ParseTrusted(s.TrustedHeader)
 	if err == nil && height == 0 {
-		err = errors.New("its height is above 0: genesis is where it begins without the flag")
+		err = errors.New("its height must be above 0: without the flag the replica starts at genesis")
 	}
 	if err != nil {
 		return nil, output.Usage(fmt.Errorf("--trusted-header: %w", err))
@@ -49,15 +49,16 @@ func (s bootstrapSettings) trusted(verify string) (*datadir.Trusted, error) {
 func (s bootstrapSettings) trust(mode, verify string) (trust datadir.SnapshotTrust, err error) {
 	switch {
 	case s.Bootstrap != fromGenesis && s.Bootstrap != fromSnapshot:
-		return trust, output.Usage(fmt.Errorf("--bootstrap is %s or %s, not %q", fromGenesis, fromSnapshot, s.Bootstrap))
+		return trust, output.Usage(fmt.Errorf("--bootstrap must be %s or %s, not %q", fromGenesis, fromSnapshot, s.Bootstrap))
 	case s.Bootstrap == fromGenesis && s.BootstrapHash != "":
-		return trust, output.Usage(errors.New("--bootstrap-hash is for --bootstrap snapshot"))
+		return trust, output.Usage(errors.New("--bootstrap-hash needs --bootstrap snapshot"))
 	case s.Bootstrap == fromSnapshot && mode != string(api.ModeReplica):
-		return trust, output.Usage(errors.New("--bootstrap snapshot is for --mode replica: a snapshot has no history for " +
-			"an archive, and a primary has its own chain"))
+		return trust, output.Usage(errors.New("--bootstrap snapshot needs --mode replica: a snapshot lacks the " +
+			"history that an archive keeps, and a primary has its own chain"))
 	case s.Bootstrap == fromSnapshot && verify == verifyStateless:
 		return trust,
-			output.Usage(errors.New("a snapshot is a state, and --verify stateless keeps none: begin with --trusted-header"))
+			output.Usage(errors.New("--bootstrap snapshot fetches a state, and --verify stateless keeps none: use " +
+				"--trusted-header"))
 	case s.BootstrapHash == "":
 		return trust, nil
 	}
@@ -80,7 +81,7 @@ func (s bootstrapSettings) run(
 	show, stop := cli.Progress(command, "fetching and importing a snapshot")
 	defer stop()
 	progress := func(done, total uint64) {
-		config.Admin.Say(fmt.Sprintf("it fetches and imports a snapshot: %d of %d", done, total))
+		config.Admin.Say(fmt.Sprintf("importing a snapshot: %d of %d", done, total))
 		show(done, total)
 	}
 	_, err = dir.Bootstrap(command.Context(), config.Upstreams, trust, progress)

@@ -26,9 +26,10 @@ import (
 func newCluster() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:   "cluster",
-		Short: "Make several machines one producer, and change which they are",
-		Long: "Make several machines one producer, so that the chain goes on when one of them dies, and change which " +
-			"they are.\ndocs/cluster.md has the whole of it.",
+		Short: "Run a producer on several machines, with automatic failover",
+		Long: "Run one producer on several machines, for high availability: they replicate every block\nand " +
+			"transaction through Raft, and when the leader fails another member takes over\n(failover). These " +
+			"commands create the cluster and change its members. See\ndocs/cluster.md.",
 		Example: "  cairn cluster init --data-dir ./mychain --name a --address 10.0.0.1:8779\n  cairn cluster status",
 	})
 	command.AddCommand(newClusterInit(), newClusterJoin(), newClusterRecover(), newClusterAdd(), newClusterRemove(),
@@ -38,7 +39,7 @@ func newCluster() *cobra.Command {
 
 // memberDir is the setting of commands on a stopped node's directory.
 type memberDir struct {
-	DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+	DataDir string `setting:"data-dir" usage:"data directory of a stopped node"`
 }
 
 var memberName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
@@ -46,12 +47,13 @@ var memberName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 // checkMember refuses names and addresses that are invalid for a member.
 func checkMember(name, address, rpc string) error {
 	if !memberName.MatchString(name) {
-		return output.Usage(fmt.Errorf("a member's name is 1 to 63 of a-z, 0-9, '.', '_' and '-', not %q", name))
+		return output.Usage(fmt.Errorf("a member's name consists of 1 to 63 characters a-z, 0-9, '.', '_' and '-', "+
+			"beginning with a letter or digit, not %q", name))
 	}
 	if rpc != "" {
 		if u, err := url.Parse(rpc); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
 			len(rpc) > 256 {
-			return output.Usage(errors.New("--rpc is an http or https URL"))
+			return output.Usage(errors.New("--rpc must be an http or https URL of at most 256 bytes"))
 		}
 	}
 	return checkAddress("--address", address)
@@ -61,7 +63,7 @@ func checkAddress(flag, address string) error {
 	host, port, err := net.SplitHostPort(address)
 	number, errPort := strconv.ParseUint(port, 10, 16)
 	if err != nil || errPort != nil || host == "" || number == 0 || len(address) > 256 {
-		return output.Usage(fmt.Errorf("%s is HOST:PORT where the other members reach this one, not %q", flag, address))
+		return output.Usage(fmt.Errorf("%s must be the HOST:PORT at which the other members reach this one, not %q", flag, address))
 	}
 	return nil
 }
@@ -78,10 +80,9 @@ func newClusterInit() *cobra.Command {
 	var m datadir.Membership
 	command := withSettings(&cobra.Command{
 		Use:   "init",
-		Short: "Make a producer's directory that of a cluster of one",
-		Long: "Make the directory of a stopped producer, or one that cairn init made, that of a cluster which has one " +
-			"member: the same chain,\n" +
-			"the same key. Others are added to it then.",
+		Short: "Turn a producer's data directory into a cluster of one member",
+		Long: "Turn the data directory of a stopped producer, or one that cairn init made, into a\ncluster of one " +
+			"member. The chain and the key stay the same. Add the other members\nafterwards.",
 		Example: "  cairn cluster init --data-dir ./mychain --name a --address 10.0.0.1:8779",
 	}, &settings, func(command *cobra.Command) error {
 		if err := checkMember(m.Name, m.Address, m.RPC); err != nil {
@@ -103,13 +104,14 @@ func newClusterInit() *cobra.Command {
 		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Fields(output.Field{Name: "member", Value: result.Name}, output.Field{Name: "address", Value: result.Address},
 				output.Field{Name: "pin", Value: result.Pin})
-			t.Line("\nStart it: cairn node --data-dir %s --cluster-addr %s", settings.DataDir, m.Address)
+			t.Line("\nStart it with: cairn node --data-dir %s --cluster-addr %s", settings.DataDir, m.Address)
 		})
 	})
 	flags := command.Flags()
-	flags.StringVar(&m.Name, "name", "", "what the member is called")
-	flags.StringVar(&m.Address, "address", "", "HOST:PORT where the other members reach this one")
-	flags.StringVar(&m.RPC, "rpc", "", "URL of its JSON-RPC, for those who ask another member")
+	flags.StringVar(&m.Name, "name", "", "name of the member")
+	flags.StringVar(&m.Address, "address", "", "HOST:PORT at which the other members reach this one")
+	flags.StringVar(&m.RPC, "rpc", "", "URL of its JSON-RPC, which other members give to clients looking for the "+
+		"leader")
 	return command
 }
 
@@ -119,11 +121,10 @@ func newClusterJoin() *cobra.Command {
 	var peer, pin string
 	command := withSettings(&cobra.Command{
 		Use:   "join",
-		Short: "Prepare a directory to join a cluster, and print its pin",
-		Long: "Make the key of a new member in a directory, and print the command that adds it to the cluster. The " +
-			"directory has the chain's\n" +
-			"genesis.json and the producer's key, and may have the chain of a replica; what is missing of that comes " +
-			"from the others.",
+		Short: "Prepare a data directory to join a cluster, and print its pin",
+		Long: "Create the key of a new member in a data directory, and print the command that adds the\nmember to " +
+			"the cluster. The directory needs the chain's genesis.json and the producer's\nkey. It may already " +
+			"contain a replica's chain; missing blocks are fetched from the other\nmembers.",
 		Example: "  cairn cluster join --data-dir ./b --name b --address 10.0.0.2:8779 --peer 10.0.0.1:8779 --peer-pin PIN",
 	}, &settings, func(command *cobra.Command) error {
 		if err := checkMember(m.Name, m.Address, m.RPC); err != nil {
@@ -156,15 +157,16 @@ func newClusterJoin() *cobra.Command {
 			if m.RPC != "" {
 				rpc = " --rpc " + m.RPC
 			}
-			t.Line("\nAdd it, on the leader: cairn cluster add %s --address %s --pin %s%s%s", m.Name, m.Address, own, rpc, key)
+			t.Line("\nOn the leader, add it: cairn cluster add %s --address %s --pin %s%s%s", m.Name, m.Address, own, rpc, key)
 			t.Line("Then start it:         cairn node --data-dir %s --cluster-addr %s", settings.DataDir, m.Address)
 		})
 	})
 	flags := command.Flags()
-	flags.StringVar(&m.Name, "name", "", "what the member is called")
-	flags.StringVar(&m.Address, "address", "", "HOST:PORT where the other members reach this one")
-	flags.StringVar(&m.RPC, "rpc", "", "URL of its JSON-RPC, for those who ask another member")
-	flags.StringVar(&peer, "peer", "", "HOST:PORT of a member that the cluster has")
+	flags.StringVar(&m.Name, "name", "", "name of the member")
+	flags.StringVar(&m.Address, "address", "", "HOST:PORT at which the other members reach this one")
+	flags.StringVar(&m.RPC, "rpc", "", "URL of its JSON-RPC, which other members give to clients looking for the "+
+		"leader")
+	flags.StringVar(&peer, "peer", "", "HOST:PORT of an existing member")
 	flags.StringVar(&pin, "peer-pin", "", "that member's pin, 64 hex digits")
 	return command
 }
@@ -187,10 +189,11 @@ func newClusterRecover() *cobra.Command {
 	var height uint64
 	command := withSettings(&cobra.Command{
 		Use:   "recover",
-		Short: "Make a directory the only member of a new cluster: the majority is gone for good",
-		Long: "Make a directory the only member of a new cluster, with all that it has. What the others decided beyond " +
-			"that is lost, also what\n" +
-			"they acknowledged to senders. None of their disks may ever run again.",
+		Short: "Recover from a permanent loss of quorum: make a directory the only member of a new cluster",
+		Long: "Make a directory the only member of a new cluster, with everything that it contains. Use\nit only if " +
+			"a majority of the members (the quorum) is lost for good. Everything that the\nother members committed " +
+			"beyond this directory is lost, including transactions\nacknowledged to senders. None of their disks may " +
+			"ever run again.",
 		Example: "  cairn cluster recover --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		var state datadir.MemberState
@@ -199,19 +202,18 @@ func newClusterRecover() *cobra.Command {
 				return err
 			}
 			printer := cli.PrinterOf(command)
-			printer.Note("This directory has block %d (%s), entry %d of the cluster's log, term %d.\n"+
-				"What the others decided after that is lost: blocks, and transactions that were acknowledged.\n"+
-				"If another directory of the cluster has a higher term, or more entries in the same term, recover that "+
-				"one instead.\n"+
-				"The disks of all other members must never run again: remove their directories.",
+			printer.Note("This directory ends at block %d (%s), entry %d of the cluster's log, term %d.\nEverything "+
+				"that the other members committed after that is lost: blocks and acknowledged transactions.\nIf "+
+				"another directory of the cluster has a higher term, or more entries in the same term, recover that "+
+				"one instead.\nThe disks of all other members must never run again: delete their directories.",
 				state.Head.Height, state.Head.Hash, state.Index, state.Term)
 			if !command.Flags().Changed("height") {
-				if height, err = cli.AskNumber(command, "Type the height of the block to go on: ", "--height"); err != nil {
+				if height, err = cli.AskNumber(command, "Type the height of the block to continue: ", "--height"); err != nil {
 					return err
 				}
 			}
 			if types.Height(height) != state.Head.Height {
-				return fmt.Errorf("not confirmed, nothing done: the height is %d, not %d", state.Head.Height, height)
+				return fmt.Errorf("not confirmed, nothing changed: the height is %d, not %d", state.Head.Height, height)
 			}
 			return nil
 		}, func(d *datadir.Dir) error {
@@ -224,10 +226,11 @@ func newClusterRecover() *cobra.Command {
 			return err
 		}
 		return cli.PrinterOf(command).Result(state, func(t *output.Text) {
-			t.Line("%s is a cluster of one now, and goes on after block %d.", settings.DataDir, state.Head.Height)
+			t.Line("%s is now a cluster of one member, and continues after block %d.", settings.DataDir, state.Head.Height)
 		})
 	})
-	command.Flags().Uint64Var(&height, "height", 0, "height of the directory's newest block, instead of typing it")
+	command.Flags().Uint64Var(&height, "height", 0, "height of the directory's newest block, as a confirmation "+
+		"without a prompt")
 	return command
 }
 
@@ -256,9 +259,9 @@ func newClusterAdd() *cobra.Command {
 	command := onMember(&cobra.Command{
 		Use:   "add NAME",
 		Short: "Add a member",
-		Long: "Add a member, which `cairn cluster join` prepared and whose pin that printed. It is sent what it has not, " +
-			"and has a vote once it is\n" +
-			"near. Only the leader adds members: see cairn cluster status.",
+		Long: "Add a member that `cairn cluster join` prepared; join also printed its pin. The new\nmember receives " +
+			"what it is missing, and becomes a voter once it has nearly caught up.\nOnly the leader adds members: " +
+			"`cairn cluster status` shows the leader.",
 		Example: "  cairn cluster add b --address 10.0.0.2:8779 --pin PIN",
 	}, exactlyOne("a name"), func(ctx context.Context, command *cobra.Command, c members.Client, args []string) error {
 		a.Name = args[0]
@@ -272,33 +275,35 @@ func newClusterAdd() *cobra.Command {
 			return err
 		}
 		return cli.PrinterOf(command).Result(a, func(t *output.Text) {
-			t.Line("%s is added. It has a vote once it is near: see cairn cluster status.", a.Name)
+			t.Line("Added %s. It becomes a voter once it has nearly caught up: see cairn cluster status.", a.Name)
 		})
 	})
 	flags := command.Flags()
-	flags.StringVar(&a.Address, "address", "", "HOST:PORT where the other members reach it")
+	flags.StringVar(&a.Address, "address", "", "HOST:PORT at which the other members reach it")
 	flags.StringVar(&a.Pin, "pin", "", "its pin, 64 hex digits")
-	flags.StringVar(&a.RPC, "rpc", "", "URL of its JSON-RPC, for those who ask another member")
-	flags.StringVar(&a.Producer, "producer", "", "public key of the producer whose key it has, 64 hex digits: refused where it is "+
-		"not the chain's")
-	flags.BoolVar(&a.NoKey, "no-key", false, "it has not the producer's key: it votes and hands leadership on")
+	flags.StringVar(&a.RPC, "rpc", "", "URL of its JSON-RPC, which other members give to clients looking for the "+
+		"leader")
+	flags.StringVar(&a.Producer, "producer", "", "public key of the producer's key that it holds, 64 hex digits; "+
+		"refused unless it is the chain's producer")
+	flags.BoolVar(&a.NoKey, "no-key", false, "the member has no producer's key: it votes, and transfers leadership "+
+		"if it is elected")
 	return command
 }
 
 func newClusterRemove() *cobra.Command {
 	return onMember(&cobra.Command{
 		Use:   "remove NAME",
-		Short: "Remove a member, for good",
-		Long: "Remove a member: its key is refused from then on, and its directory may never be one again. Refused where " +
-			"those that are left and\n" +
-			"answer are no majority of those that are left.",
+		Short: "Remove a member for good",
+		Long: "Remove a member. Its key is refused from then on, and its directory may never join\nagain. The " +
+			"command is refused if fewer than a majority of the remaining voters are\nreachable, because the cluster " +
+			"would lose its quorum.",
 		Example: "  cairn cluster remove b",
 	}, exactlyOne("a name"), func(ctx context.Context, command *cobra.Command, c members.Client, args []string) error {
 		if err := c.Remove(ctx, args[0]); err != nil {
 			return err
 		}
 		return cli.PrinterOf(command).Result(map[string]string{"removed": args[0]}, func(t *output.Text) {
-			t.Line("%s is removed. Its directory must not run again: a new member begins with cairn cluster join.", args[0])
+			t.Line("Removed %s. Its directory must not run again: create a new member with cairn cluster join.", args[0])
 		})
 	})
 }
@@ -306,9 +311,9 @@ func newClusterRemove() *cobra.Command {
 func newClusterTransfer() *cobra.Command {
 	return onMember(&cobra.Command{
 		Use:   "transfer [NAME]",
-		Short: "Make another member the leader",
-		Long: "Make a member the leader; the one that is nearest where none is named. A node that is stopped does " +
-			"so by itself.",
+		Short: "Transfer leadership to another member",
+		Long: "Transfer leadership to a member, by default to the one with the most up-to-date log. A leader that is " +
+			"stopped does this by itself.",
 		Example: "  cairn cluster transfer b",
 	}, cobra.MaximumNArgs(1), func(ctx context.Context, command *cobra.Command, c members.Client, args []string) error {
 		if err := c.Transfer(ctx, append(args, "")[0]); err != nil {
@@ -339,7 +344,7 @@ func newClusterStatus() *cobra.Command {
 			t.Fields(output.Field{Name: "cluster", Value: status.Cluster}, output.Field{Name: "this member", Value: status.Self},
 				output.Field{Name: "state", Value: stateOf(status)},
 				output.Field{Name: "pin", Value: pinOf(status)}, output.Field{Name: "leader", Value: cmp.Or(
-					status.Leader, "none is heard of",
+					status.Leader, "none (no leader elected)",
 				)}, output.Field{Name: "term", Value: status.Term},
 				output.Field{Name: "block", Value: status.Height},
 				output.Field{Name: "log", Value: fmt.Sprintf("applied %d, last %d, %d bytes",
@@ -383,7 +388,7 @@ func memberLine(s members.Status, m members.Member) string {
 	if m.Reported {
 		line += fmt.Sprintf("applied %d, %d behind", m.Applied, m.Lag)
 	} else {
-		line += "has not told what it applied"
+		line += "applied index not reported yet"
 	}
 	if m.Reported && m.Name != s.Self {
 		line += fmt.Sprintf(", clock %+d ms", m.ClockOffsetMS)

@@ -9,9 +9,9 @@ import (
 
 // contractSettings are the settings for the execution of contracts.
 type contractSettings struct {
-	CodeMemory uint64 `setting:"code-memory-mib" bounds:"16..1048576" usage:"MiB of memory for contracts' compiled code and for instances that wait for a call"`
+	CodeMemory uint64 `setting:"code-memory-mib" bounds:"16..1048576" usage:"MiB of memory for contracts' compiled code and idle instances"`
 	CodeDisk   uint64 `setting:"code-disk-mib" bounds:"16..1073741824" usage:"MiB of disk for contracts' compiled code"`
-	ViewGas    uint64 `setting:"view-gas" bounds:"100000..1000000000" usage:"gas that a call may use that is not sent: svc_viewCall, svc_call"`
+	ViewGas    uint64 `setting:"view-gas" bounds:"100000..1000000000" usage:"gas limit of calls that are not sent as transactions: svc_viewCall, svc_call"`
 }
 
 func defaultContracts() contractSettings {

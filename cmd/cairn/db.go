@@ -50,7 +50,7 @@ func withChain(path string, options datadir.Options, work func(*datadir.Dir) err
 	return errors.Join(datadir.Explain(path, work(d)), d.Close())
 }
 
-var errChangedMeanwhile = errors.New("a node ran on the directory meanwhile: nothing was done")
+var errChangedMeanwhile = errors.New("a node was running on the directory in the meantime: nothing was changed")
 
 // lookThenDo opens a directory that has a chain read-only for look, which may ask the user. If look returns nil,
 // lookThenDo opens the directory for writing and calls do.
@@ -63,14 +63,14 @@ func lookThenDo(path string, look, do func(*datadir.Dir) error) error {
 
 func newDBCheck() *cobra.Command {
 	settings := struct {
-		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+		DataDir string `setting:"data-dir" usage:"data directory of a stopped node"`
 	}{dataHome("dev")}
 	return withSettings(&cobra.Command{
 		Use:   "check",
-		Short: "Compare checksums, and recompute roots and indices from what is stored",
-		Long: "Compare every checksum of the database's files. Recompute the state root, every block's hashes, " +
-			"signature, roots and\n" +
-			"digests, and every index row from what is stored, and verify every proof. Exit 1 if something is wrong.",
+		Short: "Verify the checksums of the database, and recompute its roots, indexes and proofs",
+		Long: "Verify every checksum of the database's files. From the stored data, recompute the state\nroot, every " +
+			"block's hashes, signature, roots and digests, and every index row, and\nverify every proof. Exit code 1 " +
+			"if anything is wrong.",
 		Example: "  cairn db check --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		printer := cli.PrinterOf(command)
@@ -88,7 +88,7 @@ func newDBCheck() *cobra.Command {
 			return reportProblems(printer, settings.DataDir, report)
 		}
 		return printer.Result(newCheckResult(report), func(t *output.Text) {
-			t.Line("The chain is sound: blocks %d to %d, %d transactions, %d accesses, %d state keys, %d codes.",
+			t.Line("The database is intact: blocks %d to %d, %d transactions, %d accesses, %d state keys, %d codes.",
 				report.Oldest, report.Head, report.Transactions, report.Accesses, report.StateKeys, report.Codes)
 		})
 	})
@@ -128,20 +128,19 @@ func reportProblems(printer *output.Printer, dir string, report datadir.Report) 
 
 func newDBPrune() *cobra.Command {
 	settings := struct {
-		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
-		Keep    uint64 `setting:"keep" bounds:"1..1000000000" usage:"blocks to keep behind the head"`
-		Archive bool   `setting:"end-archive" usage:"prune an archive too, which is a replica from then on"`
+		DataDir string `setting:"data-dir" usage:"data directory of a stopped node"`
+		Keep    uint64 `setting:"keep" bounds:"1..1000000000" usage:"number of newest blocks to keep"`
+		Archive bool   `setting:"end-archive" usage:"prune an archive as well, which turns it into a replica for good"`
 	}{DataDir: dataHome("dev")}
 	return withSettings(&cobra.Command{
 		Use:   "prune",
 		Short: "Delete old blocks with their receipts and history",
-		Long: "Delete old blocks with their receipts and history. They cannot be had back: only a node that starts from " +
-			"genesis, or from a copy\n" +
-			"of an archive, has them again.",
+		Long: "Delete old blocks with their receipts and history. This cannot be undone: only a node\nthat syncs " +
+			"from genesis, or starts from a copy of an archive, has them again.",
 		Example: "  cairn db prune --keep 100000 --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		if settings.Keep == 0 {
-			return output.Usage(errors.New("--keep is needed: how many blocks stay behind the head"))
+			return output.Usage(errors.New("--keep is required: the number of newest blocks to keep"))
 		}
 		var oldest types.Height
 		var options datadir.Options
@@ -151,32 +150,32 @@ func newDBPrune() *cobra.Command {
 			return err
 		})
 		if errors.Is(err, datadir.ErrArchive) {
-			return output.Usage(fmt.Errorf("%w: --end-archive prunes it all the same, and makes a replica of it for good", err))
+			return output.Usage(fmt.Errorf("%w: --end-archive prunes it anyway, and turns it into a replica for good", err))
 		}
 		if err != nil {
 			return err
 		}
 		return cli.PrinterOf(command).Result(map[string]types.Height{"oldest": oldest}, func(t *output.Text) {
-			t.Line("The oldest block is %d now.", oldest)
+			t.Line("The oldest block is now %d.", oldest)
 		})
 	})
 }
 
 func newDBExport() *cobra.Command {
 	settings := struct {
-		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+		DataDir string `setting:"data-dir" usage:"data directory of a stopped node"`
 	}{dataHome("dev")}
 	var path string
 	var from, to uint64
 	command := withSettings(&cobra.Command{
 		Use:   "export",
 		Short: "Write blocks to a file",
-		Long: "Write blocks to a file: each as its length in 8 little-endian bytes and the block in its " +
-			"canonical encoding.",
+		Long: "Write blocks to a file. Each block is its length in 8 little-endian bytes, followed by its canonical " +
+			"encoding.",
 		Example: "  cairn db export --out blocks.bin --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		if path == "" {
-			return output.Usage(errors.New("--out is needed: the file to write"))
+			return output.Usage(errors.New("--out is required: the file to write"))
 		}
 		file, err := cli.CreateOut(path)
 		if err != nil {
@@ -211,28 +210,27 @@ func sayCut(command *cobra.Command, asked, there datadir.Blocks) string {
 	flags := command.Flags()
 	switch {
 	case flags.Changed("to") && asked.To != there.To:
-		return fmt.Sprintf(", where the chain ends here, and not to %d", asked.To)
+		return fmt.Sprintf(", not %d: the chain in this directory ends there", asked.To)
 	case flags.Changed("from") && asked.From != there.From:
-		return fmt.Sprintf(", where the chain begins here, and not from %d", asked.From)
+		return fmt.Sprintf(", not %d: the chain in this directory begins there", asked.From)
 	}
 	return ""
 }
 
 func newDBImport() *cobra.Command {
 	settings := struct {
-		DataDir  string `setting:"data-dir" usage:"data directory of a node that does not run, or of none yet"`
-		Genesis  string `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json, where there is one)"`
-		Override string `setting:"override-parameters" usage:"HEIGHT:FILE: the hard fork that the blocks have"`
+		DataDir  string `setting:"data-dir" usage:"data directory of a stopped node, or a new one"`
+		Genesis  string `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json, if it exists)"`
+		Override string `setting:"override-parameters" usage:"HEIGHT:FILE of the hard fork that the blocks contain"`
 	}{DataDir: dataHome("node")}
 	var path string
 	command := withSettings(&cobra.Command{
 		Use:   "import",
-		Short: "Append the blocks of a file",
-		Long: "Append the blocks that `cairn db export` wrote. Each is executed again and compared with its header; blocks " +
-			"that are there already\n" +
-			"must be the same. A data directory without a chain begins with the genesis file. What was imported stays when " +
-			"the command ends\n" +
-			"early: call it again to go on.",
+		Short: "Import blocks from a file",
+		Long: "Import the blocks that `cairn db export` wrote. Each block is executed again and checked\nagainst its " +
+			"header; blocks already in the directory must be identical. A data directory\nwithout a chain starts " +
+			"from the genesis file. If the import is interrupted, imported\nblocks stay: run the command again to " +
+			"continue.",
 		Example: "  cairn db import --input blocks.bin --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		if path == "" {
@@ -291,28 +289,28 @@ func importBlocks(command *cobra.Command, dir string, chain datadir.Chain, path 
 		return fmt.Errorf("after %d blocks: %w", count, err)
 	}
 	return cli.PrinterOf(command).Result(map[string]any{"blocks": count, "file": path}, func(t *output.Text) {
-		t.Line("%d blocks of %s are new here.", count, path)
-		t.Line("Blocks are all that a file of them has. A node's key, sign state, settings and pending transactions are " +
-			"carried by cairn db move.")
+		t.Line("Imported %d new blocks of %s.", count, path)
+		t.Line("The file contains blocks only. `cairn db move` carries over a node's key, sign state, settings and " +
+			"pending transactions.")
 	})
 }
 
 func newDBProve() *cobra.Command {
 	settings := struct {
-		DataDir   string `setting:"data-dir" usage:"data directory of a node that does not run"`
-		ProofBits int    `setting:"proof-bits" bounds:"100,128" usage:"proven bits of security of the proofs: 100 or 128"`
+		DataDir   string `setting:"data-dir" usage:"data directory of a stopped node"`
+		ProofBits int    `setting:"proof-bits" bounds:"100,128" usage:"proven security of the proofs in bits: 100 or 128"`
 	}{dataHome("dev"), 128}
 	var from, to uint64
 	var file string
 	command := withSettings(&cobra.Command{
 		Use:   "prove",
-		Short: "Prove blocks that have no proof any more, from their history",
-		Long: "Prove the blocks that have no proof and whose history is kept, such as those of an archive that went beyond " +
-			"--witness-mib.\n" +
-			"The state is taken back to the first of them and forth again. What is done when the command is ended stays.\n" +
-			"A node that is started afterwards with --proof-retention 0 keeps all of them; with another, the newest.\n" +
-			"With --range FILE one proof of all of the blocks is written to a file instead: that the state after the last " +
-			"follows from the one before the first.",
+		Short: "Prove blocks without a proof from their history",
+		Long: "Prove blocks that have no proof but whose history is stored, for instance blocks of an\narchive that " +
+			"exceeded --witness-mib. The state is rolled back to the first of them and\nrolled forward again. If the " +
+			"command is interrupted, finished proofs stay. A node\nstarted afterwards with --proof-retention 0 keeps " +
+			"all proofs; with another value it\nkeeps the newest.\nWith --range FILE, a single proof of all the " +
+			"blocks is written to a file instead: it\nproves that the state after the last block follows from the " +
+			"state before the first.",
 		Example: "  cairn db prove --from 1000 --to 2000 --data-dir ./mychain\n" +
 			"  cairn db prove --from 1000 --to 1099 --range r1000.proof && cairn proof verify r1000.proof",
 	}, &settings, func(command *cobra.Command) error {
@@ -336,13 +334,13 @@ func newDBProve() *cobra.Command {
 		}
 		result := map[string]any{"proofs": made, "from": looked.From, "to": looked.To}
 		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
-			t.Line("%d proofs were made, of blocks %d to %d%s.", made, looked.From, looked.To, sayCut(command, asked, looked))
+			t.Line("Made %d proofs, of blocks %d to %d%s.", made, looked.From, looked.To, sayCut(command, asked, looked))
 		})
 	})
 	// These flags are not settings: the environment cannot set them.
-	command.Flags().Uint64Var(&from, "from", 0, "first block (default the first after the oldest that is kept)")
+	command.Flags().Uint64Var(&from, "from", 0, "first block (default: the first after the oldest stored block)")
 	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
-	command.Flags().StringVar(&file, "range", "", "the file of one proof of all blocks from --from to --to")
+	command.Flags().StringVar(&file, "range", "", "file to write a single proof of all blocks from --from to --to")
 	return command
 }
 
@@ -368,7 +366,7 @@ func proveRange(
 	result := map[string]any{"file": file, "size": len(encoded), "blocks": proven.To - proven.From + 1,
 		"from": proven.From, "to": proven.To, "accesses": accesses}
 	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
-		t.Line("%s proves the blocks %d to %d%s, %d bytes.", file, proven.From, proven.To, sayCut(command, asked, proven),
+		t.Line("%s proves blocks %d to %d%s, %d bytes.", file, proven.From, proven.To, sayCut(command, asked, proven),
 			len(encoded))
 	})
 }

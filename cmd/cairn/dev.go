@@ -27,16 +27,16 @@ import (
 
 // devSettings are the settings of `cairn dev`.
 type devSettings struct {
-	DataDir   string        `setting:"data-dir" usage:"where the chain is kept"`
+	DataDir   string        `setting:"data-dir" usage:"directory of the chain's data"`
 	Ephemeral bool          `setting:"ephemeral" usage:"keep the chain in memory only"`
-	BlockTime time.Duration `setting:"block-time" bounds:"0,10ms..1h" usage:"time between blocks; 0: a block at once for each transaction"`
+	BlockTime time.Duration `setting:"block-time" bounds:"0,10ms..1h" usage:"time between blocks; 0: each transaction immediately gets a block of its own"`
 	Accounts  uint64        `setting:"accounts" bounds:"1..1000" usage:"number of funded accounts"`
-	Mnemonic  string        `setting:"mnemonic" usage:"BIP-39 sentence of the accounts"`
-	RPCAddr   string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
-	AdminAddr string        `setting:"admin-addr" usage:"address of health, readiness, metrics and profiles; port 0 picks one"`
-	LogLevel  string        `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
-	LogFormat string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
-	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	Mnemonic  string        `setting:"mnemonic" usage:"BIP-39 mnemonic of the accounts"`
+	RPCAddr   string        `setting:"rpc-addr" usage:"listen address of JSON-RPC; port 0 picks a free port"`
+	AdminAddr string        `setting:"admin-addr" usage:"listen address of health, readiness, metrics and profiles; port 0 picks a free port"`
+	LogLevel  string        `setting:"log-level" usage:"minimum level of log messages: debug, info, warn or error"`
+	LogFormat string        `setting:"log-format" usage:"format of the log on standard error: text or json"`
+	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once the node serves JSON-RPC"`
 	proofSettings
 	kernelSettings
 	contractSettings
@@ -61,11 +61,10 @@ func newDev() *cobra.Command {
 	return cli.Service(withSettings(&cobra.Command{
 		Use:   "dev",
 		Short: "Run a development chain with funded accounts",
-		Long: "Run a development chain: one node that makes blocks, chain id 31337, with funded accounts whose keys " +
-			"are printed.\n" +
-			"The chain is a real one on disk and goes on where it stopped. Its keys are public: never send anything of " +
-			"value to them.\n" +
-			"Each block is a line on the standard error; so is what contracts say with the host function debug.",
+		Long: "Run a development chain: a single node that produces blocks, with chain id 31337 and\nfunded accounts " +
+			"whose keys are printed. It is a full chain, stored on disk, and\ncontinues where it stopped. Its keys " +
+			"are public: never send anything of value to them.\nEach block prints a line on standard error, and so " +
+			"does each message of a contract's\nhost function debug.",
 		Example: "  cairn dev\n  cairn dev --ephemeral --block-time 0",
 	}, &settings, func(command *cobra.Command) error { return runDev(command, settings) }))
 }
@@ -87,7 +86,8 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if settings.Ephemeral {
 		dir = ""
 	} else if _, err := os.Stat(filepath.Join(dir, datadir.GenesisFile)); err == nil {
-		return output.Usage(fmt.Errorf("%s is a network's directory: start it with `cairn node --data-dir %s`", dir, dir))
+		return output.Usage(fmt.Errorf("%s is the data directory of a network: start it with `cairn node --data-dir "+
+			"%s`", dir, dir))
 	}
 	log, err := newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat)
 	if err != nil {
@@ -212,7 +212,8 @@ func printDev(
 		t.Line("Cairn %s, development chain\n", build.Read().Version)
 		name, hint := "dev%d", "Try: cairn send dev1 1.5 --from dev0"
 		if settings.Mnemonic != api.DevelopmentMnemonic {
-			name, hint = "#%d", "dev0 to dev9 are accounts of another mnemonic: cairn keys import gives these names."
+			name, hint = "#%d", "The names dev0 to dev9 belong to the default mnemonic. To name these accounts, run "+
+				"cairn keys import."
 		}
 		for i, a := range accounts {
 			t.Line(

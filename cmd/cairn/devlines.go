@@ -37,7 +37,7 @@ func (l *devLines) block(h types.SignedHeader, txs int) {
 		return
 	}
 	if l.leftOut > 0 {
-		_, _ = fmt.Fprintf(l.to, "debug: %d more lines, which are not shown\n", l.leftOut)
+		_, _ = fmt.Fprintf(l.to, "debug: %d more lines not shown\n", l.leftOut)
 	}
 	l.debugs, l.leftOut = 0, 0
 	when := time.UnixMilli(int64(h.Header.Timestamp)).UTC().Format(time.TimeOnly)

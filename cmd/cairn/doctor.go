@@ -46,10 +46,10 @@ func newDoctor() *cobra.Command {
 	settings.DataDir = dataHome("dev")
 	return withSettingsFile(&cobra.Command{
 		Use:   "doctor",
-		Short: "Check machine, settings, data directory, ports and upstreams, and say what to do",
-		Long: "Check what a node with these settings needs of this machine, its data directory, its ports and its " +
-			"upstreams, and say\n" +
-			"what to do. Settings are those of `cairn node`, from the same places. Exit 1 on a problem.",
+		Short: "Check the machine, settings, data directory, ports and upstreams, and suggest fixes",
+		Long: "Check whether a node with these settings can run on this machine, with its data\ndirectory, ports and " +
+			"upstreams, and suggest a fix for each problem. The settings are\nthose of `cairn node`, read from the " +
+			"same sources. Exit code 1 if there is a problem.",
 		Example: "  cairn doctor\n  cairn doctor --data-dir ./mychain\n  cairn doctor --data-dir ./replica --mode replica " +
 			"--upstream http://127.0.0.1:8777",
 	}, &settings, func(command *cobra.Command) error {
@@ -176,13 +176,14 @@ func checkUpstream(ctx context.Context, follow role.Following, url string, chain
 	case err != nil:
 		return finding{
 			Check: name, State: stateWarning, Detail: err.Error(),
-			Advice: "see that the node there runs, that its JSON-RPC address is this one, and that it lets this node call",
+			Advice: "check that the node is running, that this is its JSON-RPC address, and that it accepts calls " +
+				"from this node",
 		}
 	case chain != types.BlockHash{} && info.GenesisHash != chain:
 		return finding{
 			Check: name, State: stateProblem,
 			Detail: fmt.Sprintf("its chain has the genesis hash %s, not %s", info.GenesisHash, chain),
-			Advice: "name a node of the same chain",
+			Advice: "use a node of the same chain",
 		}
 	}
 	return finding{
@@ -201,10 +202,10 @@ func checkProcessor() finding {
 	}
 	if !fast {
 		f.State, f.Advice = stateWarning,
-			"state roots and signatures take several times as long as with AVX-512: fine for development"
+			"without AVX-512, state roots and signatures take several times as long; good enough for development"
 	}
 	if runtime.NumCPU() < 2 {
-		f.State, f.Advice = stateWarning, "signatures and execution share one core: give the node two"
+		f.State, f.Advice = stateWarning, "signature verification and execution share one core: give the node two"
 	}
 	return f
 }
@@ -213,7 +214,7 @@ func checkDataDir(settings nodeSettings, here place) []finding {
 	dir := settings.DataDir
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return []finding{{
-			Check: "data directory", State: stateWarning, Detail: dir + " is not there yet",
+			Check: "data directory", State: stateWarning, Detail: dir + " does not exist yet",
 			Advice: "`cairn dev` and a replica make it when they begin; else name the right one with --data-dir, or make a " +
 				"network with `cairn init " + dir + "`",
 		}}
@@ -235,8 +236,8 @@ func checkUser(user int) []finding {
 	}
 	return []finding{{
 		Check: "user", State: stateWarning,
-		Detail: "root may read and write everything: whether another user that runs the node may is not checked",
-		Advice: `run this as that user; for the systemd unit docs/operators.md has the command ("As a service")`,
+		Detail: "permissions were not checked: root may read and write everything, the node's user may not",
+		Advice: `run this command as the node's user; docs/operators.md, "As a service", has the command for the systemd unit`,
 	}}
 }
 
@@ -261,8 +262,8 @@ func checkPort(ctx context.Context, address string) finding {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return finding{
-			Check: name, State: stateWarning, Detail: "cannot be listened on",
-			Advice: "a node may run already; otherwise choose another with --rpc-addr or --admin-addr",
+			Check: name, State: stateWarning, Detail: "cannot listen on this address",
+			Advice: "a node may already be running; otherwise choose another address with --rpc-addr or --admin-addr",
 		}
 	}
 	if err := listener.Close(); err != nil {

@@ -27,7 +27,7 @@ func TestDoctorChecksSettings(t *testing.T) {
 		{"a replica of nobody", func(s *nodeSettings) { s.Mode = "replica" }, []string{"--upstream"}},
 		{
 			"a replica of any chain", func(s *nodeSettings) { s.Mode, s.Upstream = "replica", []string{"http://127.0.0.1:1"} },
-			[]string{"which chain"},
+			[]string{"the chain to follow is unknown"},
 		},
 		{"a hash that is none", func(s *nodeSettings) {
 			s.Mode, s.Upstream, s.GenesisHash = "replica", []string{"http://127.0.0.1:1"}, "0x12"

@@ -62,9 +62,7 @@ var notEmergencies = map[string]string{
 	"the chunk is damaged":         "of a snapshot: it is fetched again, elsewhere",
 	"compiled code is damaged":     "it is compiled again",
 	"cannot remove damaged":        "it is compiled again",
-	"the note of what was tried":   "it counts for nothing",
 	"%s: %w: it was damaged":       "tells a client what is not there; the log has the message",
-	"version %d of the protocol b": "a warning ahead of time; the halt itself is an emergency",
 	"the node at %s has halted":    "of another node, whose production cannot be handed on",
 	"%s is neither a file nor":     "a directory that cannot be copied; nothing was done",
 }

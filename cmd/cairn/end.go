@@ -9,4 +9,4 @@ const graceTime = 10 * time.Second
 // aStart names the start as the task that an interrupted node waits for.
 type aStart struct{}
 
-func (aStart) String() string { return "its start" }
+func (aStart) String() string { return "the start" }

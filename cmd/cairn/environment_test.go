@@ -29,19 +29,20 @@ func TestWithoutHome(t *testing.T) {
 		exit int
 		says string
 	}{
-		{"dev", 2, "there is no HOME: give --data-dir, or --ephemeral for a chain in memory"},
-		{"node", 2, "there is no HOME: give --data-dir"},
-		{"signer run", 2, "there is no HOME: give --data-dir"},
-		{"db check", 2, "there is no HOME: give --data-dir"},
-		{"doctor", 2, "there is no HOME: give --data-dir"},
+		{"dev", 2, "HOME is not set: give --data-dir, or --ephemeral for a chain in memory"},
+		{"node", 2, "HOME is not set: give --data-dir"},
+		{"signer run", 2, "HOME is not set: give --data-dir"},
+		{"db check", 2, "HOME is not set: give --data-dir"},
+		{"doctor", 2, "HOME is not set: give --data-dir"},
 		{"version", 0, ""},
-		{"status --rpc-url " + nowhere, 3, "no node can be reached at " + nowhere},
-		{"block latest --rpc-url " + nowhere, 3, "no node can be reached at " + nowhere},
-		{"account " + strings.Repeat("ab", 32) + " --rpc-url " + nowhere, 3, "no node can be reached at " + nowhere},
-		{"account alice --rpc-url " + nowhere, 2, "there is no HOME, and so no directory of keys: give --home"},
-		{"keys list", 2, "there is no HOME, and so no directory of keys: give --home"},
-		{"keys show alice", 2, "there is no HOME, and so no directory of keys: give --home"},
-		{"send alice 1 --from alice --rpc-url " + nowhere, 2, "there is no HOME, and so no directory of keys: give --home"},
+		{"status --rpc-url " + nowhere, 3, "cannot reach a node at " + nowhere},
+		{"block latest --rpc-url " + nowhere, 3, "cannot reach a node at " + nowhere},
+		{"account " + strings.Repeat("ab", 32) + " --rpc-url " + nowhere, 3, "cannot reach a node at " + nowhere},
+		{"account alice --rpc-url " + nowhere, 2, "HOME is not set, so there is no keystore directory: give --home"},
+		{"keys list", 2, "HOME is not set, so there is no keystore directory: give --home"},
+		{"keys show alice", 2, "HOME is not set, so there is no keystore directory: give --home"},
+		{"send alice 1 --from alice --rpc-url " + nowhere, 2, "HOME is not set, so there is no keystore directory: " +
+			"give --home"},
 	} {
 		if exit, _, prose := runProgram(t, strings.Fields(test.args)...); exit != test.exit ||
 			!strings.Contains(prose, test.says) {

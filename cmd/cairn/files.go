@@ -24,7 +24,8 @@ func shareFiles(options *datadir.Options, serving *node.Serving, log *slog.Logge
 	}
 	options.Database.OpenTables, serving.FileReads = files.Database, files.Served
 	if wanted := serving.HTTP.MaxConnections; files.Public < wanted {
-		log.Warn("fewer connections than --max-connections may be open: the limit of open files is too low",
+		log.Warn("the open-file limit is too low for --max-connections: accepting fewer connections; raise the limit "+
+			"(ulimit -n, or LimitNOFILE in the systemd unit)",
 			"connections", files.Public, "max-connections", wanted, "limit", files.Limit, "needed", machine.FilesFor(wanted))
 		serving.HTTP.MaxConnections = files.Public
 	}
@@ -39,11 +40,11 @@ func checkFiles(s httpSettings) finding {
 	case errors.Is(err, machine.ErrUnknown):
 		return finding{Check: check, State: stateWarning, Detail: "the limit is " + err.Error()}
 	case err != nil:
-		return problem(check, err, "set it where the node is started")
+		return problem(check, err, "raise the limit where the node is started")
 	}
 	f := finding{
 		Check: check, State: stateOK,
-		Detail: fmt.Sprintf("at most %d, of them %d connections of JSON-RPC", files.Limit, files.Public),
+		Detail: fmt.Sprintf("limit %d, which leaves %d for JSON-RPC connections", files.Limit, files.Public),
 	}
 	if wanted := int(s.MaxConnections); files.Public < wanted {
 		f.State, f.Advice = stateWarning, fmt.Sprintf("--max-connections is %d: raise the hard limit to %d (ulimit -n, or "+

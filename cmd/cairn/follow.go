@@ -31,24 +31,24 @@ const statelessRetention = 10_000
 
 // followSettings are the settings of a node that follows another.
 type followSettings struct {
-	Upstream        []string `setting:"upstream" usage:"URL of a node to follow, the preferred first; may be repeated"`
-	UpstreamKeyFile string   `setting:"upstream-key-file" usage:"file with the API key or JWT that the upstreams ask for"`
-	UpstreamCAFile  string   `setting:"upstream-ca-file" usage:"file of certificates (PEM) that the upstreams' are checked by, beside the system's"`
-	GenesisHash     string   `setting:"genesis-hash" usage:"hash of block 0: which chain to follow, where there is no genesis file"`
-	Forward         bool     `setting:"forward" usage:"hand transactions on to the upstream; false: refuse them"`
-	Verify          string   `setting:"verify" usage:"how blocks are verified: execute, on a state of its own; stateless, by the proof of each block, on its access list alone (a replica of megabytes)"`
-	MaxLag          uint64   `setting:"max-lag" bounds:"0..1000000000" usage:"blocks behind beyond which /ready says no"`
+	Upstream        []string `setting:"upstream" usage:"URL of a node to follow; may be repeated, in order of preference"`
+	UpstreamKeyFile string   `setting:"upstream-key-file" usage:"file with the API key or JWT for the upstreams"`
+	UpstreamCAFile  string   `setting:"upstream-ca-file" usage:"file of CA certificates (PEM) trusted for the upstreams, in addition to the system's"`
+	GenesisHash     string   `setting:"genesis-hash" usage:"hash of block 0, which identifies the chain to follow if there is no genesis file"`
+	Forward         bool     `setting:"forward" usage:"forward transactions to the upstream; false: refuse them"`
+	Verify          string   `setting:"verify" usage:"how blocks are verified: execute (run every block against a full local state) or stateless (verify each block's proof, with its access list alone; needs only megabytes of disk)"`
+	MaxLag          uint64   `setting:"max-lag" bounds:"0..1000000000" usage:"maximum number of blocks behind the chain at which /ready still succeeds"`
 }
 
 // config checks the settings and returns the configuration.
 func (s followSettings) config() (role.Following, error) {
 	if len(s.Upstream) == 0 {
-		return role.Following{}, output.Usage(errors.New("a replica or an archive needs an --upstream"))
+		return role.Following{}, output.Usage(errors.New("a replica or archive needs --upstream URL"))
 	}
 	for _, upstream := range s.Upstream {
 		if !strings.HasPrefix(upstream, "http://") && !strings.HasPrefix(upstream, "https://") {
 			return role.Following{}, output.Usage(fmt.Errorf(
-				"--upstream: %q is no http or https URL, such as http://127.0.0.1:8777", upstream,
+				"--upstream: %q is not an http or https URL such as http://127.0.0.1:8777", upstream,
 			))
 		}
 	}
@@ -60,7 +60,8 @@ func (s followSettings) config() (role.Following, error) {
 	return f, output.Usage(f.Check())
 }
 
-var errWhichChain = errors.New("which chain? Name it with --genesis-hash, or give a file with --genesis")
+var errWhichChain = errors.New("the chain to follow is unknown: give its --genesis-hash, or its genesis file with " +
+	"--genesis")
 
 // genesisHash returns the required hash of the chain's block 0, or nil for any.
 func (s followSettings) genesisHash() (*types.BlockHash, error) {
@@ -82,7 +83,7 @@ func checkGenesisHash(genesis types.Genesis, wanted *types.BlockHash) error {
 	hash, err := datadir.GenesisHash(genesis)
 	if err == nil && hash != *wanted {
 		err = output.Usage(fmt.Errorf(
-			"--genesis-hash: the genesis here has the hash %s, not %s: is it the right --data-dir?", hash, wanted,
+			"--genesis-hash: the local genesis has the hash %s, not %s: check --data-dir", hash, wanted,
 		))
 	}
 	return err

@@ -16,22 +16,22 @@ const defaultRate = 200
 // httpSettings are the settings of the HTTP servers. A single address may use a quarter of the memory limit. At the
 // lowest limit that is enough for the largest body, compressed, and an answer of its size, as they are counted.
 type httpSettings struct {
-	TLSCert        string        `setting:"tls-cert" usage:"certificate (PEM) of JSON-RPC over TLS, with --tls-key"`
-	TLSKey         string        `setting:"tls-key" usage:"private key (PEM) of the certificate"`
-	APIKeyFile     string        `setting:"api-key-file" usage:"file of API keys, one name:key a line; calls without one are refused"`
-	JWTSecretFile  string        `setting:"jwt-secret-file" usage:"file with the secret (64 hex digits) of HS256 tokens; calls without one are refused"`
-	RateLimit      uint64        `setting:"rate-limit" bounds:"0..1048576" usage:"calls a second that an address may make, twice as many at once; a call that takes more than 1 ms of the processor, or an answer of more than 128 KiB, counts as several; 0: any number"`
-	MaxConnections uint64        `setting:"max-connections" bounds:"1..1048576" usage:"connections of JSON-RPC that may be open at a time"`
-	PerAddress     uint64        `setting:"max-connections-per-address" bounds:"1..1048576" usage:"connections that one address may have open"`
-	RequestMemory  uint64        `setting:"request-memory-mib" bounds:"256..1048576" usage:"MiB of memory that the larger requests and answers may take together; one more waits up to 5 s and is then refused"`
-	RequestTime    time.Duration `setting:"request-time" bounds:"1s..1h" usage:"what answering one request may take"`
-	SlowReader     time.Duration `setting:"slow-reader-time" bounds:"1s..1h" usage:"how long a subscriber may take to read a message until it is dropped"`
-	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call, or *; may be repeated"`
-	AllowedHost    []string      `setting:"allowed-host" usage:"name under which the node is called, or *; may be repeated (default: local names where --rpc-addr is local, else any)"`
-	Explorer       bool          `setting:"explorer" usage:"serve the block explorer under /explorer/ on the address of JSON-RPC"`
-	AdminTokenFile string        `setting:"admin-token-file" usage:"file with the token (64 hex digits) that the admin address asks for before it changes something (default DATA-DIR/admin.token, which is made at the first start)"`
-	AdminHost      []string      `setting:"admin-host" usage:"name under which the admin address is called, beside local names and addresses, or *; may be repeated"`
-	TrustedProxy   []string      `setting:"trusted-proxy" usage:"address or network of a proxy whose X-Forwarded-For is believed; may be repeated"`
+	TLSCert        string        `setting:"tls-cert" usage:"certificate file (PEM) for JSON-RPC over TLS; needs --tls-key"`
+	TLSKey         string        `setting:"tls-key" usage:"private key file (PEM) of the certificate"`
+	APIKeyFile     string        `setting:"api-key-file" usage:"file of API keys, one name:key per line; calls without a valid key are refused"`
+	JWTSecretFile  string        `setting:"jwt-secret-file" usage:"file with the secret (64 hex digits) for HS256 JWTs; calls without a valid token are refused"`
+	RateLimit      uint64        `setting:"rate-limit" bounds:"0..1048576" usage:"rate limit per client address, in calls per second, with a burst of twice as many; a call that takes over 1 ms of processor time or answers with over 128 KiB counts as several; 0: unlimited"`
+	MaxConnections uint64        `setting:"max-connections" bounds:"1..1048576" usage:"maximum number of open JSON-RPC connections"`
+	PerAddress     uint64        `setting:"max-connections-per-address" bounds:"1..1048576" usage:"maximum number of open connections per client address"`
+	RequestMemory  uint64        `setting:"request-memory-mib" bounds:"256..1048576" usage:"MiB of memory shared by large requests and answers; a request that does not fit waits up to 5 s and is then refused"`
+	RequestTime    time.Duration `setting:"request-time" bounds:"1s..1h" usage:"time limit for answering a request"`
+	SlowReader     time.Duration `setting:"slow-reader-time" bounds:"1s..1h" usage:"time limit for a subscriber to read a message before it is disconnected"`
+	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call (CORS), or *; may be repeated"`
+	AllowedHost    []string      `setting:"allowed-host" usage:"accepted Host header of requests, or *; may be repeated (default: local names if --rpc-addr is local, otherwise any)"`
+	Explorer       bool          `setting:"explorer" usage:"serve the block explorer under /explorer/ on the JSON-RPC address"`
+	AdminTokenFile string        `setting:"admin-token-file" usage:"file with the token (64 hex digits) that the admin address requires for changes (default DATA-DIR/admin.token, created at the first start)"`
+	AdminHost      []string      `setting:"admin-host" usage:"accepted Host header of admin requests, in addition to local names and addresses, or *; may be repeated"`
+	TrustedProxy   []string      `setting:"trusted-proxy" usage:"address or network of a reverse proxy whose X-Forwarded-For header is trusted; may be repeated"`
 }
 
 func defaultHTTP() httpSettings {
@@ -67,7 +67,8 @@ func (s httpSettings) config() (front.Config, error) {
 			proxy, err = address.Prefix(address.BitLen())
 		}
 		if err != nil {
-			return front.Config{}, output.Usage(fmt.Errorf("--trusted-proxy: %q is no address and no network", text))
+			return front.Config{}, output.Usage(fmt.Errorf("--trusted-proxy: %q is neither an IP address nor a "+
+				"network", text))
 		}
 		proxies[i] = proxy
 	}

@@ -34,12 +34,12 @@ func newInit() *cobra.Command {
 	var blockTime time.Duration
 	command := &cobra.Command{
 		Use:   "init DIR",
-		Short: "Start a network: write genesis, keys and settings into a directory",
-		Long: "Start a network: write genesis.json, protocol.key, admin.key and cairn.toml into DIR, which is then the data " +
-			"directory of its producing node. Whoever holds protocol.key makes the blocks: keep a copy of it in a safe place. " +
-			"Whoever holds admin.key changes the chain's parameters, names another producer and announces upgrades, a week " +
-			"ahead. No node needs it: move it to another machine, or hand the right on to a policy of several people: " +
-			"cairn configure --admin.",
+		Short: "Create a network: write its genesis, keys and settings into a directory",
+		Long: "Create a network: write genesis.json, protocol.key, admin.key and cairn.toml into DIR, the data " +
+			"directory of the producing node. Whoever holds protocol.key can produce blocks: keep a copy in a safe " +
+			"place. Whoever holds admin.key can change the chain's parameters, name another producer, and announce " +
+			"upgrades a week ahead. No node needs admin.key: move it to another machine, or give its rights to a " +
+			"policy of several people with cairn configure --admin.",
 		Example: "  cairn init ./mychain --network regtest --alloc alice=1000 --alloc bcrt1p…=50\n  cairn node " +
 			"--data-dir ./mychain",
 		Args: exactlyOne("a directory"),
@@ -52,17 +52,17 @@ func newInit() *cobra.Command {
 				return output.Usage(err)
 			}
 			if n.Network.Prefix() == "" {
-				return output.Usage(fmt.Errorf("unknown network %q: mainnet, testnet or regtest", network))
+				return output.Usage(fmt.Errorf("unknown network %q: use mainnet, testnet or regtest", network))
 			}
 			random := !command.Flags().Changed("chain-id")
 			if random {
 				n.ChainID = datadir.RandomChainID()
 			}
 			if n.ChainID == api.DevelopmentChainID {
-				return output.Usage(fmt.Errorf("chain id %d is that of `cairn dev`", n.ChainID))
+				return output.Usage(fmt.Errorf("chain id %d is reserved for `cairn dev`", n.ChainID))
 			}
 			if n.ChainID == 0 || n.ChainID > greatestChainID {
-				return output.Usage(fmt.Errorf("chain id %d is not from 1 to 2^53 − 1", n.ChainID))
+				return output.Usage(fmt.Errorf("chain id %d is out of range: it must be from 1 to 2^53 − 1", n.ChainID))
 			}
 			if err := config.Load(&location, settingsSources(command)); err != nil {
 				return output.Usage(err)
@@ -83,19 +83,21 @@ func newInit() *cobra.Command {
 	flags := command.Flags()
 	config.Register(flags, &location)
 	flags.StringVar(
-		&network, "network", string(types.Regtest), "mainnet, testnet or regtest: it fixes the prefix of addresses",
+		&network, "network", string(types.Regtest), "network, which determines the address prefix: mainnet, testnet "+
+			"or regtest",
 	)
 	cli.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
 	flags.Uint64Var(
 		&chainID,
 		"chain-id",
 		0,
-		"number that keeps transactions of different chains apart, up to 2^53 − 1 (default a random one)",
+		"chain id, up to 2^53 − 1, which protects transactions against replay on other chains (default random)",
 	)
-	flags.StringArrayVar(&allocations, "alloc", nil, "first balance, as ACCOUNT=AMOUNT, where ACCOUNT is an address, a "+
-		"public key in hex or a name of the keystore; may be repeated")
+	flags.StringArrayVar(&allocations, "alloc", nil, "initial balance, as ACCOUNT=AMOUNT; ACCOUNT is an address, a "+
+		"public key in hex or a name in the keystore; may be repeated")
 	flags.DurationVar(
-		&blockTime, "block-time", time.Second, "time between blocks; 0: a block at once for each transaction",
+		&blockTime, "block-time", time.Second, "time between blocks; 0: each transaction immediately gets a block of "+
+			"its own",
 	)
 	return command
 }
@@ -111,7 +113,8 @@ func checkKnownKeys(printer *output.Printer, n datadir.NewNetwork) error {
 		if !known[a.Account] {
 			continue
 		}
-		what := fmt.Sprintf("the key of %s is public: it is of the mnemonic of `cairn dev`, and anybody can take its coins",
+		what := fmt.Sprintf("the key of %s is public, because it comes from the mnemonic of `cairn dev`: anybody can "+
+			"take its coins",
 			n.Network.Address(a.Account))
 		if n.Network != types.Regtest {
 			return errors.New(what + ". Make a key of your own: cairn keys new NAME")
@@ -160,9 +163,9 @@ func initNetwork(printer *output.Printer, dir string, n datadir.NewNetwork, rand
 			},
 			output.Field{Name: "notice of upgrades", Value: time.Duration(result.Notice) * time.Millisecond})
 		if random {
-			t.Line("\nThe chain id is random: a transaction signed for this network is valid on no other one.")
+			t.Line("\nThe chain id is random: transactions signed for this network are valid on no other.")
 		}
-		t.Line("\nStart it: cairn node --data-dir %s", dir)
+		t.Line("\nStart it with: cairn node --data-dir %s", dir)
 	})
 }
 
@@ -188,7 +191,7 @@ func parseAllocations(store *keystore.Store, chain argument.Chain, pairs []strin
 			return nil, fmt.Errorf("--alloc %q: %w", pair, err)
 		}
 		if amount == 0 || seen[account] {
-			return nil, fmt.Errorf("--alloc %q: an account is given once, and more than 0", pair)
+			return nil, fmt.Errorf("--alloc %q: each account may appear only once, with more than 0 coins", pair)
 		}
 		seen[account] = true
 		allocations = append(allocations, types.Allocation{Account: account, Balance: amount})
@@ -197,7 +200,7 @@ func parseAllocations(store *keystore.Store, chain argument.Chain, pairs []strin
 }
 
 func settingsText(blockTime time.Duration) string {
-	return fmt.Sprintf(`# Settings of this node. Flags and CAIRN_* environment variables win over them.
+	return fmt.Sprintf(`# Settings of this node. Flags and CAIRN_* environment variables override them.
 mode = "primary"
 block-time = %q
 rpc-addr = %q

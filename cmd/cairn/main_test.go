@@ -70,10 +70,10 @@ func TestMemberLine(t *testing.T) {
 	other.Name, other.ClockOffsetMS = "b", -3
 	silent := members.Member{Name: "c", Address: "z:1", Starts: 4, Program: "0.2.0"}
 	for want, member := range map[string]members.Member{
-		"  a            votes  x:1                   applied 306, 1 behind, starts 2":               told,
-		"  b            leads  x:1                   applied 306, 1 behind, clock -3 ms, starts 2":  other,
-		"  c            learns z:1                   has not told what it applied, starts 4, 0.2.0": silent,
-		"  d            learns                       has not told what it applied; not reached: refused": {
+		"  a            votes  x:1                   applied 306, 1 behind, starts 2":                 told,
+		"  b            leads  x:1                   applied 306, 1 behind, clock -3 ms, starts 2":    other,
+		"  c            learns z:1                   applied index not reported yet, starts 4, 0.2.0": silent,
+		"  d            learns                       applied index not reported yet; not reached: refused": {
 			Name: "d", Fault: "refused",
 		},
 	} {

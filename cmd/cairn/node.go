@@ -23,29 +23,29 @@ import (
 
 // nodeSettings are the settings of `cairn node`, and the keys of cairn.toml.
 type nodeSettings struct {
-	DataDir     string        `setting:"data-dir" usage:"where the chain is kept"`
+	DataDir     string        `setting:"data-dir" usage:"directory of the chain's data"`
 	Genesis     string        `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json)"`
-	Mode        string        `setting:"mode" usage:"what the node is: primary, which makes the blocks; replica, which follows another node; archive, a replica that keeps the whole history"`
+	Mode        string        `setting:"mode" usage:"mode of the node: primary (produces blocks), replica (follows another node) or archive (a replica that keeps the whole history)"`
 	ProtocolKey string        `setting:"protocol-key" usage:"file with the producer's key (default DATA-DIR/protocol.key)"`
-	NextKey     string        `setting:"next-protocol-key" usage:"file with the next producer's key, of a member of a cluster: it makes blocks with it once the chain names that"`
-	LockDir     string        `setting:"lock-dir" usage:"directory of the record of what the producer's key signed (default the key's)"`
-	BlockTime   time.Duration `setting:"block-time" bounds:"0,10ms..1h" usage:"time between blocks; 0: a block at once for each transaction"`
-	RPCAddr     string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
-	AdminAddr   string        `setting:"admin-addr" usage:"address of health, readiness, metrics and profiles; port 0 picks one"`
-	ClusterAddr string        `setting:"cluster-addr" usage:"address where the other members of a cluster reach this one, as HOST:PORT; of a directory that is a member's"`
-	Journal     string        `setting:"journal" usage:"when a sent transaction is answered: async (written, synced within 50 ms) or sync"`
-	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE: a hard fork that sets the parameters before block HEIGHT, the same on every node"`
-	Retention   uint64        `setting:"retention" bounds:"0..1000000000" usage:"blocks kept behind the head, with their history; 0: all"`
-	Snapshots   uint64        `setting:"snapshot-interval" bounds:"0..1000000000" usage:"blocks from one snapshot of the state to the next; 0: none are made"`
-	SnapshotsOf uint64        `setting:"snapshot-keep" bounds:"1..1000" usage:"snapshots to keep, the newest"`
+	NextKey     string        `setting:"next-protocol-key" usage:"for a cluster member: file with the next producer's key, for blocks once the chain names that producer (key rotation)"`
+	LockDir     string        `setting:"lock-dir" usage:"directory of the sign state, which protects the producer's key against double-signing (default: the key's directory)"`
+	BlockTime   time.Duration `setting:"block-time" bounds:"0,10ms..1h" usage:"time between blocks; 0: each transaction immediately gets a block of its own"`
+	RPCAddr     string        `setting:"rpc-addr" usage:"listen address of JSON-RPC; port 0 picks a free port"`
+	AdminAddr   string        `setting:"admin-addr" usage:"listen address of health, readiness, metrics and profiles; port 0 picks a free port"`
+	ClusterAddr string        `setting:"cluster-addr" usage:"HOST:PORT at which the other cluster members reach this one; required if the data directory belongs to a cluster member"`
+	Journal     string        `setting:"journal" usage:"when a sent transaction is acknowledged: async (once written to the journal, which is synced within 50 ms) or sync (once synced)"`
+	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE of a hard fork that sets the parameters before block HEIGHT; must be the same on every node"`
+	Retention   uint64        `setting:"retention" bounds:"0..1000000000" usage:"number of newest blocks to keep, with their history; 0: all"`
+	Snapshots   uint64        `setting:"snapshot-interval" bounds:"0..1000000000" usage:"number of blocks between snapshots of the state; 0: no snapshots"`
+	SnapshotsOf uint64        `setting:"snapshot-keep" bounds:"1..1000" usage:"number of newest snapshots to keep"`
 	CacheMiB    uint64        `setting:"cache-mib" bounds:"0..1048576" usage:"database cache in MiB; 0: the default"`
-	TableMiB    uint64        `setting:"table-mib" bounds:"1..256" usage:"MiB of writes that the database gathers in memory before it makes a file of them"`
-	MaxUnmerged uint64        `setting:"max-unmerged" bounds:"2..1024" usage:"files of the database that may wait to be merged before blocks wait for that"`
-	LogLevel    string        `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
-	LogFormat   string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
-	OTLP        string        `setting:"otlp-endpoint" usage:"URL of an OpenTelemetry collector that traces are sent to (OTLP over HTTP)"`
-	TraceEvery  uint64        `setting:"trace-every" bounds:"1..1000000000" usage:"one of how many calls is traced; every block is"`
-	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	TableMiB    uint64        `setting:"table-mib" bounds:"1..256" usage:"MiB of writes that the database buffers in memory before it flushes them to a file"`
+	MaxUnmerged uint64        `setting:"max-unmerged" bounds:"2..1024" usage:"database files that may await compaction before block production stalls"`
+	LogLevel    string        `setting:"log-level" usage:"minimum level of log messages: debug, info, warn or error"`
+	LogFormat   string        `setting:"log-format" usage:"format of the log on standard error: text or json"`
+	OTLP        string        `setting:"otlp-endpoint" usage:"URL of the OpenTelemetry collector to send traces to (OTLP over HTTP)"`
+	TraceEvery  uint64        `setting:"trace-every" bounds:"1..1000000000" usage:"trace one call in this many; every block is traced"`
+	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once the node serves JSON-RPC"`
 	proofSettings
 	signerSettings
 	followSettings
@@ -57,8 +57,8 @@ type nodeSettings struct {
 
 // kernelSettings select the code for the processor.
 type kernelSettings struct {
-	HashKernel      string `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx512bw, avx2 or scalar, all with the same result (default the fastest)"`
-	SignatureKernel string `setting:"signature-kernel" usage:"code that verifies signatures: avx512 or portable, both with the same result (default the fastest)"`
+	HashKernel      string `setting:"hash-kernel" usage:"implementation of state hashing: avx512, avx512bw, avx2 or scalar, all with the same result (default: the fastest)"`
+	SignatureKernel string `setting:"signature-kernel" usage:"implementation of signature verification: avx512 or portable, both with the same result (default: the fastest)"`
 }
 
 func (s kernelSettings) use() error {
@@ -139,20 +139,20 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	}
 	for _, f := range findings {
 		if f.State == stateWarning {
-			log.Warn("found at the start", "check", f.Check, "found", f.Detail, "advice", f.Advice)
+			log.Warn("start check: warning", "check", f.Check, "found", f.Detail, "advice", f.Advice)
 		}
 	}
 	files, stop := watchedFiles(log)
 	defer stop()
 	dir, config, err := settings.begin(command, trust, trusted, files, log)
 	if command.Context().Err() != nil && errors.Is(err, context.Canceled) {
-		log.Warn("ended as asked, before there was a chain", "error", err)
+		log.Warn("interrupted before the chain was loaded", "error", err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	config.Admin.Say("it loads the chain")
+	config.Admin.Say("loading the chain")
 	n, err := node.New(dir, config.Config)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (s nodeSettings) begin(
 			config.Admin.Close()
 		}
 	}()
-	config.Admin.Say("it opens its database")
+	config.Admin.Say("opening the database")
 	dir, err := datadir.Open(s.DataDir, options)
 	if err != nil {
 		return nil, config, adviseArchive(err)
@@ -225,7 +225,7 @@ func (s nodeSettings) begin(
 			err = errors.Join(err, dir.Close())
 		}
 	}()
-	config.Admin.Say("it fetches the beginning of the chain from its upstreams")
+	config.Admin.Say("fetching the genesis from the upstreams")
 	if config.Chain.Genesis, err = s.genesis(command.Context(), config, dir); err != nil {
 		return nil, config, err
 	}
@@ -251,10 +251,10 @@ func adviseArchive(err error) error {
 	switch {
 	case errors.Is(err, datadir.ErrArchive):
 		return fmt.Errorf(
-			"%w: start it without a retention, or make a replica of it with `cairn db prune --end-archive`", err,
+			"%w: start it with --retention 0, or turn it into a replica with `cairn db prune --end-archive`", err,
 		)
 	case errors.Is(err, datadir.ErrNoArchive):
-		return fmt.Errorf("%w; an archive begins in an empty directory, at genesis or from a copy of an archive", err)
+		return fmt.Errorf("%w; an archive must start in an empty directory at genesis, or from a copy of an archive", err)
 	}
 	return err
 }
@@ -263,24 +263,24 @@ func adviseArchive(err error) error {
 func (s nodeSettings) check() error {
 	switch {
 	case !slices.Contains([]api.Mode{api.ModePrimary, api.ModeReplica, api.ModeArchive}, api.Mode(s.Mode)):
-		return output.Usage(fmt.Errorf("--mode is primary, replica or archive, not %q", s.Mode))
+		return output.Usage(fmt.Errorf("--mode must be primary, replica or archive, not %q", s.Mode))
 	case s.Mode == string(api.ModeArchive) && s.Retention != 0:
-		return output.Usage(errors.New("an archive keeps everything: --retention is 0"))
+		return output.Usage(errors.New("an archive keeps everything: --retention must be 0"))
 	case s.Signer != "" && s.ProtocolKey != "":
-		return output.Usage(errors.New("--protocol-key and --signer exclude each other: either this node has the key, or " +
-			"the signer"))
+		return output.Usage(errors.New("--protocol-key and --signer exclude each other: either this node holds the " +
+			"key or the signer does"))
 	case s.Journal != "async" && s.Journal != "sync":
-		return output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
+		return output.Usage(fmt.Errorf("--journal must be async or sync, not %q", s.Journal))
 	case len(s.Upstream) == 0 && (s.UpstreamKeyFile != "" || s.UpstreamCAFile != ""):
-		return output.Usage(errors.New("--upstream-key-file and --upstream-ca-file are those of an --upstream"))
+		return output.Usage(errors.New("--upstream-key-file and --upstream-ca-file need --upstream"))
 	case s.PerAddress > s.MaxConnections:
-		return output.Usage(fmt.Errorf("--max-connections-per-address is at most --max-connections, %d, not %d",
+		return output.Usage(fmt.Errorf("--max-connections-per-address must be at most --max-connections, %d, not %d",
 			s.MaxConnections, s.PerAddress))
 	case s.Verify != verifyExecute && s.Verify != verifyStateless:
-		return output.Usage(fmt.Errorf("--verify is %s or %s, not %q", verifyExecute, verifyStateless, s.Verify))
+		return output.Usage(fmt.Errorf("--verify must be %s or %s, not %q", verifyExecute, verifyStateless, s.Verify))
 	case s.Verify == verifyStateless && s.Mode != string(api.ModeReplica):
-		return output.Usage(errors.New("--verify stateless is for --mode replica: a primary makes blocks on a state, and " +
-			"an archive holds that of every height"))
+		return output.Usage(errors.New("--verify stateless needs --mode replica: a primary needs the state to " +
+			"produce blocks, and an archive keeps the state of every height"))
 	}
 	return nil
 }

@@ -53,8 +53,8 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 		return options, config, err
 	}
 	if options.Chain.Stateless && (config.Key != nil || s.Snapshots > 0) {
-		return options, config, output.Usage(errors.New("a node that keeps no state makes neither blocks nor snapshots: " +
-			"--protocol-key and --snapshot-interval are not for --verify stateless"))
+		return options, config, output.Usage(errors.New("--verify stateless excludes --protocol-key and " +
+			"--snapshot-interval: a node without state makes neither blocks nor snapshots"))
 	}
 	if config.Serving, err = s.serving(s.RPCAddr, s.AdminAddr); err != nil {
 		return options, config, err
@@ -153,12 +153,11 @@ func (s nodeSettings) mayFetch(wanted *types.BlockHash) error {
 	switch primary := s.Mode == string(api.ModePrimary); {
 	case primary && len(s.Upstream) > 0:
 		return output.Usage(fmt.Errorf(
-			"there is no chain in %s: a node that is to follow one begins with --mode replica", s.DataDir,
+			"there is no chain in %s: start a node that follows a chain with --mode replica", s.DataDir,
 		))
 	case primary:
-		return output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with "+
-			"--genesis; "+
-			"to follow a network begin with --mode replica", s.DataDir))
+		return output.Usage(fmt.Errorf("there is no genesis file: create a network with `cairn init %s`, or give a "+
+			"genesis file with --genesis; to follow an existing network use --mode replica", s.DataDir))
 	case wanted == nil:
 		return output.Usage(errWhichChain)
 	}
@@ -212,10 +211,11 @@ func (s nodeSettings) next(config nodeConfig) (sequencer.Signer, error) {
 	case s.NextKey == "":
 		return nil, nil
 	case !config.member:
-		return nil, output.Usage(errors.New("--next-protocol-key is for a member of a cluster: a node alone follows the " +
-			"producer with the new key as its --protocol-key, until cairn promote"))
+		return nil, output.Usage(errors.New("--next-protocol-key is for cluster members only. Without a cluster, run " +
+			"a replica with the new key as its --protocol-key, then cairn promote"))
 	case config.Key == nil || s.Signer != "":
-		return nil, output.Usage(errors.New("--next-protocol-key goes with --protocol-key, the present producer's"))
+		return nil, output.Usage(errors.New("--next-protocol-key needs --protocol-key, the key of the current " +
+			"producer"))
 	}
 	key, err := datadir.ReadProtocolKey(s.NextKey)
 	if err != nil {
@@ -235,15 +235,16 @@ func (s nodeSettings) isMember() (member bool, err error) {
 	switch {
 	case err != nil:
 	case !member && s.ClusterAddr != "":
-		err = output.Usage(fmt.Errorf("%s is of no cluster: --cluster-addr is for a directory that "+
-			"`cairn cluster init` or `cairn cluster join` made a member's", s.DataDir))
+		err = output.Usage(fmt.Errorf("%s does not belong to a cluster: --cluster-addr needs a directory prepared by "+
+			"`cairn cluster init` or `cairn cluster join`", s.DataDir))
 	case !member:
 	case s.ClusterAddr == "":
-		err = output.Usage(fmt.Errorf("%s is of a cluster: --cluster-addr HOST:PORT is needed", s.DataDir))
+		err = output.Usage(fmt.Errorf("%s belongs to a cluster member: --cluster-addr HOST:PORT is required", s.DataDir))
 	case s.BlockTime <= 0:
-		err = output.Usage(errors.New("a cluster makes its blocks at an interval: --block-time is over 0"))
+		err = output.Usage(errors.New("a cluster makes blocks at an interval: --block-time must be above 0"))
 	case s.Mode != string(api.ModePrimary) || s.Verify != verifyExecute:
-		err = output.Usage(errors.New("a member of a cluster is a primary: --mode and --verify are not for it"))
+		err = output.Usage(errors.New("a cluster member is always a primary that executes blocks: leave out --mode " +
+			"and --verify"))
 	}
 	return member, err
 }

@@ -36,29 +36,31 @@ func fromDead(promote *cobra.Command) {
 		&d.is,
 		"from-dead",
 		false,
-		"the producer's machine is off for good: promote the data directory of a node that does not run",
+		"manual failover after the producer's machine is lost for good: promote the data directory of a stopped "+
+			"replica",
 	)
 	flags.StringVar(&d.dataDir, "data-dir", "", "with --from-dead: data directory of the next producer")
 	flags.StringVar(
 		&d.keyFile, "protocol-key", "", "with --from-dead: file with the producer's private key, 64 hex digits",
 	)
 	flags.StringVar(
-		&d.lockDir, "lock-dir", "", "with --from-dead: directory of the record of what the key signed (default the key's)",
+		&d.lockDir, "lock-dir", "", "with --from-dead: directory of the key's sign state, which protects against "+
+			"double-signing (default: the key's directory)",
 	)
 	flags.StringSliceVar(
 		&d.replicas,
 		"replica",
 		nil,
-		"with --from-dead: URL of another replica, which must not have more blocks; repeat it for each",
+		"with --from-dead: URL of another replica, which must not have more blocks; repeat for each replica",
 	)
 	flags.StringVar(
-		&d.tokens, "upstream-key-file", "", "with --from-dead: file with the API key or JWT that the replicas ask for",
+		&d.tokens, "upstream-key-file", "", "with --from-dead: file with the API key or JWT for the replicas",
 	)
 	flags.StringVar(
 		&d.roots,
 		"upstream-ca-file",
 		"",
-		"with --from-dead: certificates (PEM) that the replicas' are checked by, beside the system's",
+		"with --from-dead: file of CA certificates (PEM) trusted for the replicas, in addition to the system's",
 	)
 	flags.BoolVar(&d.alone, "alone", false, "with --from-dead: there is no other replica")
 	handOver := promote.RunE
@@ -84,10 +86,11 @@ func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 	switch {
 	case d.dataDir == "" || d.keyFile == "":
 		return output.Usage(errors.New(
-			"--from-dead needs --data-dir, of the next producer, and --protocol-key, the producer's key",
+			"--from-dead needs --data-dir, the directory of the next producer, and --protocol-key, the producer's key",
 		))
 	case d.alone == (len(d.replicas) > 0):
-		return output.Usage(errors.New("name every other replica with --replica, or say with --alone that there is none"))
+		return output.Usage(errors.New("name every other replica with --replica, or confirm with --alone that there " +
+			"are none"))
 	}
 	key, err := datadir.ReadProtocolKey(d.keyFile)
 	if err != nil {
@@ -108,7 +111,7 @@ func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 			return err
 		}
 		cli.PrinterOf(command).Note("%s", d.risks(result))
-		question := fmt.Sprintf("Block %d is to be the first one made here.", head.Height+1)
+		question := fmt.Sprintf("Block %d will be the first one made here.", head.Height+1)
 		return cli.Confirm(command, yes, fmt.Sprint(head.Height+1), question)
 	}, func(dir *datadir.Dir) error {
 		if head, err := headOf(dir); err != nil || head.Hash() != result.Hash {
@@ -122,7 +125,7 @@ func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "Producer", Value: result.Producer}, output.Field{Name: "Head", Value: result.Head},
 			output.Field{Name: "Block", Value: result.Hash})
-		t.Line("Start it: cairn node --mode primary --data-dir %s --protocol-key %s", d.dataDir, d.keyFile)
+		t.Line("Start it with: cairn node --mode primary --data-dir %s --protocol-key %s", d.dataDir, d.keyFile)
 	})
 }
 
@@ -137,16 +140,16 @@ func headOf(dir *datadir.Dir) (types.Header, error) {
 // risks returns the text to read before the confirmation.
 func (d deadPrimary) risks(result taken) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, `This lets %s make the chain's next blocks with the producer's key. Before that:
-  - the machine that made them must be off, and must not come back with the key: two nodes with one key make two chains;
-  - no replica that you did not name may have more blocks than this directory, which ends at block %d.`, d.dataDir,
+	fmt.Fprintf(&text, `This lets %s produce the chain's next blocks with the producer's key. Before you confirm:
+  - the old producer must be off, and must never come back with the key: two nodes with one key double-sign, and the chain forks;
+  - no replica may have more blocks than this directory, which ends at block %d. Only the replicas you named were checked.`, d.dataDir,
 		result.Head)
 	for _, r := range result.Replicas {
-		fmt.Fprintf(&text, "\n%s has the blocks to %d, the same as here.", r.URL, r.Head)
+		fmt.Fprintf(&text, "\n%s has the same blocks as this directory, up to block %d.", r.URL, r.Head)
 		if r.Told > result.Head {
 			fmt.Fprintf(
 				&text,
-				" It heard of block %d: blocks %d to %d are lost if nobody has them, and are made anew.",
+				" It has learned of block %d. If no node has blocks %d to %d, they are lost and will be replaced.",
 				r.Told,
 				result.Head+1,
 				r.Told,

@@ -44,11 +44,11 @@ var aloneProvers = []string{proveHere, proveElsewhere, proveOff}
 
 // proofSettings are the settings for the proofs of a node's blocks.
 type proofSettings struct {
-	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove), upstream (a node that follows another takes the proofs from there, and makes them while it makes the blocks) or off (default upstream where there is one, else here; with --verify stateless, where each block comes with its proof, it is off)"`
-	ProofBits      int    `setting:"proof-bits" bounds:"100,128" usage:"proven bits of security of the proofs: 100 or 128"`
-	ProofRetention uint64 `setting:"proof-retention" bounds:"0..1000000000" usage:"blocks whose proofs are kept, and proofs of ranges of each length; 0: those of all blocks that are kept"`
-	WitnessMiB     uint64 `setting:"witness-mib" bounds:"1..1073741824" usage:"MiB of disk for blocks that wait for a proof; what comes beyond gets none"`
-	RangeBlocks    uint64 `setting:"range-blocks" bounds:"0,16,256,4096" usage:"blocks of the largest ranges that get a proof together: 16, 256 (and 16) or 4096 (and these); 0: no ranges, and a replica without state that is behind takes none"`
+	Prove          string `setting:"prove" usage:"how blocks get proofs: here (the node starts a low-priority prover process), elsewhere (run cairn prove), upstream (fetch proofs from the upstream, and prove locally while this node produces blocks) or off (default: upstream if the node has one, otherwise here; always off with --verify stateless, where each block arrives with its proof)"`
+	ProofBits      int    `setting:"proof-bits" bounds:"100,128" usage:"proven security of the proofs in bits: 100 or 128"`
+	ProofRetention uint64 `setting:"proof-retention" bounds:"0..1000000000" usage:"number of newest block proofs to keep, and of range proofs of each length; 0: the proofs of all stored blocks"`
+	WitnessMiB     uint64 `setting:"witness-mib" bounds:"1..1073741824" usage:"MiB of disk for the witnesses of blocks that await proof; blocks beyond this limit stay without proof"`
+	RangeBlocks    uint64 `setting:"range-blocks" bounds:"0,16,256,4096" usage:"length in blocks of the largest range proofs: 16, 256 (also makes 16) or 4096 (also makes 16 and 256); 0: no range proofs, and a stateless replica does not use them to catch up"`
 }
 
 func defaultProofs() proofSettings {
@@ -67,7 +67,7 @@ func (s proofSettings) set(
 	config := node.Proofs{Bits: s.ProofBits}
 	options.Chain.WitnessBytes, options.Chain.ProofRetention = s.WitnessMiB<<20, s.ProofRetention
 	if !slices.Contains(provers, prover) {
-		return config, output.Usage(fmt.Errorf("--prove is %s for this node, not %q", strings.Join(provers, " or "), prover))
+		return config, output.Usage(fmt.Errorf("--prove must be %s for this node, not %q", strings.Join(provers, " or "), prover))
 	}
 	for _, log := range proving.Lengths {
 		if s.RangeBlocks>>log > 0 {
@@ -119,22 +119,22 @@ func runProver(ctx context.Context, node admin.Client, bits int, log *slog.Logge
 // proveSettings are the settings of `cairn prove`.
 type proveSettings struct {
 	adminSettings
-	ProofBits  int    `setting:"proof-bits" bounds:"100,128" usage:"proven bits of security of the proofs: 100 or 128"`
-	WhileInput bool   `setting:"while-input" usage:"end when the standard input does"`
-	Quiet      bool   `setting:"quiet" usage:"print no line for each proof"`
-	AdminAddr  string `setting:"admin-addr" usage:"address of the prover's own health, readiness and metrics; port 0 picks one (default none)"`
-	LogLevel   string `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
-	LogFormat  string `setting:"log-format" usage:"format of the log on the standard error: text or json"`
+	ProofBits  int    `setting:"proof-bits" bounds:"100,128" usage:"proven security of the proofs in bits: 100 or 128"`
+	WhileInput bool   `setting:"while-input" usage:"exit when standard input is closed"`
+	Quiet      bool   `setting:"quiet" usage:"do not print a line for each proof"`
+	AdminAddr  string `setting:"admin-addr" usage:"listen address of the prover's own health, readiness and metrics; port 0 picks a free port (default: none)"`
+	LogLevel   string `setting:"log-level" usage:"minimum level of log messages: debug, info, warn or error"`
+	LogFormat  string `setting:"log-format" usage:"format of the log on standard error: text or json"`
 }
 
 func newProve() *cobra.Command {
 	settings := proveSettings{adminSettings: defaultAdmin(), ProofBits: 128, LogLevel: "warn", LogFormat: "text"}
 	return cli.Service(withSettings(&cobra.Command{
 		Use:   "prove",
-		Short: "Prove the blocks of a node, on this machine or another",
-		Long: "Take blocks that wait for a proof from a node's admin address, prove them one after the other and hand the " +
-			"proofs in.\n" +
-			"The node verifies each before it stores it: a prover need not be trusted. It runs at the lowest priority.",
+		Short: "Run a prover for a node's blocks, on this machine or another",
+		Long: "Fetch blocks that await proof from a node's admin address, prove them one by one, and\nsubmit the " +
+			"proofs. The node verifies each proof before storing it, so it need not trust\nthe prover. The prover " +
+			"runs at the lowest priority.",
 		Example: "  cairn node --prove elsewhere --data-dir ./mychain\n  cairn prove --admin http://127.0.0.1:8778",
 	}, &settings, func(command *cobra.Command) error { return runProve(command, settings) }))
 }
@@ -149,7 +149,7 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 		return err
 	}
 	if err := machine.LowerPriority(); err != nil {
-		log.Warn("the prover runs at normal priority", "error", err)
+		log.Warn("cannot lower the prover's priority: it may slow down the node", "error", err)
 	}
 	debug.SetMemoryLimit(min(proverMemory, debug.SetMemoryLimit(-1))) // GOMEMLIMIT may be lower
 	prover, err := proving.NewProver(settings.ProofBits, parallel.Run)

@@ -18,10 +18,9 @@ import (
 func newQuarantine() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:   "quarantine",
-		Short: "List or clear the codes that a node does not run",
-		Long: "List or clear the codes that a node does not run any more, because its engine failed on them. Blocks of " +
-			"others that call them\n" +
-			"are executed all the same.",
+		Short: "List or clear the contract codes in a node's quarantine",
+		Long: "List or clear the contract codes in a node's quarantine. A node quarantines code on\nwhich its engine " +
+			"failed: it no longer includes transactions that run it, but still\nexecutes other nodes' blocks that do.",
 		Example: "  cairn quarantine list --data-dir ./mychain",
 	})
 	command.AddCommand(newQuarantineList(), newQuarantineClear())
@@ -35,10 +34,10 @@ type quarantinedCode struct {
 
 func newQuarantineList() *cobra.Command {
 	settings := struct {
-		DataDir string `setting:"data-dir" usage:"data directory of a node, which may run"`
+		DataDir string `setting:"data-dir" usage:"data directory of a node, running or stopped"`
 	}{dataHome("node")}
 	return withSettings(&cobra.Command{
-		Use: "list", Short: "List the codes that a node does not run",
+		Use: "list", Short: "List the contract codes in a node's quarantine",
 		Example: "  cairn quarantine list --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		quarantine, err := datadir.Quarantine(settings.DataDir)
@@ -54,7 +53,7 @@ func newQuarantineList() *cobra.Command {
 		})
 		return cli.PrinterOf(command).Result(map[string]any{"quarantined": codes}, func(t *output.Text) {
 			if len(codes) == 0 {
-				t.Line("No code is in quarantine.")
+				t.Line("The quarantine is empty.")
 			}
 			for _, c := range codes {
 				t.Line("%s since %s, block %d, function %q: %s", c.Code, c.Time.Format(time.RFC3339), c.Height, c.Function, c.Error)
@@ -65,15 +64,15 @@ func newQuarantineList() *cobra.Command {
 
 func newQuarantineClear() *cobra.Command {
 	settings := struct {
-		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+		DataDir string `setting:"data-dir" usage:"data directory of a stopped node"`
 	}{dataHome("node")}
 	var codes []string
 	command := withSettings(&cobra.Command{
 		Use:   "clear",
-		Short: "Take codes out of the quarantine",
-		Long: "Take codes out of the quarantine: those that --code names, or all. Do so with a version of the program that " +
-			"is known to run them;\n" +
-			"otherwise the engine fails again, and they are back.",
+		Short: "Remove contract codes from the quarantine",
+		Long: "Remove contract codes from the quarantine: those given with --code, or all. Do this only\nwith a " +
+			"version of the program that runs them correctly; otherwise the engine fails\nagain, and quarantines " +
+			"them again.",
 		Example: "  cairn quarantine clear --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		hashes := make([]types.CodeHash, len(codes))
@@ -88,10 +87,10 @@ func newQuarantineClear() *cobra.Command {
 			return err
 		}
 		return cli.PrinterOf(command).Result(map[string]int{"cleared": cleared}, func(t *output.Text) {
-			t.Line("%d codes are out of the quarantine.", cleared)
+			t.Line("Removed %d codes from the quarantine.", cleared)
 		})
 	})
 	// not a setting: the environment cannot set it
-	command.Flags().StringSliceVar(&codes, "code", nil, "hash of a code, several with commas (default all)")
+	command.Flags().StringSliceVar(&codes, "code", nil, "code hash, or several separated by commas (default: all)")
 	return command
 }

@@ -64,9 +64,9 @@ func checkDataDirGiven(command *cobra.Command) error {
 	case dir == nil || dir.Annotations[optional] != nil || dir.Value.String() != "" || ephemeral != nil && ephemeral.Value.String() == "true":
 		return nil
 	case ephemeral != nil:
-		return output.Usage(errors.New("there is no HOME: give --data-dir, or --ephemeral for a chain in memory"))
+		return output.Usage(errors.New("HOME is not set: give --data-dir, or --ephemeral for a chain in memory"))
 	}
-	return output.Usage(errors.New("there is no HOME: give --data-dir"))
+	return output.Usage(errors.New("HOME is not set: give --data-dir"))
 }
 
 // noArguments refuses arguments. It suggests --data-dir, because newcomers write the directory as an argument.
@@ -76,10 +76,10 @@ func noArguments(command *cobra.Command, args []string) error {
 		return nil
 	case command.Flags().Lookup("data-dir") != nil:
 		return fmt.Errorf(
-			"%s takes no arguments, and %q is given: a directory is named with --data-dir", command.CommandPath(), args[0],
+			"%s takes no arguments, but got %q: use --data-dir for the directory", command.CommandPath(), args[0],
 		)
 	}
-	return fmt.Errorf("%s takes no arguments, and %q is given", command.CommandPath(), args[0])
+	return fmt.Errorf("%s takes no arguments, but got %q", command.CommandPath(), args[0])
 }
 
 // choices lists the values of settings for shell completion.
@@ -121,7 +121,7 @@ func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 	var options slog.HandlerOptions
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
-		return nil, output.Usage(fmt.Errorf("--log-level is debug, info, warn or error, not %q", level))
+		return nil, output.Usage(fmt.Errorf("--log-level must be debug, info, warn or error, not %q", level))
 	}
 	options.Level = least
 	var handler slog.Handler
@@ -131,7 +131,7 @@ func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 	case "json":
 		handler = slog.NewJSONHandler(to, &options)
 	default:
-		return nil, output.Usage(fmt.Errorf("--log-format is text or json, not %q", format))
+		return nil, output.Usage(fmt.Errorf("--log-format must be text or json, not %q", format))
 	}
 	log := slog.New(logs.Bound(handler))
 	slog.SetDefault(log) // libraries log there
@@ -141,7 +141,7 @@ func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 // announce prints the start message of a service. A write error does not stop the service.
 func announce(printer *output.Printer, log *slog.Logger, result any, people func(*output.Text)) {
 	if err := printer.Result(result, people); err != nil {
-		log.Warn("the standard output cannot be written", "error", err)
+		log.Warn("cannot write to standard output", "error", err)
 	}
 }
 

@@ -27,10 +27,10 @@ import (
 func newSigner() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:   "signer",
-		Short: "Keep the producer's key in a process of its own, which signs one block of a height",
-		Long: "Keep the producer's key off the machines that serve: a process of its own holds it, signs the headers " +
-			"that its nodes send,\nand remembers the newest, so that it never signs two blocks of one height. docs/cluster.md " +
-			"has the whole of it.",
+		Short: "Run a remote signer: a separate process that holds the producer's key and prevents double-signing",
+		Long: "Keep the producer's key off the machines that serve clients. A separate process, the\nremote signer, " +
+			"holds the key, signs the headers that its nodes send, and records the\nnewest one, so it never " +
+			"double-signs: it never signs two blocks of the same height. See\ndocs/cluster.md.",
 		Example: "  cairn signer init --data-dir ./signer --genesis genesis.json --protocol-key protocol.key\n" +
 			"  cairn signer link --data-dir ./mychain\n" +
 			"  cairn signer run --data-dir ./signer --listen 10.0.0.9:8780 --client PIN",
@@ -41,22 +41,23 @@ func newSigner() *cobra.Command {
 
 // signerInit are the settings of `cairn signer init`.
 type signerInit struct {
-	DataDir     string `setting:"data-dir" usage:"directory of the signer, which is made"`
+	DataDir     string `setting:"data-dir" usage:"directory of the signer, which is created"`
 	Genesis     string `setting:"genesis" usage:"genesis file of the chain"`
-	ProtocolKey string `setting:"protocol-key" usage:"file with the producer's key, which is copied"`
+	ProtocolKey string `setting:"protocol-key" usage:"file with the producer's key, to copy into the directory"`
 }
 
 func newSignerInit() *cobra.Command {
 	settings := signerInit{DataDir: dataHome("signer")}
 	return withSettings(&cobra.Command{
 		Use:   "init",
-		Short: "Make a signer's directory, and print what nodes need to know of it",
-		Long: "Make a signer's directory with a copy of the producer's key and a key of its own for its link. Stop " +
-			"the node that has the\nproducer's key first, and take the key away from there.",
+		Short: "Create a signer's directory, and print the settings its nodes need",
+		Long: "Create a signer's directory with a copy of the producer's key, and a new key that\nidentifies the " +
+			"signer to its nodes. Before this, stop the node that holds the producer's\nkey, and remove the key from " +
+			"it.",
 		Example: "  cairn signer init --data-dir ./signer --genesis genesis.json --protocol-key protocol.key",
 	}, &settings, func(command *cobra.Command) error {
 		if settings.Genesis == "" || settings.ProtocolKey == "" {
-			return output.Usage(errors.New("--genesis and --protocol-key are needed"))
+			return output.Usage(errors.New("--genesis and --protocol-key are required"))
 		}
 		genesis, err := datadir.ReadGenesis(settings.Genesis, settings.DataDir, nil)
 		if err != nil {
@@ -78,10 +79,10 @@ func newSignerInit() *cobra.Command {
 		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Fields(output.Field{Name: "signer", Value: result.DataDir}, output.Field{Name: "pin", Value: result.Pin},
 				output.Field{Name: "producer", Value: result.Producer})
-			t.Line("\nOn each node, for its pin: cairn signer link --data-dir DIR")
-			t.Line("Start it:                  cairn signer run --data-dir %s --listen HOST:PORT --client PIN_OF_NODE",
+			t.Line("\nPrint each node's pin:     cairn signer link --data-dir DIR")
+			t.Line("Then start the signer:     cairn signer run --data-dir %s --listen HOST:PORT --client PIN_OF_NODE",
 				result.DataDir)
-			t.Line("Then the node:             cairn node --signer HOST:PORT --signer-pin %s --signer-producer %s",
+			t.Line("Then start the node:       cairn node --signer HOST:PORT --signer-pin %s --signer-producer %s",
 				result.Pin, result.Producer)
 		})
 	})
@@ -91,9 +92,9 @@ func newSignerLink() *cobra.Command {
 	settings := memberDir{dataHome("node")}
 	return withSettings(&cobra.Command{
 		Use:   "link",
-		Short: "Print the pin that a signer knows a node by",
-		Long: "Print the pin that a signer knows a node by. The key is made in the node's data directory where it is " +
-			"absent: each node has\nits own.",
+		Short: "Print the pin that identifies a node to its signer",
+		Long: "Print the pin that identifies a node to its signer. If the node's data directory has no\nkey for this " +
+			"yet, one is created: each node has its own.",
 		Example: "  cairn signer link --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		identity, err := datadir.SignerLink(filepath.Join(settings.DataDir, datadir.SignerLinkFile), true)
@@ -113,10 +114,10 @@ func newSignerUnlock() *cobra.Command {
 	settings := signerDir{dataHome("signer")}
 	return withSettings(&cobra.Command{
 		Use:   "unlock",
-		Short: "Have a signer forget what it signed",
-		Long: "Make a signer's sign state anew where the file is lost, or where a node lost the block that it was " +
-			"asked to sign last. Stop the\nsigner first, and be sure that nobody has a block of this key " +
-			"that your nodes lack: another one of its height may be signed.",
+		Short: "Reset a signer's sign state (its double-sign protection)",
+		Long: "Reset a signer's sign state if the file is lost, or if a node lost the last block it\nasked the " +
+			"signer to sign. Stop the signer first. Make sure that no node anywhere has a\nblock signed by this key " +
+			"that your nodes lack: the signer could sign another block of\nthe same height, which is double-signing.",
 		Example: "  cairn signer unlock --data-dir ./signer",
 	}, &settings, func(command *cobra.Command) error {
 		path, err := datadir.UnlockSigner(settings.DataDir)
@@ -134,18 +135,18 @@ func newSignerUnlock() *cobra.Command {
 
 // signerDir is the setting of commands for a signer's directory.
 type signerDir struct {
-	DataDir string `setting:"data-dir" usage:"directory of a signer that does not run"`
+	DataDir string `setting:"data-dir" usage:"directory of a stopped signer"`
 }
 
 // signerRun are the settings of `cairn signer run`.
 type signerRun struct {
-	DataDir   string   `setting:"data-dir" usage:"directory that cairn signer init made"`
-	Listen    string   `setting:"listen" usage:"address where nodes reach the signer, as HOST:PORT; port 0 picks one"`
-	Client    []string `setting:"client" usage:"pin of a node that may ask, as cairn signer link prints it; may be repeated"`
-	AdminAddr string   `setting:"admin-addr" usage:"address of health, readiness and metrics; port 0 picks one"`
-	AdminHost []string `setting:"admin-host" usage:"name under which the admin address is called, beside local names and addresses, or *; may be repeated"`
-	LogLevel  string   `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
-	LogFormat string   `setting:"log-format" usage:"format of the log on the standard error: text or json"`
+	DataDir   string   `setting:"data-dir" usage:"directory created by cairn signer init"`
+	Listen    string   `setting:"listen" usage:"listen address for nodes, as HOST:PORT; port 0 picks a free port"`
+	Client    []string `setting:"client" usage:"pin of a node that may request signatures, as printed by cairn signer link; may be repeated"`
+	AdminAddr string   `setting:"admin-addr" usage:"listen address of health, readiness and metrics; port 0 picks a free port"`
+	AdminHost []string `setting:"admin-host" usage:"accepted Host header of admin requests, in addition to local names and addresses, or *; may be repeated"`
+	LogLevel  string   `setting:"log-level" usage:"minimum level of log messages: debug, info, warn or error"`
+	LogFormat string   `setting:"log-format" usage:"format of the log on standard error: text or json"`
 }
 
 func newSignerRun() *cobra.Command {
@@ -155,9 +156,9 @@ func newSignerRun() *cobra.Command {
 	}
 	return cli.Service(withSettingsFile(&cobra.Command{
 		Use:   "run",
-		Short: "Sign what the nodes ask for",
-		Long: "Sign the headers that the nodes with the given pins send. Settings come from flags, CAIRN_* variables and " +
-			"DATA-DIR/cairn.toml.",
+		Short: "Run the signer",
+		Long: "Run the signer: sign block headers for the nodes with the given pins. Settings come from flags, " +
+			"CAIRN_* variables and DATA-DIR/cairn.toml.",
 		Example: "  cairn signer run --data-dir ./signer --listen 10.0.0.9:8780 --client PIN",
 	}, &settings, func(command *cobra.Command) error { return runSigner(command, settings) }))
 }
@@ -168,7 +169,8 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 		return err
 	}
 	if len(settings.Client) == 0 {
-		return output.Usage(errors.New("--client PIN is needed: `cairn signer link` prints it on the node's machine"))
+		return output.Usage(errors.New("--client PIN is required: run `cairn signer link` on the node's machine to " +
+			"print it"))
 	}
 	pins := make([]p2p.Pin, len(settings.Client))
 	for i, text := range settings.Client {
@@ -224,9 +226,9 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 
 // signerSettings identify the signer that has a node's producer key.
 type signerSettings struct {
-	Signer         string `setting:"signer" usage:"HOST:PORT of the cairn signer that has the producer's key, instead of a file"`
-	SignerPin      string `setting:"signer-pin" usage:"pin of that signer"`
-	SignerProducer string `setting:"signer-producer" usage:"public key of the producer's key that it has, 64 hex digits"`
+	Signer         string `setting:"signer" usage:"HOST:PORT of the remote signer (cairn signer) that holds the producer's key, instead of a key file"`
+	SignerPin      string `setting:"signer-pin" usage:"pin of the signer"`
+	SignerProducer string `setting:"signer-producer" usage:"public key of the producer's key held by the signer, 64 hex digits"`
 }
 
 // client returns a client of the signer in the settings, for a node with the given data directory, or nil if there is
@@ -234,7 +236,7 @@ type signerSettings struct {
 func (s signerSettings) client(dataDir string) (sequencer.Signer, error) {
 	if s.Signer == "" {
 		if s.SignerPin != "" || s.SignerProducer != "" {
-			return nil, output.Usage(errors.New("--signer-pin and --signer-producer are those of a --signer"))
+			return nil, output.Usage(errors.New("--signer-pin and --signer-producer need --signer"))
 		}
 		return nil, nil
 	}
@@ -251,11 +253,12 @@ func (s signerSettings) client(dataDir string) (sequencer.Signer, error) {
 	}
 	key := filepath.Join(dataDir, datadir.ProtocolKeyFile)
 	if _, err := os.Lstat(key); !errors.Is(err, fs.ErrNotExist) {
-		return nil, output.Usage(fmt.Errorf("%s is there beside --signer: take it away, to a safe place", key))
+		return nil, output.Usage(fmt.Errorf("%s exists although --signer is set: move the key file away, to a safe "+
+			"place", key))
 	}
 	identity, err := datadir.SignerLink(filepath.Join(dataDir, datadir.SignerLinkFile), false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, output.Usage(fmt.Errorf("%w: `cairn signer link --data-dir %s` makes it", err, dataDir))
+		return nil, output.Usage(fmt.Errorf("%w: `cairn signer link --data-dir %s` creates it", err, dataDir))
 	}
 	if err != nil {
 		return nil, err

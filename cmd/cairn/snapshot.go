@@ -18,12 +18,10 @@ import (
 func newSnapshot() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:   "snapshot",
-		Short: "Make, copy, check and import snapshots of the state",
-		Long: "Make, copy, check and import snapshots of the state. A running node makes them by itself where " +
-			"--snapshot-interval is set;\n" +
-			"a replica that starts with --bootstrap snapshot fetches one. PATH is a snapshot's directory, " +
-			"DATA-DIR/snapshots/HEIGHT, or an\n" +
-			"archive that `cairn snapshot export` wrote.",
+		Short: "Create, export, verify and import snapshots of the state",
+		Long: "Create, export, verify and import snapshots of the state. A running node creates them if\n" +
+			"--snapshot-interval is set; a replica started with --bootstrap snapshot fetches one\n(state sync). PATH " +
+			"is a snapshot's directory, DATA-DIR/snapshots/HEIGHT, or an archive\nwritten by `cairn snapshot export`.",
 		Example: "  cairn snapshot list --data-dir ./mychain",
 	})
 	command.AddCommand(
@@ -73,16 +71,16 @@ func (r snapshotResult) show(command *cobra.Command, sentence string) error {
 }
 
 type stoppedDirectory struct {
-	DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+	DataDir string `setting:"data-dir" usage:"data directory of a stopped node"`
 }
 
 func newSnapshotCreate() *cobra.Command {
 	settings := stoppedDirectory{dataHome("node")}
 	return withSettings(&cobra.Command{
 		Use:   "create",
-		Short: "Make a snapshot of the head of a stopped node's chain",
-		Long: "Make a snapshot of the head of a stopped node's chain in DATA-DIR/snapshots. A running node makes them " +
-			"with --snapshot-interval.",
+		Short: "Create a snapshot of a stopped node's chain head",
+		Long: "Create a snapshot of a stopped node's chain head in DATA-DIR/snapshots. A running node creates " +
+			"snapshots if --snapshot-interval is set.",
 		Example: "  cairn snapshot create --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		var m datadir.Snapshot
@@ -91,18 +89,19 @@ func newSnapshotCreate() *cobra.Command {
 			return err
 		})
 		if errors.Is(err, datadir.ErrLocked) {
-			return fmt.Errorf("%w: a running node makes snapshots by itself with --snapshot-interval", err)
+			return fmt.Errorf("%w: a running node creates snapshots itself if --snapshot-interval is set", err)
 		}
 		if err != nil {
 			return err
 		}
-		return newSnapshotResult(m, datadir.SnapshotPath(settings.DataDir, m.Height)).show(command, "The snapshot is made.")
+		return newSnapshotResult(m, datadir.SnapshotPath(settings.DataDir, m.Height)).show(command, "Created the "+
+			"snapshot.")
 	})
 }
 
 func newSnapshotList() *cobra.Command {
 	settings := struct {
-		DataDir string `setting:"data-dir" usage:"data directory of a node, which may run"`
+		DataDir string `setting:"data-dir" usage:"data directory of a node, running or stopped"`
 	}{dataHome("node")}
 	return withSettings(&cobra.Command{
 		Use:     "list",
@@ -138,13 +137,13 @@ func newSnapshotExport() *cobra.Command {
 	var path string
 	command := &cobra.Command{
 		Use:     "export PATH --out FILE",
-		Short:   "Write a snapshot as one archive",
-		Long:    "Write a snapshot as one archive: a zip file of its manifest and chunks.",
+		Short:   "Export a snapshot as an archive",
+		Long:    "Export a snapshot as an archive: a zip file of its manifest and chunks.",
 		Example: "  cairn snapshot export ./mychain/snapshots/1000 --out snapshot-1000.zip",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if path == "" {
-				return output.Usage(errors.New("--out is needed: the file to write"))
+				return output.Usage(errors.New("--out is required: the file to write"))
 			}
 			file, err := cli.CreateOut(path)
 			if err != nil {
@@ -156,7 +155,7 @@ func newSnapshotExport() *cobra.Command {
 				return errors.Join(err, os.Remove(path))
 			}
 			return cli.PrinterOf(command).Result(map[string]string{"file": path}, func(t *output.Text) {
-				t.Line("The snapshot is written to %s.", path)
+				t.Line("Wrote the snapshot to %s.", path)
 			})
 		},
 	}
@@ -168,12 +167,12 @@ func newSnapshotExport() *cobra.Command {
 type trustFlags struct{ genesis, block string }
 
 func (f *trustFlags) register(command *cobra.Command) {
-	command.Flags().StringVar(&f.genesis, "genesis-hash", "", "hash of block 0 of the chain that the snapshot must be of")
+	command.Flags().StringVar(&f.genesis, "genesis-hash", "", "hash of block 0 of the snapshot's chain")
 	command.Flags().StringVar(
 		&f.block,
 		"block-hash",
 		"",
-		"hash of the block that the snapshot must be of; needed where its producer is not the one of the genesis",
+		"hash of the snapshot's block; required if its producer is not the one in the genesis",
 	)
 }
 
@@ -196,11 +195,10 @@ func newSnapshotVerify() *cobra.Command {
 	var flags trustFlags
 	command := &cobra.Command{
 		Use:   "verify PATH",
-		Short: "Check a snapshot whole, without a node",
-		Long: "Check a snapshot whole, without a node: each chunk against the manifest, the state against the root in the " +
-			"signed header,\n" +
-			"and that nothing is missing, doubled or of another snapshot. Without --genesis-hash it is of whichever chain it " +
-			"says. Exit 1 if something is wrong.",
+		Short: "Verify a snapshot completely, without a node",
+		Long: "Verify a snapshot completely, without a node: every chunk against the manifest, the\nstate against " +
+			"the root in the signed header, and that no chunk is missing, duplicated or\nfrom another snapshot. " +
+			"Without --genesis-hash, any chain is accepted. Exit code 1 if\nanything is wrong.",
 		Example: "  cairn snapshot verify snapshot-1000.zip --genesis-hash 0x…",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -214,7 +212,7 @@ func newSnapshotVerify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return newSnapshotResult(m, "").show(command, "The snapshot is true.")
+			return newSnapshotResult(m, "").show(command, "The snapshot is valid.")
 		},
 	}
 	flags.register(command)
@@ -224,15 +222,14 @@ func newSnapshotVerify() *cobra.Command {
 func newSnapshotImport() *cobra.Command {
 	var flags trustFlags
 	settings := struct {
-		DataDir string `setting:"data-dir" usage:"data directory to fill, which has no chain yet"`
+		DataDir string `setting:"data-dir" usage:"new data directory to fill, without a chain"`
 	}{dataHome("node")}
 	command := withSettings(&cobra.Command{
 		Use:   "import PATH|URL... --genesis-hash HASH",
-		Short: "Make a snapshot the chain of a new data directory",
-		Long: "Make a snapshot the chain of a new data directory, after checking it as `cairn snapshot verify` does: one " +
-			"at a path, or the newest\n" +
-			"that nodes offer, fetched from all of them that have it. A fetch that is broken off is continued. The directory " +
-			"has the whole chain or none.",
+		Short: "Import a snapshot into a new data directory",
+		Long: "Verify a snapshot as `cairn snapshot verify` does, and import it into a new data\ndirectory. The " +
+			"snapshot is at a path, or is the newest one offered by the nodes at the\nURLs, downloaded from all of " +
+			"them that have it. An interrupted download is resumed. The\nimport is all or nothing.",
 		Example: "  cairn snapshot import snapshot-1000.zip --genesis-hash 0x… --data-dir ./replica\n" +
 			"  cairn snapshot import https://a.example.org https://b.example.org --genesis-hash 0x… --data-dir ./replica",
 	}, &settings, func(command *cobra.Command) error {
@@ -241,7 +238,8 @@ func newSnapshotImport() *cobra.Command {
 			return err
 		}
 		if trust.Genesis == (types.BlockHash{}) {
-			return output.Usage(errors.New("--genesis-hash is needed: the hash of block 0, which names the chain"))
+			return output.Usage(errors.New("--genesis-hash is required: the hash of block 0, which identifies the " +
+				"chain"))
 		}
 		progress, stop := cli.Progress(command, "importing")
 		m, err := importFrom(command, settings.DataDir, command.Flags().Args(), trust, progress)
@@ -249,7 +247,7 @@ func newSnapshotImport() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return newSnapshotResult(m, settings.DataDir).show(command, "The snapshot is imported.")
+		return newSnapshotResult(m, settings.DataDir).show(command, "Imported the snapshot.")
 	})
 	command.Args = cobra.MinimumNArgs(1)
 	flags.register(command)
@@ -278,7 +276,7 @@ func importFrom(
 			return err
 		}
 	case urls < len(from):
-		return m, output.Usage(errors.New("give one path, or URLs of nodes"))
+		return m, output.Usage(errors.New("give either one path, or URLs of nodes"))
 	default:
 		if options.Log, err = newLogger(command.ErrOrStderr(), "warn", "text"); err != nil {
 			return m, err

@@ -104,7 +104,7 @@ func checkDisk(dir string) finding {
 	_, free, err := machine.Disk(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, machine.ErrUnknown):
-		return finding{Check: "disk", State: stateOK, Detail: "its room is not known yet"}
+		return finding{Check: "disk", State: stateOK, Detail: "the free space is not known yet"}
 	case err != nil:
 		return problem("disk", err, "check the directory's permissions")
 	case free < fullDisk:
@@ -112,7 +112,7 @@ func checkDisk(dir string) finding {
 	}
 	f := finding{Check: "disk", State: stateOK, Detail: fmt.Sprintf("%d GiB free", free>>30)}
 	if free < minFreeDisk {
-		f.State, f.Advice = stateWarning, "make room: a full disk stops the chain (no block is lost)"
+		f.State, f.Advice = stateWarning, "free up space: a full disk stops the node (no block is lost)"
 	}
 	return f
 }
@@ -123,7 +123,7 @@ func checkDatabase(here place) finding {
 	case errors.Is(here.err, datadir.ErrLocked):
 		return finding{Check: check, State: stateOK, Detail: "in use by a running node"}
 	case here.err != nil:
-		return problem(check, here.err, "`cairn db check` names what is damaged; then restore a copy")
+		return problem(check, here.err, "run `cairn db check` to find the damage, then restore a copy")
 	case here.Genesis == nil:
 		return finding{Check: check, State: stateOK, Detail: "no chain yet"}
 	}
@@ -171,7 +171,7 @@ func checkKey(s nodeSettings, here place) *finding {
 	const check = "producer's key"
 	if s.Signer != "" {
 		if _, err := s.client(s.DataDir); err != nil {
-			f := problem(check, err, "docs/cluster.md says how a node and its signer know each other")
+			f := problem(check, err, "docs/cluster.md explains how a node and its signer authenticate each other")
 			return &f
 		}
 		return &finding{Check: check, State: stateOK, Detail: "at the signer " + s.Signer}
@@ -209,9 +209,9 @@ func checkKey(s nodeSettings, here place) *finding {
 	if s.Mode == string(api.ModePrimary) && producer != (types.PublicKey{}) && producer != key.PublicKey() {
 		return &finding{
 			Check: check, State: stateWarning,
-			Detail: fmt.Sprintf("the key of %s, not of the chain's producer, %s",
+			Detail: fmt.Sprintf("the key belongs to %s, but the producer is %s",
 				types.Account(key.PublicKey()), types.Account(producer)),
-			Advice: "right if production is handed over from it or to it; else this node makes no blocks",
+			Advice: "expected during a handover of production; otherwise this node produces no blocks",
 		}
 	}
 	return &finding{Check: check, State: stateOK, Detail: "of " + types.Account(key.PublicKey()).String()}
@@ -230,8 +230,8 @@ func checkClock(here place, now time.Time) finding {
 	}
 	return finding{
 		Check: "clock", State: stateWarning,
-		Detail: fmt.Sprintf("%s behind the newest block, which is of %s", behind, newest.UTC().Format(time.RFC3339)),
-		Advice: "set the clock right, and have it kept so: `timedatectl` shows what does",
+		Detail: fmt.Sprintf("the clock is %s behind the newest block, of %s", behind, newest.UTC().Format(time.RFC3339)),
+		Advice: "correct the clock, and synchronize it with NTP (see `timedatectl`)",
 	}
 }
 

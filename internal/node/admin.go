@@ -89,7 +89,7 @@ func ListenAdmin(address string, hosts []string, info build.Info, log *slog.Logg
 	a := &Admin{
 		listener: listener, allow: front.NewHosts(hosts, true).Allow, log: log, ended: make(chan error, 1),
 	}
-	a.Say("it starts")
+	a.Say("starting")
 	a.Serve(admin.Config{
 		Ready:   func() (bool, string) { return false, *a.stage.Load() },
 		Metrics: telemetry.NewProcess(info, log).Handler(),

@@ -110,12 +110,13 @@ func TestAdminOfAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	a.Say("it loads the chain")
+	a.Say("loading the chain")
 	node := admin.Client{URL: a.URL()}
-	if _, err := (members.Client{Node: node}).Status(t.Context()); err == nil || !strings.Contains(err.Error(), "it loads the chain") {
+	if _, err := (members.Client{Node: node}).Status(t.Context()); err == nil || !strings.Contains(err.Error(), "loading " +
+		"the chain") {
 		t.Errorf("the status of a cluster: got %v, want what the node does", err)
 	}
-	if _, err := node.Backup(t.Context()); err == nil || !strings.Contains(err.Error(), "it loads the chain") {
+	if _, err := node.Backup(t.Context()); err == nil || !strings.Contains(err.Error(), "loading the chain") {
 		t.Errorf("a backup: got %v, want what the node does", err)
 	}
 }

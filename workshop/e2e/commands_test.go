@@ -68,7 +68,7 @@ func TestDevNamesNoAccountsOfAnotherMnemonic(t *testing.T) {
 	}
 	printed := node.printed(t)
 	if !strings.Contains(printed, "#0      "+node.Accounts[0].Address) || strings.Contains(printed, "--from dev0") ||
-		!strings.Contains(printed, "dev0 to dev9 are accounts of another mnemonic") {
+		!strings.Contains(printed, "The names dev0 to dev9 belong to the default mnemonic") {
 		t.Errorf("printed:\n%s", printed)
 	}
 }

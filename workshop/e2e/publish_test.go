@@ -55,8 +55,8 @@ func TestPublishedSourceIsFound(t *testing.T) {
 		return []string{"contract", "publish", contract, "--source", source}
 	}
 	refused("was not published at this node", "contract", "verify", "said", "--yes")
-	refused("the code says no source", publish("silent", tar)...)
-	refused("and the archive is 0x", publish("said", other)...)
+	refused("the code contains no source hash", publish("silent", tar)...)
+	refused("but the archive is 0x", publish("said", other)...)
 	refused("--admin-token-file", publish("said", tar)...)
 	u.environment = append(u.environment, "CAIRN_ADMIN_TOKEN_FILE="+node.Token)
 	var result struct{ SourceHash, Path string }

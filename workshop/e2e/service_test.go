@@ -223,7 +223,7 @@ func TestAdminAddressOfServices(t *testing.T) {
 	t.Parallel()
 	all := services(t)
 	for name, says := range map[string][3]string{
-		"node":   {`"ok"`, "it fetches the beginning of the chain", "cairn_build_info"},
+		"node":   {`"ok"`, "fetching the genesis", "cairn_build_info"},
 		"signer": {`"ok"`, `"ready"`, `cairn_signer_refused_total{reason="height_signed"} 0`},
 	} {
 		address := freeAddress(t)

@@ -85,7 +85,7 @@ func TestLinesOfATrace(t *testing.T) {
 			}
 			read = trace(changed(t, source, out))
 			if read.Root.Lines != nil || len(read.Sources[0].Contracts) != 0 ||
-				!strings.Contains(read.Sources[0].Problem, "it compiles to other code than that of 0x") ||
+				!strings.Contains(read.Sources[0].Problem, "it compiles to different code than 0x") ||
 				!strings.Contains(read.Sources[0].Problem, "section data") {
 				t.Errorf("of a changed source: %+v", read)
 			}

@@ -127,7 +127,7 @@ func ReadHalt(path string) (*Halt, error) {
 		return nil, err
 	}
 	if info.Size() > maxHaltFile {
-		return nil, damagedHalt(path, fmt.Errorf("it is over %d bytes", maxHaltFile))
+		return nil, damagedHalt(path, fmt.Errorf("longer than %d bytes", maxHaltFile))
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
