@@ -322,18 +322,18 @@ func (s *session) changeText(network types.Network, from argument.Account, set t
 	rules := []struct {
 		name string
 		rule types.Rule
-	}{{"to sign", policy.Owner}}
+	}{{"must sign", policy.Owner}}
 	if r := policy.Recovery; r != nil {
 		rules = append(rules, struct {
 			name string
 			rule types.Rule
-		}{fmt.Sprintf("to replace them after %s", time.Duration(r.Delay)*time.Millisecond), r.Rule})
+		}{fmt.Sprintf("can replace them after %s", time.Duration(r.Delay)*time.Millisecond), r.Rule})
 	}
 	for i, r := range rules {
 		if i > 0 {
 			text.WriteString("\nand ")
 		}
-		fmt.Fprintf(&text, "%d of these must sign %s:", r.rule.Threshold, r.name)
+		fmt.Fprintf(&text, "%d of these %s:", r.rule.Threshold, r.name)
 		for _, signer := range r.rule.Signers {
 			fmt.Fprintf(&text, "\n  %s", s.describeSigner(network, signer))
 		}

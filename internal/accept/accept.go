@@ -53,7 +53,7 @@ func (p *patient) Accept() (net.Conn, error) {
 		if err == nil || !passes(err) {
 			return conn, err
 		}
-		p.log.Warn("a connection could not be accepted", "address", p.Addr(), "error", err)
+		p.log.Warn("cannot accept a connection", "address", p.Addr(), "error", err)
 		p.pause(pause, p.closed)
 	}
 }

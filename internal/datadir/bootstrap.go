@@ -39,6 +39,6 @@ func (d *Dir) Bootstrap(
 	if err != nil {
 		return m, err
 	}
-	log.Info("continuing from a snapshot", "height", m.Height, "block", m.BlockHash, "root", m.StateRoot)
+	log.Info("state sync: starting from a snapshot", "height", m.Height, "block", m.BlockHash, "root", m.StateRoot)
 	return m, nil
 }

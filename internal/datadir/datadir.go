@@ -210,7 +210,7 @@ func (d *Dir) open() (err error) {
 	options := d.options.Chain
 	options.Schedule = params.Prices.Digest()
 	options.OnDropped = func(what string, of types.Height, err error) {
-		d.options.Log.Error("damage on the disk: what was read is dropped", "what", what, "height", of, "error", err)
+		d.options.Log.Error("disk corruption: dropped a corrupt record", "what", what, "height", of, "error", err)
 	}
 	d.store, err = chain.Open(d.db, options)
 	return err

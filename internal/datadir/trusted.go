@@ -46,7 +46,7 @@ func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstre
 	if err := replica.StartAt(ctx, c.Genesis.Network, sources, trusted, d.options.Log, begin); err != nil {
 		return err
 	}
-	d.options.Log.Info("beginning at a trusted block", "height", trusted.Height, "block", trusted.Hash)
+	d.options.Log.Info("starting at a trusted block", "height", trusted.Height, "block", trusted.Hash)
 	return nil
 }
 

@@ -156,7 +156,7 @@ func (u Upstreams) Genesis(ctx context.Context, hash types.BlockHash, log *slog.
 			case errors.Is(err, errOtherChain):
 				others = append(others, fmt.Errorf("%s: %w", url, err))
 			}
-			log.Warn("no genesis from an upstream", "upstream", url, "error", err)
+			log.Warn("cannot fetch the genesis from an upstream", "upstream", url, "error", err)
 		}
 		if len(others) == len(u.URLs) {
 			return types.Genesis{}, fmt.Errorf("no upstream is of the chain %s: %w", hash, errors.Join(others...))

@@ -107,7 +107,7 @@ func ListenAdmin(address string, hosts []string, info build.Info, log *slog.Logg
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ConnState:         admin.NewConnections(machine.AdminConnections).Note,
-		ErrorLog:          logs.Of(log, "a connection of the admin address came to nothing"),
+		ErrorLog:          logs.Of(log, "a connection to the admin address failed"),
 	}
 	a.server.RegisterOnShutdown(cancel) // waiting requests end with the server
 	go func() {
@@ -146,7 +146,7 @@ func (a *Admin) Wait(ctx context.Context) error {
 // Shutdown closes the address after running requests have ended. When ctx ends, it cuts them.
 func (a *Admin) Shutdown(ctx context.Context) {
 	if err := a.server.Shutdown(ctx); err != nil {
-		a.log.Warn("connections of the admin address were cut", "error", err)
+		a.log.Warn("shutdown: closed remaining connections of the admin address", "error", err)
 		_ = a.server.Close() // their time is over
 	}
 }

@@ -112,7 +112,7 @@ func TestAdminOfAStart(t *testing.T) {
 	defer a.Close()
 	a.Say("loading the chain")
 	node := admin.Client{URL: a.URL()}
-	if _, err := (members.Client{Node: node}).Status(t.Context()); err == nil || !strings.Contains(err.Error(), "loading " +
+	if _, err := (members.Client{Node: node}).Status(t.Context()); err == nil || !strings.Contains(err.Error(), "loading "+
 		"the chain") {
 		t.Errorf("the status of a cluster: got %v, want what the node does", err)
 	}

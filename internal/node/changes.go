@@ -72,7 +72,8 @@ func (n *Node) tellChanges(ctx context.Context) error {
 	for {
 		now := time.Now()
 		if stood := now.Sub(last); stood > role.SettleTime {
-			c.log.Warn(fmt.Sprintf("this process stood still for %.1f s: was it stopped, or its machine overloaded?",
+			c.log.Warn(fmt.Sprintf("this process was stalled for %.1f s: it was suspended, or the machine is "+
+				"overloaded",
 				stood.Seconds()))
 		}
 		last = now
@@ -89,13 +90,13 @@ func (n *Node) tellChanges(ctx context.Context) error {
 
 // facts returns the facts whose changes an operator should know.
 func (n *Node) facts() []role.Fact {
-	pressed := role.Fact{Of: "pressure", Text: "the mempool has room again", Usual: true, Stays: role.SettleTime}
+	pressed := role.Fact{Of: "pressure", Text: "the mempool has free capacity again", Usual: true, Stays: role.SettleTime}
 	if n.role.Pool().Stats().BackPressure {
-		pressed.Text, pressed.Level = "the mempool is nearly full: cheap transactions are refused", slog.LevelWarn
+		pressed.Text, pressed.Level = "the mempool is nearly full: refusing transactions with low fees", slog.LevelWarn
 	}
-	quarantined := role.Fact{Of: "quarantine", Text: "no code is in quarantine", Usual: true}
+	quarantined := role.Fact{Of: "quarantine", Text: "the quarantine is empty", Usual: true}
 	if count := n.book.Stats().Quarantined; count > 0 {
-		quarantined.Text = fmt.Sprintf("%s in quarantine: see cairn quarantine list", plural(count, "code is", "codes are"))
+		quarantined.Text = fmt.Sprintf("%s in quarantine: run cairn quarantine list", plural(count, "code is", "codes are"))
 		quarantined.Level = slog.LevelWarn
 	}
 	return append(n.role.Facts(), pressed, quarantined, n.proofsFact(), n.prunedFact(),
@@ -111,17 +112,17 @@ func plural(n int, one, many string) string {
 
 // proofsFact returns whether proofs keep up with the blocks.
 func (n *Node) proofsFact() role.Fact {
-	f := role.Fact{Of: "proofs", Text: "proofs keep up with the blocks", Usual: true, Stays: role.SettleTime}
+	f := role.Fact{Of: "proofs", Text: "proofs have caught up with the blocks", Usual: true, Stays: role.SettleTime}
 	lag, err := n.queue.Lag()
 	if state, _ := n.role.State(); err == nil && lag > proofsLag && !n.config.Proofs.Off && state != api.StateSyncing {
-		f.Text, f.Level = fmt.Sprintf("%d blocks wait for a proof: does a prover run?", lag), slog.LevelWarn
+		f.Text, f.Level = fmt.Sprintf("proving lags behind: %d blocks await proof; check that a prover is running", lag), slog.LevelWarn
 	}
 	return f
 }
 
 // upgradeFact returns the upgrade of the protocol that the chain announces or has.
 func upgradeFact(tip *ledger.Tip, now time.Time) role.Fact {
-	f := role.Fact{Of: "upgrade", Is: "none", Text: "no upgrade of the protocol is announced any more", Usual: true}
+	f := role.Fact{Of: "upgrade", Is: "none", Text: "the announced protocol upgrade was cancelled", Usual: true}
 	u := tip.Parameters.Upgrade
 	if u == nil {
 		return f
@@ -129,14 +130,14 @@ func upgradeFact(tip *ledger.Tip, now time.Time) role.Fact {
 	from := time.UnixMilli(int64(u.From)).UTC()
 	f.Usual = false
 	f.Is = fmt.Sprintf("version %d from %d", u.Version, u.From)
-	f.Text = fmt.Sprintf("version %d of the protocol begins at %s, and this node knows it", u.Version, from.Format(time.DateTime))
+	f.Text = fmt.Sprintf("protocol upgrade: version %d takes effect at %s UTC, and this node supports it", u.Version, from.Format(time.DateTime))
 	switch {
 	case !params.Known(u.Version):
 		f.Level = slog.LevelWarn
-		f.Text = fmt.Sprintf("version %d of the protocol begins at %s UTC, and this node does not know it: "+
-			"install a newer version of the program before then", u.Version, from.Format(time.DateTime))
+		f.Text = fmt.Sprintf("protocol upgrade: version %d takes effect at %s UTC, but this node does not support "+
+			"it: install a newer program before then", u.Version, from.Format(time.DateTime))
 	case !now.Before(from):
-		f.Is, f.Text = f.Is+", begun", fmt.Sprintf("version %d of the protocol has begun", u.Version)
+		f.Is, f.Text = f.Is+", begun", fmt.Sprintf("protocol upgrade: version %d is in effect", u.Version)
 	}
 	return f
 }
@@ -144,7 +145,8 @@ func upgradeFact(tip *ledger.Tip, now time.Time) role.Fact {
 // prunedFact returns whether the retention has deleted blocks.
 func (n *Node) prunedFact() role.Fact {
 	if oldest := n.store.OldestHeight(); oldest > 0 && n.dir.Options().Chain.Retention > 0 {
-		return role.Fact{Of: "pruned", Text: fmt.Sprintf("blocks before %d are deleted by the retention, from now on with each block",
+		return role.Fact{Of: "pruned", Text: fmt.Sprintf("pruning: blocks before %d are deleted (--retention), from "+
+			"now on with each new block",
 			oldest), Usual: true}
 	}
 	return role.Fact{Of: "pruned", Usual: true}

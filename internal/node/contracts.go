@@ -13,7 +13,7 @@ const viewMemory = 64 << 20
 // openEngines opens the engines for contracts in blocks, for simulated calls, and for simulated deploys. Simulated
 // calls cost nothing, so they must not evict the code that blocks keep in memory.
 func (n *Node) openEngines() (err error) {
-	const name = "what runs contracts"
+	const name = "the contract engine"
 	if n.engine, err = n.dir.Engine(); err != nil {
 		return err
 	}
@@ -51,25 +51,25 @@ func (n *Node) engineStats() wasm.Stats {
 func engineMetrics() []telemetry.Metric[wasm.Stats] {
 	type stats = wasm.Stats
 	return []telemetry.Metric[stats]{
-		telemetry.Gauge("contract_modules", "Modules in memory.", func(s stats) int { return s.Codes }),
-		telemetry.Gauge("contract_idle_instances", "Instances that wait for a call.", func(s stats) int { return s.Idle }),
+		telemetry.Gauge("contract_modules", "Contract modules cached in memory.", func(s stats) int { return s.Codes }),
+		telemetry.Gauge("contract_idle_instances", "Idle contract instances ready for a call.", func(s stats) int { return s.Idle }),
 		telemetry.Gauge("contract_code_bytes",
-			"Memory that modules, their machine code and idle instances take, about.",
+			"Approximate memory used by modules, their machine code and idle instances.",
 			func(s stats) int { return s.Bytes }),
-		telemetry.Gauge("contract_code_disk_bytes", "Size of the files of machine code.",
+		telemetry.Gauge("contract_code_disk_bytes", "Size of the machine code cache on disk.",
 			func(s stats) int64 { return s.DiskBytes }),
 		telemetry.Counters("contract_calls_total",
-			"Calls of contracts, nested ones too, by whether they ran in an instance that was used before.", "instance",
+			"Contract calls, including nested ones, by whether they reused an instance.", "instance",
 			func(s stats) map[string]uint64 { return map[string]uint64{"reused": s.Reused, "new": s.Instantiated} }),
-		telemetry.Counters("contract_loads_total", "Modules that were not in memory, by where their machine code came from.",
+		telemetry.Counters("contract_loads_total", "Modules loaded into memory, by the source of their machine code.",
 			"from", func(s stats) map[string]uint64 {
 				return map[string]uint64{"disk": s.Loaded, "compiler": s.Compiled - min(s.Loaded, s.Compiled)}
 			}),
 		telemetry.Counter("contract_stack_exceeded_total",
-			"Calls that used more machine stack than metering allows, a fault without effect on their outcome.",
+			"Calls that used more native stack than metering accounts for; their outcome is unaffected.",
 			func(s stats) uint64 { return s.Deeper }),
 		telemetry.Counter("contract_code_rejected_total",
-			"Files of machine code that were not what the node had written.",
+			"Damaged machine code files found on disk.",
 			func(s stats) uint64 { return s.Rejected }),
 	}
 }
@@ -77,7 +77,7 @@ func engineMetrics() []telemetry.Metric[wasm.Stats] {
 func viewMetrics() []telemetry.Metric[wasm.Stats] {
 	return []telemetry.Metric[wasm.Stats]{
 		telemetry.Gauge("simulation_code_bytes",
-			"Memory that modules, machine code and idle instances of calls that are not sent take, about.",
+			"Approximate memory used by modules, machine code and idle instances for view calls and estimates.",
 			func(s wasm.Stats) int { return s.Bytes }),
 	}
 }

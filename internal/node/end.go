@@ -19,7 +19,7 @@ const (
 )
 
 // ErrAbandoned is returned for a node that did not stop in time.
-var ErrAbandoned = errors.New("the node did not end in time")
+var ErrAbandoned = errors.New("the node did not shut down in time")
 
 // stage is the task that a stopping node waits for.
 type stage struct{ name atomic.Pointer[string] }
@@ -30,7 +30,7 @@ func (s *stage) String() string {
 	if name := s.name.Load(); name != nil {
 		return *name
 	}
-	return "its parts"
+	return "its components"
 }
 
 // Await returns the error received from ended. After running ends and then the time given by over has passed, it

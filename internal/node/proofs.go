@@ -54,7 +54,7 @@ func (n *Node) prove(ctx context.Context) error {
 		if ctx.Err() != nil || over() {
 			continue
 		}
-		n.config.Log.Warn("the prover ended and is started again", "error", err)
+		n.config.Log.Warn("the prover process ended: restarting it", "error", err)
 		_ = pause.For(ctx, restartProver) // as above
 	}
 	return nil
@@ -63,37 +63,38 @@ func (n *Node) prove(ctx context.Context) error {
 // proofMetrics returns the metrics of proofs. If the store cannot be read, other metrics show it.
 func proofMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
-		telemetry.Counter("proofs_total", "Proofs of blocks that were verified and stored.",
+		telemetry.Counter("proofs_total", "Block proofs verified and stored.",
 			func(n *Node) uint64 { return n.queue.Proven() }),
-		telemetry.Counter("proofs_made_total", "Those of them that provers of this node made.",
+		telemetry.Counter("proofs_made_total", "Block proofs stored that were made by this node's provers.",
 			func(n *Node) uint64 { return n.queue.Made() }),
-		telemetry.Counter("range_proofs_total", "Proofs of ranges of blocks that were verified and stored.", func(
+		telemetry.Counter("range_proofs_total", "Range proofs verified and stored.", func(
 			n *Node,
 		) uint64 {
 			accepted, _ := n.queue.Ranges()
 			return accepted
 		}),
-		telemetry.Counter("range_proofs_made_total", "Those of them that this node's provers made.", func(n *Node) uint64 {
+		telemetry.Counter("range_proofs_made_total", "Range proofs stored that were made by this node's provers.", func(n *Node) uint64 {
 			_, made := n.queue.Ranges()
 			return made
 		}),
-		telemetry.Gauge("proof_wanted", "1 where blocks are to have proofs, 0 with --prove off.",
+		telemetry.Gauge("proof_wanted", "1 if blocks get proofs, 0 with --prove off.",
 			func(n *Node) int { return oneIf(!n.config.Proofs.Off) }),
-		telemetry.KnownGauge("proof_lag_blocks", "Blocks after the newest that has its proof here.", func(
+		telemetry.KnownGauge("proof_lag_blocks", "Number of blocks after the newest block with a stored proof "+
+			"(proving lag).", func(
 			n *Node,
 		) (uint64, bool) {
 			lag, err := n.queue.Lag()
 			if err != nil && !errors.Is(err, chain.ErrClosed) {
-				n.config.Log.Warn("blocks without a proof cannot be counted", "error", err)
+				n.config.Log.Warn("cannot count the blocks that await proof", "error", err)
 			}
 			return lag, err == nil
 		}),
-		telemetry.KnownGauge("proof_witness_bytes", "Size of the witnesses that wait for proofs.", func(
+		telemetry.KnownGauge("proof_witness_bytes", "Size of the stored witnesses that await proof.", func(
 			n *Node,
 		) (uint64, bool) {
 			bytes, err := n.store.WitnessBytes()
 			if err != nil && !errors.Is(err, chain.ErrClosed) {
-				n.config.Log.Warn("witnesses cannot be counted", "error", err)
+				n.config.Log.Warn("cannot measure the stored witnesses", "error", err)
 			}
 			return bytes, err == nil
 		}),

@@ -68,7 +68,7 @@ func (f fileReads) bound(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 		default:
 			w.Header().Set("Retry-After", "5")
-			http.Error(w, "The server is busy: too many files are being read at present.", http.StatusServiceUnavailable)
+			http.Error(w, "The server is busy: too many files are being read.", http.StatusServiceUnavailable)
 		}
 	})
 }

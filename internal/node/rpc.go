@@ -88,7 +88,7 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 			attributes = append(attributes, "stack", string(panicked.Stack))
 		}
 		if byClient(err) {
-			log.Debug("a client was not waited for, or did not wait", attributes...)
+			log.Debug("a call timed out, or its client disconnected", attributes...)
 		} else {
 			log.Error("internal error", attributes...)
 		}
@@ -100,7 +100,7 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 func (n *Node) told(ctx context.Context, err error) *jsonrpc.Error {
 	var told *jsonrpc.Error
 	if !errors.As(n.rpc.Public(err), &told) {
-		incident := logIncidents(n.config.Log)(ctx, "a transaction that another member handed on", err)
+		incident := logIncidents(n.config.Log)(ctx, "a transaction forwarded by another member", err)
 		told = jsonrpc.NewError(jsonrpc.CodeInternal, "Internal error", "incident", incident)
 	}
 	return told
@@ -120,7 +120,7 @@ func (o offers) Demand(ctx context.Context) (m snapshot.Manifest, ok bool, err e
 	m, err = o.Directory.Demand(ctx, o.node.store, uint64(time.Now().Unix()), o.node.keptSnapshots())
 	if err != nil && ctx.Err() == nil {
 		if !errors.Is(err, snapshot.ErrNoBlock) {
-			o.node.config.Log.Error("no snapshot was made", "error", err)
+			o.node.config.Log.Error("cannot create a snapshot", "error", err)
 		}
 		return m, false, nil
 	}

@@ -85,13 +85,13 @@ func (n *Node) stop(stopProducing func()) error {
 	n.stage.enter("connections")
 	n.front.Drain()
 	if err := n.push.Shutdown(ctx); err != nil {
-		n.config.Log.Warn("WebSocket connections were cut", "error", err)
+		n.config.Log.Warn("shutdown: closed remaining WebSocket connections", "error", err)
 	}
 	if err := n.front.Shutdown(ctx); err != nil {
-		n.config.Log.Warn("connections were cut", "error", err)
+		n.config.Log.Warn("shutdown: closed remaining JSON-RPC connections", "error", err)
 	}
 	n.admin.Shutdown(ctx)
-	n.stage.enter("the making of blocks")
+	n.stage.enter("block production")
 	return nil
 }
 

@@ -68,7 +68,7 @@ func (n *Node) closeTelemetry() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := n.telemetry.Close(ctx); err != nil {
-		n.config.Log.Warn("traces are lost", "error", err)
+		n.config.Log.Warn("cannot export the last traces", "error", err)
 	}
 	return nil
 }
@@ -87,12 +87,12 @@ func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 		telemetry.Gauge("base_fee", "Base fee of the next block, in units per gas.",
 			func(t tip) uint64 { return uint64(t.Env.BaseFee) }),
 		telemetry.Gauge("upgrade_unknown",
-			"1 while the chain announces or has a version of the protocol that this node does not know.",
+			"1 while the chain announces or uses a protocol version that this node does not support.",
 			func(t tip) int {
 				return oneIf(t.Parameters.Upgrade != nil && !params.Known(t.Parameters.Upgrade.Version))
 			}),
 		telemetry.Gauge("upgrade_time_seconds",
-			"Time of the upgrade that the chain announces or has, in Unix seconds; 0 without one.",
+			"Time of the announced or active protocol upgrade, in Unix seconds; 0 if there is none.",
 			func(t tip) float64 {
 				if u := t.Parameters.Upgrade; u != nil {
 					return float64(u.From) / 1000
@@ -104,15 +104,17 @@ func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 
 func nodeMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
-		telemetry.Counter("store_dropped_total", "Proofs and witnesses that were dropped because the disk had damaged them.",
+		telemetry.Counter("store_dropped_total", "Proofs and witnesses dropped because of disk corruption.",
 			func(n *Node) uint64 { return n.store.Dropped() }),
 		telemetry.Counter("engine_faults_total",
-			"Calls of contracts that the engine failed on, in blocks and in views, and blocks with a wrong result.",
+			"Engine failures: contract calls, in blocks and views, on which the engine failed, and blocks with a "+
+				"wrong result.",
 			func(n *Node) uint64 { return n.book.Stats().Faults }),
 		telemetry.Gauge("quarantined_codes",
-			"Codes that this node does not run, because its engine failed on them or ran them wrongly.",
+			"Contract codes in quarantine, on which the engine failed or gave a wrong result.",
 			func(n *Node) int { return n.book.Stats().Quarantined }),
-		telemetry.Gauge("waiting_parties", "Senders and codes whose transactions wait, because one overran its time.",
+		telemetry.Gauge("waiting_parties", "Senders and codes whose transactions are delayed, because one exceeded "+
+			"its time limit.",
 			func(n *Node) int { return n.book.Stats().Waiting }),
 		telemetry.Gauge("tree_leaves", "Entries of the state tree.", func(n *Node) int { return n.ledger.TreeSize() }),
 	}
@@ -121,30 +123,31 @@ func nodeMetrics() []telemetry.Metric[*Node] {
 func storeMetrics() []telemetry.Metric[kv.Metrics] {
 	type metrics = kv.Metrics
 	return []telemetry.Metric[metrics]{
-		telemetry.Gauge("store_damaged_files", "Files of the database in which a read found damage.",
+		telemetry.Gauge("store_damaged_files", "Database files found damaged while reading.",
 			func(m metrics) int { return m.DamagedFiles }),
-		telemetry.Gauge("store_disk_bytes", "Size of the database's files.", func(m metrics) uint64 { return m.DiskBytes }),
-		telemetry.Gauge("store_memtable_bytes", "Size of the tables that are written to, in memory.",
+		telemetry.Gauge("store_disk_bytes", "Size of the database files.", func(m metrics) uint64 { return m.DiskBytes }),
+		telemetry.Gauge("store_memtable_bytes", "Size of the memtables.",
 			func(m metrics) uint64 { return m.MemTableBytes }),
-		telemetry.Gauge("store_cache_bytes", "Size of the database's cache in use.",
+		telemetry.Gauge("store_cache_bytes", "Used size of the block cache.",
 			func(m metrics) int64 { return m.CacheBytes }),
-		telemetry.Counter("store_cache_hits_total", "Blocks of files found in the cache.",
+		telemetry.Counter("store_cache_hits_total", "Block cache hits.",
 			func(m metrics) int64 { return m.CacheHits }),
-		telemetry.Counter("store_cache_misses_total", "Blocks of files that had to be read.",
+		telemetry.Counter("store_cache_misses_total", "Block cache misses.",
 			func(m metrics) int64 { return m.CacheMisses }),
 		telemetry.Counter("store_compactions_total", "Compactions.", func(m metrics) int64 { return m.Compactions }),
-		telemetry.Gauge("store_compaction_debt_bytes", "Estimate of what is to be compacted.",
+		telemetry.Gauge("store_compaction_debt_bytes", "Estimated bytes awaiting compaction.",
 			func(m metrics) uint64 { return m.CompactionDebtBytes }),
-		telemetry.Gauge("store_wal_bytes", "Size of the log: written, but not in a table yet.",
+		telemetry.Gauge("store_wal_bytes", "Size of the write-ahead log not yet flushed to tables.",
 			func(m metrics) uint64 { return m.WALBytes }),
-		telemetry.Counter("store_flushes_total", "Tables written out of memory.", func(m metrics) int64 { return m.Flushes }),
-		telemetry.Counter("store_write_stalls_total", "Times that writing waited for flushes or compactions.",
+		telemetry.Counter("store_flushes_total", "Memtable flushes.", func(m metrics) int64 { return m.Flushes }),
+		telemetry.Counter("store_write_stalls_total", "Write stalls: times that writes waited for flushes or "+
+			"compactions.",
 			func(m metrics) int64 { return m.WriteStalls }),
-		telemetry.Counter("store_syncs_total", "Batches that were waited for until they were on disk.",
+		telemetry.Counter("store_syncs_total", "Batches synced to disk.",
 			func(m metrics) int64 { return m.Syncs }),
-		telemetry.Counter("store_sync_seconds_total", "Time from handing those over to their being on disk.",
+		telemetry.Counter("store_sync_seconds_total", "Time to sync a batch to disk.",
 			func(m metrics) float64 { return m.SyncTime.Seconds() }),
-		telemetry.Gauge("store_read_amplification", "Levels of the database that a read may have to ask.",
+		telemetry.Gauge("store_read_amplification", "Read amplification: levels that a read may have to search.",
 			func(m metrics) int { return m.ReadAmplification }),
 	}
 }
@@ -158,7 +161,7 @@ type diskSpace struct {
 func (n *Node) disk() diskSpace {
 	size, free, err := machine.Disk(n.dir.Path())
 	if err != nil {
-		n.config.Log.Debug("the size of the disk is not known", "error", err)
+		n.config.Log.Debug("cannot determine the disk size", "error", err)
 	}
 	return diskSpace{size, free, err == nil}
 }
@@ -166,10 +169,10 @@ func (n *Node) disk() diskSpace {
 func diskMetrics() []telemetry.Metric[diskSpace] {
 	return []telemetry.Metric[diskSpace]{
 		telemetry.KnownGauge("disk_size_bytes",
-			"Size of the data directory's file system; absent where it is not known.",
+			"Size of the data directory's file system; absent if unknown.",
 			func(d diskSpace) (uint64, bool) { return d.size, d.known }),
 		telemetry.KnownGauge("disk_free_bytes",
-			"Space left on the data directory's file system for the node's user; absent where it is not known.",
+			"Free space on the data directory's file system for the node's user; absent if unknown.",
 			func(d diskSpace) (uint64, bool) { return d.free, d.known }),
 	}
 }

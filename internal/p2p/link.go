@@ -351,7 +351,7 @@ func (l *Link) tellOf(member uint64, r *Refusal, from net.Addr) {
 	}
 	l.mu.Unlock()
 	if tell {
-		l.config.Log.Warn("a member is refused", "member", cmp.Or(name, fmt.Sprintf("%x", member)), "address", from,
+		l.config.Log.Warn("refused a connection to or from a cluster member", "member", cmp.Or(name, fmt.Sprintf("%x", member)), "address", from,
 			"error", r, "all", count)
 	}
 }

@@ -579,7 +579,7 @@ func TestRefusalsAreToldNowAndThen(t *testing.T) {
 	for _, n := range a.Refused() {
 		counted += n
 	}
-	told, most := strings.Count(lines.String(), "a member is refused"), 1+int(time.Since(begun)/refusalPause)
+	told, most := strings.Count(lines.String(), "refused a connection to or from a cluster member"), 1+int(time.Since(begun)/refusalPause)
 	if counted != strangers || told < 1 || told > most {
 		t.Errorf("%d were refused, of which the log was told %d times, at most %d expected:\n%s",
 			counted, told, most, &lines)

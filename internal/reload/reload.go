@@ -94,11 +94,11 @@ func (w *Files[T]) reload() {
 	w.stamp = w.stat()
 	value, err := w.load()
 	if err != nil {
-		w.log.Error("a file cannot be used, what it held before stays in force", "files", w.files, "error", err)
+		w.log.Error("cannot reload a file: its previous content stays in force", "files", w.files, "error", err)
 		return
 	}
 	w.current.Store(&value)
-	w.log.Info("files were loaded again", "files", w.files)
+	w.log.Info("reloaded files", "files", w.files)
 }
 
 // stat returns a text that changes with the files' modification times and sizes.

@@ -33,7 +33,7 @@ func (c Condition) told() (api.SyncState, string) { return c.State, c.Reason }
 func (c Condition) facts() []Fact {
 	state := Fact{Of: "state", Text: "this node is " + string(c.State), Stays: SettleTime}
 	if c.State == api.StateProducing {
-		state.Text = "this node makes blocks"
+		state.Text = "this node is producing blocks"
 	}
 	if c.State == api.StateHolding || c.State == api.StateHalted {
 		state.Level = slog.LevelWarn
@@ -50,7 +50,7 @@ func (c Condition) facts() []Fact {
 
 // upstreamFact returns the source of the blocks.
 func (f *follow) upstreamFact() Fact {
-	fact := Fact{Of: "upstream", Text: "no upstream is in use", Level: slog.LevelWarn, Stays: SettleTime}
+	fact := Fact{Of: "upstream", Text: "no usable upstream: this node receives no blocks", Level: slog.LevelWarn, Stays: SettleTime}
 	for _, u := range f.replica.Status().Upstreams {
 		if u.InUse {
 			fact.Text, fact.Level = "blocks come from "+u.URL, slog.LevelInfo
@@ -65,32 +65,32 @@ func (m *member) Facts() []Fact {
 	facts := []Fact{m.leaderFact(status), goneFact(status)}
 	for _, p := range status.Peers {
 		known := peers[p.ID]
-		f := Fact{Of: "member " + p.Name, Is: "reached", Text: p.Name + " is back"}
+		f := Fact{Of: "member " + p.Name, Is: "reached", Text: p.Name + " is reachable again"}
 		switch {
 		case p.ID == status.ID:
 			continue
 		case known.Connected && !m.met[p.ID]:
 			m.met[p.ID] = true
-			f.Text = p.Name + " is reached"
+			f.Text = p.Name + " is connected"
 		case known.Connected:
 		case known.Refused != "":
 			f.Is, f.Level, f.Stays = known.Refused, slog.LevelWarn, SettleTime
-			f.Text = fmt.Sprintf("%s and this member do not go together: %s", p.Name, known.Refused)
+			f.Text = fmt.Sprintf("refused connection between %s and this member: %s", p.Name, known.Refused)
 		default:
-			f.Is, f.Text, f.Stays = "away", p.Name+" does not answer", LookInterval
+			f.Is, f.Text, f.Stays = "away", p.Name+" is unreachable", LookInterval
 		}
 		facts = append(facts, f, votesFact(p))
 		if unfit := known.Report.Unfit; known.Connected {
 			f := Fact{Of: "unfit " + p.Name, Text: p.Name + " can make blocks", Usual: true, Stays: SettleTime}
 			if unfit != "" {
-				f.Text = fmt.Sprintf("%s says that it cannot make blocks: %s", p.Name, unfit)
+				f.Text = fmt.Sprintf("%s reports that it cannot make blocks: %s", p.Name, unfit)
 			}
 			facts = append(facts, f)
 		}
 	}
 	unfit := Fact{Of: "unfit", Text: "this member can make blocks", Usual: true, Stays: SettleTime}
 	if status.Unfit != "" {
-		unfit.Text = "this member leaves leadership to others: " + status.Unfit
+		unfit.Text = "this member cannot lead: " + status.Unfit
 	}
 	return append(append(facts, unfit), m.Condition().facts()...)
 }
@@ -109,26 +109,26 @@ func goneFact(s cluster.Status) Fact {
 // votesFact returns whether a member has a vote.
 func votesFact(p cluster.Peer) Fact {
 	if p.Voter {
-		return Fact{Of: "vote " + p.Name, Text: p.Name + " has a vote", Usual: true}
+		return Fact{Of: "vote " + p.Name, Text: p.Name + " is now a voter", Usual: true}
 	}
-	return Fact{Of: "vote " + p.Name, Text: p.Name + " was added, and learns what the others know"}
+	return Fact{Of: "vote " + p.Name, Text: p.Name + " was added as a learner: it votes once it has caught up"}
 }
 
 // leaderFact returns the leader and the reason of its election. A short time without a leader is part of an election.
 func (m *member) leaderFact(s cluster.Status) Fact {
 	if s.Leader == 0 {
-		return Fact{Of: "leader", Text: "no leader is heard of", Stays: 2 * SettleTime}
+		return Fact{Of: "leader", Text: "no leader: election in progress, or no quorum", Stays: 2 * SettleTime}
 	}
 	name, from := nameOf(s, s.Leader), nameOf(s, s.Change.From)
-	f := Fact{Of: "leader", Is: fmt.Sprint(s.Term), Text: fmt.Sprintf("%s leads now, term %d", name, s.Term)}
+	f := Fact{Of: "leader", Is: fmt.Sprint(s.Term), Text: fmt.Sprintf("leader elected: %s, term %d", name, s.Term)}
 	switch {
 	case from == "":
 	case s.Change.Handed:
-		f.Text += fmt.Sprintf(": %s handed leadership on", from)
+		f.Text += fmt.Sprintf(": %s transferred leadership", from)
 	case s.Change.From == s.ID && s.Leader != s.ID:
-		f.Text += ": the others had not heard this member"
+		f.Text += ": failover, because the other members did not hear from this one"
 	case s.Change.Silent >= cluster.ElectionTime/2: // the member counts ticks, which may be a little early
-		f.Text += fmt.Sprintf(": no word of %s for %.1f s", from, s.Change.Silent.Seconds())
+		f.Text += fmt.Sprintf(": failover, because %s was silent for %.1f s", from, s.Change.Silent.Seconds())
 	}
 	return f
 }

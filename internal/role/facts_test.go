@@ -14,10 +14,10 @@ func TestLeaderIsTold(t *testing.T) {
 		status.Peers = append(status.Peers, cluster.Peer{Record: cluster.Record{ID: id, Name: name}})
 	}
 	for want, change := range map[string]cluster.Change{
-		"b leads now, term 7":                                       {},
-		"b leads now, term 7: no word of a for 0.5 s":               {From: 1, Silent: 540 * time.Millisecond},
-		"b leads now, term 7: a handed leadership on":               {From: 1, Silent: time.Millisecond, Handed: true},
-		"b leads now, term 7: the others had not heard this member": {From: 3, Silent: 2 * time.Second},
+		"leader elected: b, term 7": {},
+		"leader elected: b, term 7: failover, because a was silent for 0.5 s":                       {From: 1, Silent: 540 * time.Millisecond},
+		"leader elected: b, term 7: a transferred leadership":                                       {From: 1, Silent: time.Millisecond, Handed: true},
+		"leader elected: b, term 7: failover, because the other members did not hear from this one": {From: 3, Silent: 2 * time.Second},
 	} {
 		status.Change = change
 		if got := new(member).leaderFact(status).Text; got != want {
@@ -29,8 +29,8 @@ func TestLeaderIsTold(t *testing.T) {
 // What a cluster needs for blocks is counted, not left to the reader.
 func TestVerdict(t *testing.T) {
 	for want, q := range map[string]quorum{
-		"2 of 5 voters reached, 3 needed: no blocks are made": {5, 2, 3},
-		"3 of 5 voters reached, 3 needed":                     {5, 3, 3},
+		"2 of 5 voters reachable, quorum is 3: no quorum, so no blocks are produced": {5, 2, 3},
+		"3 of 5 voters reachable, quorum is 3":                                       {5, 3, 3},
 	} {
 		if got := q.verdict(); got != want {
 			t.Errorf("%+v: %q, want %q", q, got, want)

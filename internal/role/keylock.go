@@ -30,7 +30,7 @@ func (s *solo) openLock(mayLack bool) (err error) {
 	case !mayLack:
 		return missing
 	}
-	s.Log.Warn("this node makes no blocks before it has those that are missing", "error", missing)
+	s.Log.Warn("this node produces no blocks until it has synced the missing ones", "error", missing)
 	return nil
 }
 
@@ -86,6 +86,6 @@ func (s *solo) elsewhere() string {
 // tellOfElsewhere logs that another node has used this node's key, if it has.
 func (s *solo) tellOfElsewhere() {
 	if reason := s.elsewhere(); reason != "" {
-		s.Log.Error("this node holds", "reason", reason, "lock", s.lock.Path())
+		s.Log.Error("this node stopped producing blocks: a conflicting signer uses its key (double-sign protection)", "reason", reason, "lock", s.lock.Path())
 	}
 }

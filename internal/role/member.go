@@ -137,9 +137,9 @@ func (m *member) openService() (err error) {
 		BlockTime: m.config.BlockTime,
 		OnBlock:   observeBlocks(m.Telemetry, m.interval),
 		OnTxBatch: m.Telemetry.Histogram("cluster_commit_seconds",
-			"Time from the proposal of transactions by this leader until they were decided and applied here."),
+			"Time from this leader's proposal of transactions to their commit and application."),
 		OnRelease: m.Telemetry.Histogram("cluster_release_seconds",
-			"Time from the proposal of a block by this leader until it was decided, signed and released here."),
+			"Time from this leader's proposal of a block to its commit, signature and release."),
 		Unable: m.unable,
 		Logger: m.Log,
 	}
@@ -244,12 +244,12 @@ func (m *member) Run(ctx context.Context) error {
 		}
 		if errors.Is(err, exec.ErrUnknownVersion) {
 			m.outdated.Store(&err)
-			m.Log.Error("this member takes no further part", "error", m.outdatedReason())
+			m.Log.Error("this member has stopped participating in the cluster", "error", m.outdatedReason())
 			return nil
 		}
 		if diverged := new(cluster.Diverged); errors.As(err, &diverged) {
 			m.diverged.Store(diverged)
-			m.Log.Error("this member takes no further part", "error", emergency.Disagreed(err.Error(), err))
+			m.Log.Error("this member has stopped participating in the cluster", "error", emergency.Disagreed(err.Error(), err))
 			return m.keepEvidence(diverged)
 		}
 		return err
@@ -317,12 +317,12 @@ func peersOf(s cluster.Status) []p2p.Peer {
 
 // HandOver transfers leadership before a leader stops, so that clients do not notice a planned stop.
 func (m *member) HandOver(ctx context.Context) {
-	m.Enter("another member to lead")
+	m.Enter("transfer of leadership to another member")
 	if status := m.service.Status(); !status.Leads || len(status.Peers) < 2 {
 		return
 	}
 	if err := m.transfer(ctx, 0); err != nil {
-		m.Log.Warn("leadership was not handed on before the end", "error", err)
+		m.Log.Warn("shutdown: cannot transfer leadership to another member", "error", err)
 	}
 }
 
@@ -349,7 +349,7 @@ func (m *member) transfer(ctx context.Context, to uint64) error {
 	return nil
 }
 
-var errNotTransferred = errors.New("no other member leads yet: look at cairn cluster status")
+var errNotTransferred = errors.New("no other member has become leader yet: see cairn cluster status")
 
 // Close implements [Role].
 func (m *member) Close() error {

@@ -60,33 +60,33 @@ func clusterMetrics() []telemetry.Metric[*member] {
 		return func(m *member) uint64 { return read(m.service.Status()) }
 	}
 	return []telemetry.Metric[*member]{
-		telemetry.Gauge("cluster_leader", "1 while a leader of the cluster is heard of.",
+		telemetry.Gauge("cluster_leader", "1 while the cluster has a leader, as seen by this member.",
 			func(m *member) int { return oneIf(m.service.Status().Leader != 0) }),
-		telemetry.Gauge("cluster_leads", "1 while this member leads.",
+		telemetry.Gauge("cluster_leads", "1 while this member is the leader.",
 			func(m *member) int { return oneIf(m.service.Status().Leads) }),
-		telemetry.Gauge("cluster_term", "Term of the log; grows with each election.",
+		telemetry.Gauge("cluster_term", "Raft term; increases with each election.",
 			status(func(s cluster.Status) uint64 { return s.Term })),
 		telemetry.Gauge("cluster_members", "Members of the cluster.",
 			func(m *member) int { return len(m.service.Status().Peers) }),
 		telemetry.Gauge("cluster_spare_voters",
-			"Voters that are reached and could be lost before there is no majority; negative without one.",
+			"Reachable voters that the cluster can lose before it loses quorum; negative without quorum.",
 			(*member).spare),
-		telemetry.Gauge("cluster_members_reached", "Members that are reached, with this one.",
+		telemetry.Gauge("cluster_members_reached", "Reachable members, including this one.",
 			func(m *member) uint64 { return m.PeerCount() + 1 }),
-		telemetry.Gauge("cluster_idle_seconds", "Time since this member last applied an entry of the log.",
+		telemetry.Gauge("cluster_idle_seconds", "Time since this member last applied a log entry.",
 			func(m *member) float64 { return time.Since(m.service.Status().AppliedAt).Seconds() }),
-		telemetry.Gauge("cluster_applied_index", "Last entry of the log that was applied.",
+		telemetry.Gauge("cluster_applied_index", "Index of the last applied log entry.",
 			status(func(s cluster.Status) uint64 { return s.Applied })),
-		telemetry.Gauge("cluster_log_bytes", "Size of the log.", status(func(s cluster.Status) uint64 { return s.Bytes })),
-		telemetry.Gauge("cluster_intake_waiting", "Sends that wait to be decided on.",
+		telemetry.Gauge("cluster_log_bytes", "Size of the Raft log.", status(func(s cluster.Status) uint64 { return s.Bytes })),
+		telemetry.Gauge("cluster_intake_waiting", "Transaction batches that await commit.",
 			func(m *member) int { return m.service.Status().Waiting }),
 		telemetry.Gauge("cluster_diverged",
-			"1 if this member came to something else than the others, and takes no further part.",
+			"1 if this member's state diverged from the cluster's and it has halted.",
 			func(m *member) int { return oneIf(m.diverged.Load() != nil) }),
-		telemetry.Counter("cluster_elections_total", "Leaders that this member has heard of.",
+		telemetry.Counter("cluster_elections_total", "Leader changes seen by this member.",
 			func(m *member) uint64 { return m.elections.count.Load() }),
 		telemetry.Gauges("cluster_member_lag_entries",
-			"Entries of this member's log that another has not applied, as far as it is reached.", "member",
+			"Log entries of this member that another, reachable member has not applied.", "member",
 			func(m *member) map[string]uint64 {
 				peers := m.link.Peers()
 				return each(m, func(s cluster.Status, p cluster.Peer) (uint64, bool) {
@@ -95,14 +95,14 @@ func clusterMetrics() []telemetry.Metric[*member] {
 				})
 			}),
 		telemetry.Gauges("cluster_clock_offset_seconds",
-			"How far another member's clock is ahead of this one's, as far as it is reached.", "member",
+			"Clock skew: how far another, reachable member's clock is ahead of this one's.", "member",
 			func(m *member) map[string]float64 {
 				peers := m.link.Peers()
 				return each(m, func(_ cluster.Status, p cluster.Peer) (float64, bool) {
 					return peers[p.ID].Offset.Seconds(), peers[p.ID].Reported()
 				})
 			}),
-		telemetry.Counters("cluster_refused_hellos_total", "Connections with members that were refused, by cause.", "cause",
+		telemetry.Counters("cluster_refused_hellos_total", "Refused connections between members, by cause.", "cause",
 			func(m *member) map[string]uint64 { return m.link.Refused() }),
 	}
 }

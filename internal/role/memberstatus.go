@@ -69,9 +69,9 @@ func (m *member) quorum() (q quorum) {
 
 // verdict returns the voters' counts, and whether they prevent new blocks.
 func (q quorum) verdict() string {
-	counted := fmt.Sprintf("%d of %d voters reached, %d needed", q.reached, q.voters, q.needed)
+	counted := fmt.Sprintf("%d of %d voters reachable, quorum is %d", q.reached, q.voters, q.needed)
 	if q.reached < q.needed {
-		return counted + ": no blocks are made"
+		return counted + ": no quorum, so no blocks are produced"
 	}
 	return counted
 }

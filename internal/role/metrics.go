@@ -58,7 +58,7 @@ func (b *base) stopped() map[string]uint64 {
 // registerMetrics registers the metrics of every role.
 func registerMetrics(role Role) {
 	telemetry.Register(role.telemetry(), func() Role { return role },
-		telemetry.Gauges("node_state", "1 for what the node is doing about new blocks, 0 for what it is not.", "state", func(
+		telemetry.Gauges("node_state", "1 for the node's current state, 0 for the other states.", "state", func(
 			r Role,
 		) map[string]int {
 			states := make(map[string]int)
@@ -71,13 +71,13 @@ func registerMetrics(role Role) {
 			states[string(state)] = 1
 			return states
 		}),
-		telemetry.Gauge("key_used_elsewhere", "1 once another node is known to have signed blocks with this node's key.",
+		telemetry.Gauge("key_used_elsewhere", "1 once a conflicting signer was detected: another node signed blocks "+
+			"with this node's key (double-sign).",
 			func(r Role) int { return oneIf(r.usedElsewhere()) }),
-		telemetry.Gauge("block_interval_seconds", "Time between blocks that is set; 0 where blocks are made on demand.",
+		telemetry.Gauge("block_interval_seconds", "Configured time between blocks; 0 if blocks are made on demand.",
 			func(r Role) float64 { return r.interval().Seconds() }),
-		telemetry.Counters("block_overdue_total", "Transactions that were stopped because their block's time was over, by "+
-			"what became of them.", "fate", Role.stopped),
-		telemetry.Gauge("signer_failing", "1 while the signer did not sign the header that it was asked for last.",
+		telemetry.Counters("block_overdue_total", "Transactions stopped at their time limit, by outcome.", "fate", Role.stopped),
+		telemetry.Gauge("signer_failing", "1 while the signer has not signed the last header requested.",
 			func(r Role) int { return oneIf(r.unsigned() != "") }),
 	)
 }
@@ -86,18 +86,19 @@ func registerMetrics(role Role) {
 func followMetrics() []telemetry.Metric[replica.Status] {
 	type status = replica.Status
 	return []telemetry.Metric[status]{
-		telemetry.KnownGauge("sync_blocks_behind", "Blocks that are missing here; absent while no upstream says.",
+		telemetry.KnownGauge("sync_blocks_behind", "Number of blocks behind the upstreams; absent while unknown.",
 			func(s status) (uint64, bool) { return s.Behind(), s.InContact }),
 		telemetry.KnownGauge("sync_primary_height",
-			"Height of the newest block that an upstream told of; absent while none did.",
+			"Height of the newest block known from an upstream; absent while unknown.",
 			func(s status) (uint64, bool) { return uint64(s.Primary), s.Told }),
-		telemetry.Gauge("sync_synced", "1 while there is no newer block elsewhere.",
+		telemetry.Gauge("sync_synced", "1 while the node is synced: it knows of no newer block.",
 			func(s status) int { return oneIf(s.Synced) }),
-		telemetry.Gauge("sync_blocks_per_second", "Blocks imported a second, over the last 20 s.",
+		telemetry.Gauge("sync_blocks_per_second", "Blocks imported per second, over the last 20 s.",
 			func(s status) float64 { return s.Rate }),
-		telemetry.KnownGauge("sync_silence_seconds", "Time since an upstream answered; absent while none did.",
+		telemetry.KnownGauge("sync_silence_seconds", "Time since an upstream last answered; absent before the first "+
+			"answer.",
 			func(s status) (float64, bool) { return s.Silence.Seconds(), s.Told }),
-		telemetry.Gauges("sync_upstream_in_use", "1 for the upstream that blocks come from.", "upstream", func(
+		telemetry.Gauges("sync_upstream_in_use", "1 for the upstream in use.", "upstream", func(
 			s status,
 		) map[string]int {
 			inUse := make(map[string]int, len(s.Upstreams))
@@ -106,7 +107,8 @@ func followMetrics() []telemetry.Metric[replica.Status] {
 			}
 			return inUse
 		}),
-		telemetry.Counters("sync_upstream_faults_total", "Times that an upstream was left, by cause.", "cause", func(
+		telemetry.Counters("sync_upstream_faults_total", "Upstream failovers: times that the node left an upstream, "+
+			"by cause.", "cause", func(
 			s status,
 		) map[string]uint64 {
 			faults := make(map[string]uint64)

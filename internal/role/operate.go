@@ -73,13 +73,13 @@ func (m *member) verdict() string {
 	switch leader := nameOf(status, status.Leader); {
 	case q.reached < q.needed:
 	case leader == "":
-		verdict += ": no leader is heard of, no blocks are made"
+		verdict += ": no leader, so no blocks are produced"
 	case status.Leads && status.Holding != "":
-		verdict += ": no blocks are made, " + status.Holding
+		verdict += ": no blocks are produced: " + status.Holding
 	case !status.Leads && m.link.Peers()[status.Leader].Report.Unfit != "":
-		verdict += fmt.Sprintf(": %s leads and says: %s", leader, m.link.Peers()[status.Leader].Report.Unfit)
+		verdict += fmt.Sprintf(": %s is the leader, but reports: %s", leader, m.link.Peers()[status.Leader].Report.Unfit)
 	default:
-		verdict += fmt.Sprintf(": %s makes the blocks", leader)
+		verdict += fmt.Sprintf(": %s is the leader, and produces the blocks", leader)
 	}
 	return verdict
 }
@@ -162,8 +162,8 @@ func (m *member) leading(err error) error {
 	case status.Leads || !errors.Is(err, cluster.ErrNotLeader):
 		return err
 	case leader == "":
-		return fmt.Errorf("%w, and none is heard of: see cairn cluster status", err)
+		return fmt.Errorf("%w, and there is no leader: see cairn cluster status", err)
 	default:
-		return fmt.Errorf("%w: %s does, ask its admin address", err, leader)
+		return fmt.Errorf("%w: %s is the leader; use its admin address", err, leader)
 	}
 }

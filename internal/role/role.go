@@ -197,15 +197,16 @@ func (b *base) leftOut(l sequencer.LeftOut) {
 	case sequencer.Overran:
 		b.overdue.dropped.Add(1)
 		log.Warn(
-			"a transaction was dropped: it took far longer than its gas says; its sender and the code that it calls wait",
+			"dropped a transaction: its execution took far longer than its gas allows; its sender and the called " +
+				"code are delayed",
 		)
 	case sequencer.LoadFull:
-		log.Debug("a transaction comes again in the next block: this one can load no further code")
+		log.Debug("deferred a transaction to the next block: this block may load no more code")
 	case sequencer.Faulty:
-		log.Error("a transaction was dropped: the engine failed on it", "error", l.Err)
+		log.Error("dropped a transaction: the engine failed on it", "error", l.Err)
 	default:
 		b.overdue.deferred.Add(1)
-		log.Info("a transaction was stopped when its time was over, and comes again with more")
+		log.Info("stopped a transaction at its time limit: it will be retried with more time")
 	}
 }
 

@@ -42,7 +42,7 @@ func (c Solo) Open(parts Parts) (Role, error) {
 	s := &solo{base: &base{Parts: parts}, config: c.Production}
 	err := s.open(false)
 	if err == nil && s.Status().State != sequencer.Producing {
-		s.Log.Warn("this node makes no blocks", "reason", s.Status().Reason)
+		s.Log.Warn("this node produces no blocks", "reason", s.Status().Reason)
 	}
 	return opened(s, err)
 }

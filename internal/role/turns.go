@@ -90,9 +90,9 @@ func (t *turns) Run(ctx context.Context) error {
 		}
 		t.produces.Store(produces)
 		if produces && t.Unproven {
-			t.Log.Warn("nobody proves the blocks that this node makes: it runs with --prove off")
+			t.Log.Warn("the blocks of this node are not proven: it runs with --prove off")
 		}
-		t.Log.Warn("the producer has changed", "height", t.Store.Head().Header.Height, "this node produces", produces)
+		t.Log.Warn("handover: the producer has changed", "height", t.Store.Head().Header.Height, "this node produces", produces)
 	}
 }
 

@@ -134,7 +134,8 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 		return types.Signature{}, errOtherSignature
 	}
 	if a.verdict == contested && !c.contested {
-		c.Log.Warn("the signer is asked for another block of a height that it signed: a copy of this node may run, stop one")
+		c.Log.Warn("possible double-sign: the signer was asked for another block of a height that it already signed. " +
+			"Another copy of this node may be running: stop one of them")
 	}
 	c.contested = a.verdict == contested
 	return a.signature, nil

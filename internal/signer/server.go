@@ -212,7 +212,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 	err := conn.HandshakeContext(shaking)
 	cancel()
 	if err != nil {
-		log.Debug("a connection came to nothing", "error", err)
+		log.Debug("a connection failed", "error", err)
 		return
 	}
 	pin := p2p.PinOf(conn.ConnectionState())
@@ -220,22 +220,22 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 		s.mu.Lock()
 		s.stats.Strangers++
 		s.mu.Unlock()
-		log.Warn("a stranger was refused: name its pin with --client if it may ask", "pin", pin)
+		log.Warn("refused a connection from an unknown client: add --client PIN if it may request signatures", "pin", pin)
 		return
 	}
 	s.open.identify(raw, pin)
-	log.Info("a node is connected", "pin", pin)
+	log.Info("a node connected", "pin", pin)
 	// Cancellation interrupts the wait for the next request, not an answer.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
 	buffer := make([]byte, requestSize)
 	for {
 		if _, err := io.ReadFull(conn, buffer); err != nil {
-			log.Info("a node is gone", "pin", pin, "error", err)
+			log.Info("a node disconnected", "pin", pin, "error", err)
 			return
 		}
 		r, err := decodeRequest(buffer)
 		if err != nil {
-			log.Warn("a request was refused", "pin", pin, "error", err)
+			log.Warn("refused a request", "pin", pin, "error", err)
 			return
 		}
 		came := time.Now()
@@ -246,7 +246,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 		s.tell(log, pin, r.header, a)
 		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // Write reports a failure
 		if _, err := conn.Write(a.encode()); err != nil {
-			log.Info("a node did not take its answer", "pin", pin, "error", err)
+			log.Info("cannot send the answer to a node", "pin", pin, "error", err)
 			return
 		}
 	}
@@ -268,12 +268,12 @@ func (s *Server) tell(log *slog.Logger, pin p2p.Pin, h types.Header, a answer) {
 	log = log.With("pin", pin, "height", h.Height, "hash", hash)
 	switch err := a.err(); {
 	case err == nil || before.refused == hash:
-		log.Debug("a node was answered", "error", err)
+		log.Debug("answered a node", "error", err)
 	case a.verdict == faulty:
-		log.Error("a block was not signed, and none will be until a new start", "error", err)
+		log.Error("cannot sign: no more blocks will be signed until the signer is restarted", "error", err)
 	case before.signedFor == (p2p.Pin{}):
-		log.Warn("a block was not signed", "error", err)
+		log.Warn("refused to sign a block", "error", err)
 	default:
-		log.Warn("a block was not signed", "error", err, "signed last for pin", before.signedFor)
+		log.Warn("refused to sign a block", "error", err, "signed last for pin", before.signedFor)
 	}
 }

@@ -264,7 +264,7 @@ func TestBothNodesAreToldOf(t *testing.T) {
 		t.Helper()
 		_, err := first.Sign(t.Context(), h)
 		check(t, err)
-		if n := atFirst.has("a copy of this node may run"); n != told {
+		if n := atFirst.has("Another copy of this node may be running"); n != told {
 			t.Errorf("after block %d the first node was told of another %d times", h.Height, n)
 		}
 	}
@@ -277,7 +277,7 @@ func TestBothNodesAreToldOf(t *testing.T) {
 			t.Errorf("the second node is told: %v", err)
 		}
 	}
-	if n := atSigner.has("was not signed", "pin="+b.Pin().String(), a.Pin().String()); n != 1 {
+	if n := atSigner.has("refused to sign a block", "pin="+b.Pin().String(), a.Pin().String()); n != 1 {
 		t.Errorf("the signer told of both %d times", n)
 	}
 	sign(chain[1], 1)

@@ -430,7 +430,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 		return err == nil
 	})
 	await(t, "the log tells of the bad file", func() bool {
-		return strings.Contains(node.printed(t), "a file cannot be used")
+		return strings.Contains(node.printed(t), "cannot reload a file")
 	})
 	if err := node.Stop(); err != nil {
 		t.Error(err)

@@ -81,7 +81,7 @@ func TestAccountsByCommands(t *testing.T) {
 
 	// The account's first policy signs again, and the change says so.
 	back := u.run(words("account policy set own --from treasury --yes")...)
-	if back.code != exitDone || !strings.Contains(back.stderr, "the policy with this hash signs again:  2 of these") {
+	if back.code != exitDone || !strings.Contains(back.stderr, "the policy with this hash signs again: 2 of these") {
 		t.Errorf("set own: %s", back)
 	}
 	if a := show(); a.Authority != treasury.Account {

@@ -176,14 +176,14 @@ func TestClusterTellsTheTruth(t *testing.T) { // not beside others, for which le
 	c.join("b", "a")
 	c.join("c", "a")
 	first := c.leader("b")
-	if shown := c.shownStatus(first); !strings.HasPrefix(shown, "3 of 3 voters reached, 2 needed: "+first+" makes") {
+	if shown := c.shownStatus(first); !strings.HasPrefix(shown, "3 of 3 voters reachable, quorum is 2: "+first+" is the leader") {
 		t.Errorf("cairn cluster status begins with %q", shown)
 	}
 	newUser(t).succeeds(nil, append([]string{"cluster", "transfer"}, c.nodes[first].AdminFlags()...)...)
 	frozen := c.leader(c.other(first))
-	c.logged(first, "leadership goes to "+frozen+": it was asked for")
+	c.logged(first, "transferring leadership to "+frozen+": requested by the operator")
 	for name := range c.nodes {
-		c.logged(name, frozen+" leads now, term", first+" handed leadership on")
+		c.logged(name, "leader elected: "+frozen+", term", first+" transferred leadership")
 	}
 	witness := c.other(frozen)
 	before := len(c.nodes[witness].printed(t)) // it may have waited for the others when it joined
@@ -191,15 +191,15 @@ func TestClusterTellsTheTruth(t *testing.T) { // not beside others, for which le
 		t.Fatal(err)
 	}
 	c.await("another one leads", func() bool { l := c.status(witness).Leader; return l != "" && l != frozen })
-	c.logged(witness, c.status(witness).Leader+" leads now, term", "no word of "+frozen+" for ")
-	c.loggedFrom(witness, before, frozen+" does not answer")
+	c.logged(witness, "leader elected: "+c.status(witness).Leader+", term", frozen+" was silent for ")
+	c.loggedFrom(witness, before, frozen+" is unreachable")
 	if err := c.nodes[frozen].Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	c.logged(witness, frozen+" is back")
-	c.logged(frozen, "this process stood still for ")
+	c.logged(witness, frozen+" is reachable again")
+	c.logged(frozen, "this process was stalled for ")
 	for _, line := range strings.Split(c.nodes[witness].printed(t), "\n") {
-		if strings.Count(line, frozen+" does not answer") > 0 && strings.Contains(line, "connection=") {
+		if strings.Count(line, frozen+" is unreachable") > 0 && strings.Contains(line, "connection=") {
 			t.Errorf("a line for each connection: %s", line)
 		}
 	}
@@ -222,7 +222,7 @@ func TestClusterTellsTheTruth(t *testing.T) { // not beside others, for which le
 		delete(c.nodes, name)
 	}
 	c.await("the member that is left has no majority", func() bool {
-		return strings.HasPrefix(c.status(kept).Verdict, "1 of 3 voters reached, 2 needed: no blocks are made")
+		return strings.HasPrefix(c.status(kept).Verdict, "1 of 3 voters reachable, quorum is 2: no quorum")
 	})
 	height := c.status(kept).Height // the last one ever of that cluster
 	if err := c.nodes[kept].Stop(); err != nil {

@@ -205,8 +205,8 @@ func TestTwoProducersOfOneSigner(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		s.signerLog: "a block was not signed", goesOn.log: "a copy of this node may run",
-		holding.log: "this node holds until its signer signs",
+		s.signerLog: "refused to sign a block", goesOn.log: "Another copy of this node may be running",
+		holding.log: "this node produces no blocks until its signer signs",
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil || !strings.Contains(string(text), want) {

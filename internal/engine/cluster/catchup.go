@@ -40,7 +40,7 @@ type catching struct {
 func (m *Member) catchUp(message *raftpb.Message) error {
 	at, err := DecodePlace(message.GetSnapshot().GetData())
 	if err != nil || message.GetTo() != m.self {
-		m.Logger.Warn("a snapshot is refused", "from", fmt.Sprintf("%x", message.GetFrom()), "error", err)
+		m.Logger.Warn("refused a snapshot from another member", "from", fmt.Sprintf("%x", message.GetFrom()), "error", err)
 		return nil
 	}
 	if m.catching != nil || message.GetTerm() < m.standing.term ||
@@ -50,7 +50,7 @@ func (m *Member) catchUp(message *raftpb.Message) error {
 		}
 		return nil
 	}
-	m.Logger.Info("the log is behind: blocks are fetched from another member", "to", at.Head.Height)
+	m.Logger.Info("this member's log is too far behind: fetching blocks from another member", "to", at.Head.Height)
 	m.catching = &catching{message: message, place: at, got: m.world.Now()}
 	return m.nextStep()
 }

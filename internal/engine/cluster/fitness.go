@@ -105,7 +105,7 @@ func (m *Member) handOver(reason string) {
 	}
 	if to, there := m.record(m.successor()); there {
 		m.leading.handed = now
-		m.Logger.Info(fmt.Sprintf("leadership goes to %s: %s", to.Name, reason))
+		m.Logger.Info(fmt.Sprintf("transferring leadership to %s: %s", to.Name, reason))
 		m.raw.TransferLeader(to.ID)
 	}
 }

@@ -161,7 +161,7 @@ func (m *Member) finish() error {
 				l.failed.err, l.failed.height, l.failed.at = err, c.Header.Height, m.world.Now()
 				if l.failed.told != c.Header.Height { // log once per height, although it is retried
 					l.failed.told = c.Header.Height
-					m.Logger.Error("a block that the cluster decided on cannot be signed", "height", c.Header.Height, "error", err)
+					m.Logger.Error("cannot sign a block that the cluster has committed", "height", c.Header.Height, "error", err)
 				}
 				return nil
 			}

@@ -76,7 +76,7 @@ func (m *Member) carryOutTransfer() {
 	}
 	m.leading.passing = nil
 	if to, there := m.record(p.to); there {
-		m.Logger.Info(fmt.Sprintf("leadership goes to %s: it was asked for", to.Name))
+		m.Logger.Info(fmt.Sprintf("transferring leadership to %s: requested by the operator", to.Name))
 	}
 	m.raw.TransferLeader(p.to)
 	p.tell(nil)

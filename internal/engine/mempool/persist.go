@@ -45,7 +45,7 @@ func (p *Pool) openJournal() error {
 	if err != nil {
 		return err
 	}
-	p.opts.Log.Info("mempool journal read",
+	p.opts.Log.Info("read the mempool journal",
 		"transactions", len(p.index.byID), "records", report.Records, "dropped", passed)
 	if report.Absent && p.head.Height > 0 {
 		p.opts.Log.Warn(emergency.MissingJournal(p.opts.Journal).Error())
@@ -78,7 +78,8 @@ func (p *Pool) readJournal(opts journal.Options) (passed int, report journal.Rep
 			if err := p.goTo(h.at); err == nil {
 				return p.resume(opts, h)
 			} else {
-				p.opts.Log.Warn("the state is gone at which transactions were pending: they are judged by that of now",
+				p.opts.Log.Warn("the state at which the pending transactions were accepted is pruned: checking them "+
+					"against the current state",
 					"height", h.at.Height, "error", err)
 			}
 		}
@@ -250,9 +251,9 @@ func (p *Pool) tellOfJournal(err error) {
 	switch failing := err != nil; {
 	case errors.Is(err, journal.ErrClosed) || p.journal.fails.Swap(failing) == failing:
 	case failing:
-		p.opts.Log.Error("transactions are refused: the mempool journal cannot be written", "error", err)
+		p.opts.Log.Error("refusing transactions: cannot write the mempool journal", "error", err)
 	default:
-		p.opts.Log.Info("transactions are taken again: the mempool journal is written")
+		p.opts.Log.Info("accepting transactions again: the mempool journal is writable")
 	}
 }
 
@@ -271,7 +272,7 @@ func (p *Pool) rewriteLoop() {
 		}
 		if err := p.rewriteJournal(); err != nil {
 			retry = now.Add(time.Minute)
-			p.opts.Log.Error("mempool journal could not be rewritten", "error", err)
+			p.opts.Log.Error("cannot compact the mempool journal", "error", err)
 		}
 	}
 }

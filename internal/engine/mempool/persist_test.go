@@ -310,8 +310,8 @@ func TestDiskFull(t *testing.T) {
 	}
 	add(t, p, transfer(1, 0, 200, 50))
 	add(t, p, transfer(1, 1, 200, 50))
-	if refused, taken := strings.Count(log.String(), "transactions are refused"),
-		strings.Count(log.String(), "are taken again"); refused != 1 || taken != 1 {
+	if refused, taken := strings.Count(log.String(), "refusing transactions"),
+		strings.Count(log.String(), "accepting transactions again"); refused != 1 || taken != 1 {
 		t.Errorf(
 			"told %d times that transactions are refused, %d times that they are taken:\n%s", refused, taken, log.String(),
 		)

@@ -113,7 +113,7 @@ func (q *Queue) gather(
 	for len(of) > 0 {
 		span, proof, err := source(ctx, of)
 		if err != nil {
-			log.Debug("another member cannot be asked for proofs", "error", err)
+			log.Debug("cannot fetch proofs from another member", "error", err)
 			return of, true, nil
 		}
 		if span == 0 {
@@ -125,7 +125,7 @@ func (q *Queue) gather(
 		}
 		switch err := keep(span, proof); {
 		case errors.Is(err, blockproof.ErrProof):
-			log.Warn("a proof that another member made is not kept",
+			log.Warn("refused a proof made by another member",
 				"height", span.Last(), "blocks", span.Blocks(), "error", err)
 			return of, false, nil
 		case err != nil && !isGone(err):

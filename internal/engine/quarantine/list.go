@@ -104,7 +104,7 @@ func Open(opts Options) (*List, error) {
 
 // failed quarantines a code that an engine failed on.
 func (l *List) failed(f *vm.Fault) {
-	l.opts.Log.Error("the engine failed on a contract, whose code is in quarantine now", "code", f.Code,
+	l.opts.Log.Error("the engine failed on a contract: its code is now in quarantine", "code", f.Code,
 		"function", f.Function,
 		"height", l.opts.Height(), "error", f.Err)
 	l.quarantine(f.Function, f.Err, f.Code)
@@ -113,11 +113,11 @@ func (l *List) failed(f *vm.Fault) {
 // WrongResult quarantines the codes that an engine ran wrongly: another engine derived what the block says. There may be
 // no codes. err says what each engine derived.
 func (l *List) WrongResult(height types.Height, err error, codes ...types.CodeHash) {
-	message := "the engine came to another result than a block has, and a second engine to the block's: it is taken, " +
-		"and the codes are in quarantine now. Report them, and look for a newer version of the program"
+	message := "the engine computed a different result than the block has, but a second engine agrees with the " +
+		"block: accepted the block and quarantined its codes. Report the codes, and look for an update of the program"
 	if len(codes) == 0 {
-		message = "a block that ran no contract was executed again with another result, which is the block's: it is taken. " +
-			"Test this machine's memory"
+		message = "executing a block without contract calls again gave a different result, which matches the block: " +
+			"accepted the block. Test this machine's memory"
 	}
 	l.opts.Log.Error(message, "block", height, "codes", codes, "error", err)
 	l.quarantine("", err, codes...)
@@ -253,7 +253,7 @@ func (l *List) change(do func() bool) {
 	}
 	if err := l.write(); err != nil {
 		l.opts.Log.Error(
-			"the quarantine could not be written: after a restart its newest entries are missing", "error", err,
+			"cannot write the quarantine file: its newest entries will be missing after a restart", "error", err,
 		)
 	}
 }

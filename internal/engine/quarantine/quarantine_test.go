@@ -305,7 +305,7 @@ func TestCrash(t *testing.T) {
 		if !after.Quarantined(hash) || len(after.kept.Senders) < 1 || after.Codes()[hash].Function != "f" {
 			t.Fatalf("cut at %d: %+v", operations, after.kept)
 		}
-		failed := strings.Contains(log.String(), "could not be written")
+		failed := strings.Contains(log.String(), "cannot write the quarantine file")
 		if written := len(after.kept.Senders) == 2; failed != (left < 0) || !failed && !written {
 			t.Fatalf("cut at %d: written %v, logged %s", operations, written, &log)
 		}

@@ -62,7 +62,7 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 		return Faulty(Lied, "it gives a block %d that the producer did not sign", differs)
 	}
 	if inForce := tip.Parameters.Producer; ours.Header.Producer != inForce {
-		r.config.Log.Error("a producer that has handed over signed a second block of a height that it had signed before",
+		r.config.Log.Error("double-sign: a former producer signed a second block of the same height",
 			"height", differs,
 			"producer", ours.Header.Producer, "upstream", u.Name(), "here", types.Hex(ours.Encode()),
 			"there", types.Hex(theirs.Encode()))

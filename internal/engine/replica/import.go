@@ -173,7 +173,7 @@ func (r *Replica) halted(h *Halt) error {
 		return errHalted
 	}
 	r.config.Log.Error(
-		"this node takes no further block",
+		"this node has stopped importing blocks",
 		"reason",
 		h.Reason,
 		"height",

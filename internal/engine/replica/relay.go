@@ -113,7 +113,7 @@ func (r *Replica) relay(ctx context.Context, proofs Proofs, block types.SignedHe
 		case errors.As(err, &none) && none.Stored && h <= none.Newest: // it was too large to be proven, or is gone
 			return h + 1, 0
 		case none == nil && ctx.Err() == nil:
-			r.config.Log.Warn("a proof is not taken from an upstream", "upstream", u.Name(), "height", h, "error", plain(err))
+			r.config.Log.Warn("refused a block proof from an upstream", "upstream", u.Name(), "height", h, "error", plain(err))
 		}
 		retry = relayPause // this upstream's answer may have been large
 	}
@@ -201,7 +201,7 @@ func (r *Replica) relayRange(ctx context.Context, proofs RangeProofs, u *upstrea
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		r.config.Log.Warn("the proof of a range is not taken from an upstream",
+		r.config.Log.Warn("refused a range proof from an upstream",
 			"upstream", u.Name(), "from", span.First(), "to", span.Last(), "error", plain(err))
 	}
 	return err == nil, nil

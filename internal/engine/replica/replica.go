@@ -218,7 +218,7 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 		}
 	}
 	if u.told(p) {
-		r.config.Log.Warn("an upstream answers again", "upstream", u.Name(), "height", p.Head)
+		r.config.Log.Warn("an upstream is reachable again", "upstream", u.Name(), "height", p.Head)
 	}
 	if p.Header != nil && p.Header.Header.Hash() != tip.Hash {
 		return r.judgeFork(ctx, u)
@@ -331,7 +331,7 @@ func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 				again = reconnectAfter
 			}
 		}
-		r.config.Log.Debug("the upstream does not push", "upstream", u.Name(), "error", plain(err))
+		r.config.Log.Debug("cannot subscribe to the upstream: polling it instead", "upstream", u.Name(), "error", plain(err))
 		if err := pause.For(ctx, again); err != nil {
 			return err
 		}

@@ -567,7 +567,7 @@ func TestRecoveryIsLoggedOnce(t *testing.T) {
 			f.pass(time.Minute)
 			f.sources[0].set(func(s *faultySource) { s.fault = nil })
 			f.pass(time.Minute)
-			if said := f.log.count(`msg="an upstream answers again" upstream="source 0"`); said != times {
+			if said := f.log.count(`msg="an upstream is reachable again" upstream="source 0"`); said != times {
 				t.Errorf("said %d times after it was away %d times", said, times)
 			}
 		}

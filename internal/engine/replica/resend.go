@@ -125,7 +125,7 @@ func (r *resender) resend(ctx context.Context, txs []*types.VerifiedTx) bool {
 			answered = false
 			continue
 		default:
-			r.log.Info("a pending transaction is refused by the producer", "transaction", txs[i].ID(), "error", err)
+			r.log.Info("the producer refused a pending transaction", "transaction", txs[i].ID(), "error", err)
 		}
 		r.note(txs[i].ID(), at)
 	}

@@ -43,7 +43,7 @@ func StartAt(
 			faults = append(faults, err)
 			if !isFinal(err) {
 				again = append(again, s)
-				log.Warn("an upstream is asked again for what a start at the trusted block takes", "error", plain(err))
+				log.Warn("asking an upstream again for the data to start at the trusted block", "error", plain(err))
 			}
 		}
 		if sources = again; len(sources) == 0 {

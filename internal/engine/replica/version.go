@@ -93,7 +93,7 @@ func (r *Replica) awaitCheckable(ctx context.Context) {
 	for pause.For(ctx, r.config.Jitter(haltedPoll)) == nil {
 		next := r.ledger.Tip().Header.Header.Height + 1
 		if u := r.checkable(ctx, next); u != nil {
-			r.config.Log.Warn("this node goes on: an upstream gives a next block that it can check",
+			r.config.Log.Warn("this node resumes: an upstream has a next block of a supported protocol version",
 				"height", next, "upstream", u.Name())
 			r.mu.Lock()
 			r.halt = nil

@@ -50,13 +50,14 @@ func OpenNote(path string, log *slog.Logger) (*Note, error) {
 	n := &Note{file: file, log: log, says: says}
 	switch {
 	case !ok && len(content) > 0:
-		log.Warn("the note of what was tried last is damaged and counts for nothing", "file", path)
+		log.Warn("ignoring the corrupt record of the last attempted transaction", "file", path)
 		if err := file.Truncate(0); err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
 	case says == trying:
 		n.blamed = &id
-		log.Error("the process has ended twice while contracts ran, the last time in a transaction, which is dropped",
+		log.Error("crash loop: the process crashed twice while running contracts; dropped the transaction of the "+
+			"last crash",
 			"transaction", id)
 		fallthrough
 	case says == building:
@@ -123,7 +124,7 @@ func (n *Note) rest() {
 // no reason to stop.
 func (n *Note) write(says string, id types.TxID) {
 	if _, err := n.file.WriteAt(encodeNote(says, id), 0); err != nil {
-		n.log.Warn("what is being tried cannot be noted", "error", err)
+		n.log.Warn("cannot record the attempted transactions", "error", err)
 	}
 	n.says = says
 }

@@ -72,14 +72,14 @@ func (s *Solo) sign(h types.Header) (types.Signature, error) {
 			return signature, err
 		case err == nil:
 			if told != "" {
-				s.decide.log.Warn("the signer signs again", "height", h.Height)
+				s.decide.log.Warn("the signer is signing again", "height", h.Height)
 			}
 			return signature, nil
 		case s.running.Err() != nil:
 			return signature, errEnded
 		case cause(err) != told:
 			told = cause(err)
-			s.decide.log.Error("this node holds until its signer signs", "height", h.Height, "error", err)
+			s.decide.log.Error("this node produces no blocks until its signer signs", "height", h.Height, "error", err)
 		}
 		select {
 		case <-s.clock.After(signPause):

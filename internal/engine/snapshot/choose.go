@@ -56,7 +56,7 @@ func (f *fetcher) chooseKept(ctx context.Context) (m Manifest, sources []Source,
 			return m, nil, err
 		}
 	}
-	whole, err := list(f.Parent, func(err error) { f.Log.Warn("a snapshot here cannot be used", "error", err) })
+	whole, err := list(f.Parent, func(err error) { f.Log.Warn("cannot use a local snapshot", "error", err) })
 	if err != nil {
 		return m, nil, err
 	}

@@ -46,7 +46,7 @@ func OpenDirectory(dir string, log *slog.Logger) (*Directory, error) {
 			return nil, err
 		}
 	}
-	manifests, err := list(dir, func(err error) { log.Warn("a snapshot is not offered", "error", err) })
+	manifests, err := list(dir, func(err error) { log.Warn("not serving a snapshot", "error", err) })
 	return &Directory{path: dir, manifests: manifests}, err
 }
 
@@ -202,7 +202,7 @@ func (d *Directory) Keep(ctx context.Context, store *chain.Store, interval uint6
 			return nil
 		} else if err != nil {
 			head := store.Head().Header.Height
-			log.Error("no snapshot was made", "head", head, "newest", newest, "next_try", after(head), "error", err)
+			log.Error("cannot create a snapshot", "head", head, "newest", newest, "next_try", after(head), "error", err)
 			// Do not retry at the same block: the failure probably persists.
 			if err := store.WaitHeight(ctx, after(head)); err != nil {
 				return nil // ctx has ended, or the store is closed
@@ -223,7 +223,7 @@ func (d *Directory) keepAt(
 		return err
 	}
 	log.Info(
-		"made a snapshot", "height", m.Height, "bytes", m.SizeBytes, "chunks", m.ChunkCount, "took", time.Since(start),
+		"created a snapshot", "height", m.Height, "bytes", m.SizeBytes, "chunks", m.ChunkCount, "took", time.Since(start),
 	)
 	return d.Prune(keep)
 }

@@ -163,7 +163,7 @@ func TestKeep(t *testing.T) {
 			continue
 		}
 		if height%2 == 0 {
-			if got := <-news.told; got != "made a snapshot" {
+			if got := <-news.told; got != "created a snapshot" {
 				t.Fatalf("at %d: %s", height, got)
 			}
 		}
@@ -173,7 +173,7 @@ func TestKeep(t *testing.T) {
 		if height == 5 {
 			c.grow(blockOf{accounts: 2})
 			height++
-			if got := <-news.told; got != "no snapshot was made head=6 newest=4 next_try=8" {
+			if got := <-news.told; got != "cannot create a snapshot head=6 newest=4 next_try=8" {
 				t.Fatalf("at %d: %s", height, got)
 			}
 		}

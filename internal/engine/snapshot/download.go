@@ -79,7 +79,7 @@ func (d Download) Fetch(ctx context.Context) (string, error) {
 		if err == nil || ctx.Err() != nil || errors.Is(err, ErrNone) {
 			return path, errors.Join(err, ctx.Err())
 		}
-		f.Log.Warn("the snapshot could not be fetched yet", "error", err)
+		f.Log.Warn("cannot download a snapshot yet: trying again", "error", err)
 		if err := f.Wait(ctx, backoff(failures)); err != nil {
 			return "", err
 		}
@@ -257,7 +257,7 @@ func (j *job) chunk(ctx context.Context, c Chunk) ([]byte, error) {
 			return nil, ctx.Err()
 		}
 		faults = errors.Join(faults, fmt.Errorf("%s: %w", source.Name(), err))
-		j.Log.Warn("a chunk of the snapshot is tried again", "chunk", c.Index, "upstream", source.Name(), "error", err)
+		j.Log.Warn("retrying a snapshot chunk", "chunk", c.Index, "upstream", source.Name(), "error", err)
 		if err := j.Wait(ctx, backoff(attempt/len(j.sources))); err != nil {
 			return nil, err
 		}

@@ -228,7 +228,7 @@ func (c *cache) load(hash types.CodeHash) []byte {
 	defer c.mu.Unlock()
 	if err != nil {
 		c.stats.rejected++
-		c.log.Warn("compiled code is damaged and is compiled again", "file", name, "error", err)
+		c.log.Warn("compiled code is damaged: compiling it again", "file", name, "error", err)
 		if err := c.remove(name); err != nil {
 			c.stats.failed++
 			c.log.Warn("cannot remove damaged compiled code", "file", name, "error", err)
@@ -281,7 +281,7 @@ func (c *cache) store(hash types.CodeHash, content []byte) {
 	rand.Read(nonce) //nolint:errcheck // crypto/rand.Read never fails
 	tagged := slices.Concat([]byte(cacheMagic), []byte(name), content)
 	if err := writeFile(filepath.Join(c.dir, name), nonce, c.key.Seal(nil, nonce, nil, tagged), tagged); err != nil {
-		c.failed("cannot keep compiled code", name, err)
+		c.failed("cannot store compiled code", name, err)
 		return
 	}
 	c.mu.Lock()
@@ -289,7 +289,7 @@ func (c *cache) store(hash types.CodeHash, content []byte) {
 	err := c.shed()
 	c.mu.Unlock()
 	if err != nil {
-		c.failed("cannot make room for compiled code", name, err)
+		c.failed("cannot evict compiled code", name, err)
 	}
 }
 

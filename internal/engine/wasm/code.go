@@ -115,8 +115,8 @@ func (c *code) call(i *instance, f api.Function) error {
 	if grew {
 		c.engine.stats.deeper.Add(1)
 		if !c.deeper.Swap(true) {
-			c.engine.opts.Log.Error("a call of a contract used more machine stack than metering allows: its outcome stands, "+
-				"please report the contract's code",
+			c.engine.opts.Log.Error("a contract call used more native stack than the metering accounts for: its "+
+				"outcome is unaffected; please report the contract's code",
 				"code", c.hash, "bytes", c.engine.stacks.size)
 		}
 	}

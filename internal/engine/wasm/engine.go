@@ -146,7 +146,7 @@ func open(opts Options, build string) (*Engine, error) {
 	e := unopened(opts)
 	if e.opts.Dir != "" && !e.opts.Interpreter {
 		if build == "" {
-			e.opts.Log.Warn("compiled code is not kept on disk: this program does not say which wazero it was built with")
+			e.opts.Log.Warn("not caching compiled code on disk: this program has no build information about wazero")
 		} else if err := e.openFiles(build); err != nil {
 			return nil, fmt.Errorf("compiled code: %w", err)
 		}
@@ -161,7 +161,7 @@ func (e *Engine) openFiles(build string) error {
 		return err
 	}
 	if e.program, err = thisProgram(); err != nil {
-		e.opts.Log.Warn("compiled code takes longer to load: the program's own file cannot be read", "error", err)
+		e.opts.Log.Warn("compiled code loads more slowly: cannot read the program's own file", "error", err)
 		rand.Read(e.program[:]) //nolint:errcheck // crypto/rand.Read never fails
 	}
 	e.files, err = openCache(e.opts.Dir, e.opts.DirBytes, fmt.Sprintf("%s %x", build, probe.key), e.opts.Log)
@@ -173,7 +173,7 @@ func (e *Engine) begin() (_ *Engine, err error) {
 	e.regions = &regions{}
 	if e.regions.written, err = openPagemap(); err != nil {
 		e.opts.Log.Info(
-			"calls of contracts take longer to set up: the kernel does not tell which memory was written", "error", err,
+			"contract calls start more slowly: the kernel does not track written memory pages", "error", err,
 		)
 	}
 	if e.generation, err = e.newGeneration(); err == nil {

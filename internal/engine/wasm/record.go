@@ -50,7 +50,7 @@ func (e *Engine) restore(hash types.CodeHash) (module *vm.Module, machine []byte
 	}
 	module, err := vm.DecodeModule(r.module)
 	if err != nil {
-		e.opts.Log.Error("the record of a module is not what this program wrote", "code", hash, "error", err)
+		e.opts.Log.Error("the cached metadata of a module is invalid", "code", hash, "error", err)
 		return nil, nil
 	}
 	return module, r.machine

@@ -8,13 +8,13 @@ func Metrics() []telemetry.Metric[Stats] {
 		return func(s Stats) map[string]float64 { return map[string]float64{"short": of(s.Short), "long": of(s.Long)} }
 	}
 	return []telemetry.Metric[Stats]{
-		telemetry.Gauges("admission_running", "Requests that compute now, by class.", "class",
+		telemetry.Gauges("admission_running", "Requests being computed, by class.", "class",
 			classes(func(l Load) float64 { return float64(l.Running) })),
-		telemetry.Gauges("admission_waiting", "Requests that wait for their turn, by class.", "class",
+		telemetry.Gauges("admission_waiting", "Requests waiting for admission, by class.", "class",
 			classes(func(l Load) float64 { return float64(l.Waiting) })),
-		telemetry.Counters("admission_seconds_total", "Time that requests computed, by class; of long ones that of the "+
-			"processor.", "class", classes(func(l Load) float64 { return l.Used.Seconds() })),
-		telemetry.Counter("admission_dropped_total", "Requests that were dropped because their client had gone.",
+		telemetry.Counters("admission_seconds_total", "Computing time of requests, by class; processor time for long "+
+			"requests.", "class", classes(func(l Load) float64 { return l.Used.Seconds() })),
+		telemetry.Counter("admission_dropped_total", "Requests dropped because their client had disconnected.",
 			func(s Stats) uint64 { return s.Dropped }),
 	}
 }

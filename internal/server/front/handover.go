@@ -156,7 +156,7 @@ func (s *Server) newFallback() *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxPreambleBytes,
-		ErrorLog:          logs.Of(s.config.Log, "a connection came to nothing"),
+		ErrorLog:          logs.Of(s.config.Log, "a connection failed"),
 		BaseContext:       func(net.Listener) context.Context { return s.context },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c.(*checkedConn).conn)

@@ -157,7 +157,7 @@ func (s *Server) serve(c *conn) {
 	defer s.running.Done()
 	defer func() {
 		if value := recover(); value != nil {
-			s.config.Log.Error("a connection's loop panicked", "panic", value, "stack", string(debug.Stack()))
+			s.config.Log.Error("panic while serving a connection", "panic", value, "stack", string(debug.Stack()))
 			_ = c.Close() // no answer can be written any more
 		}
 	}()

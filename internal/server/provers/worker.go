@@ -75,7 +75,7 @@ func (w *Worker) Run(ctx context.Context) error {
 			break
 		}
 		if w.note(err); err != nil {
-			w.Log.Warn("proving failed", "node", w.Node.URL, "error", err)
+			w.Log.Warn("cannot fetch, prove or submit a block", "node", w.Node.URL, "error", err)
 			select {
 			case <-time.After(retryAfter):
 			case <-ctx.Done():

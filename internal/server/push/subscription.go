@@ -409,7 +409,7 @@ func (c *connection) end(err error) {
 	case errors.Is(err, chain.ErrPruned):
 		c.close(websocket.StatusPolicyViolation, "slow reader: the next block is pruned")
 	default:
-		c.server.config.Log.Error("subscription failed", "remote", c.request.Source, "error", err)
+		c.server.config.Log.Error("a subscription failed", "remote", c.request.Source, "error", err)
 		c.close(websocket.StatusInternalError, "the subscription failed")
 	}
 }

@@ -81,7 +81,7 @@ func NewProcess(program build.Info, log *slog.Logger) *Telemetry {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "build_info", Help: "Always 1; the labels say which program runs.",
+		Namespace: namespace, Name: "build_info", Help: "Always 1; the labels describe the program's build.",
 	}, []string{"version", "commit", "goversion"})
 	info.WithLabelValues(program.Version, program.Commit, program.Go).Set(1)
 	t.registry.MustRegister(info)
@@ -109,7 +109,7 @@ func (t *Telemetry) registerCalls(methods []string, codes []int) {
 
 func (t *Telemetry) registerBlocks(phases []string) {
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "block_phase_duration_seconds", Help: "Time of each phase of making a block.",
+		Namespace: namespace, Name: "block_phase_duration_seconds", Help: "Time of each phase of block production.",
 		Buckets: blockBuckets,
 	}, []string{"phase"})
 	t.phases = map[string]prometheus.Observer{}
@@ -117,18 +117,19 @@ func (t *Telemetry) registerBlocks(phases []string) {
 		t.phases[phase] = durations.WithLabelValues(phase)
 	}
 	t.blockTotal = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "block_duration_seconds", Help: "Time to make a block, of all phases.",
+		Namespace: namespace, Name: "block_duration_seconds", Help: "Total time to produce a block.",
 		Buckets: blockBuckets,
 	})
 	t.blockLate = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "block_late_seconds",
-		Help: "How much later than the interval after the block before a block was begun.", Buckets: blockBuckets,
+		Help: "Delay of the start of block production relative to the block interval.", Buckets: blockBuckets,
 	})
 	t.transactions = prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "block_transactions_total", Help: "Transactions in blocks made since the start.",
+		Namespace: namespace, Name: "block_transactions_total", Help: "Transactions in blocks produced since the " +
+			"start.",
 	})
 	t.gas = prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "block_gas_total", Help: "Gas used by blocks made since the start.",
+		Namespace: namespace, Name: "block_gas_total", Help: "Gas used by blocks produced since the start.",
 	})
 	t.registry.MustRegister(durations, t.blockTotal, t.blockLate, t.transactions, t.gas)
 }
@@ -192,7 +193,7 @@ func (t *Telemetry) Block(b Block) {
 // Handler serves the metrics in the Prometheus formats.
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
-		ErrorLog: logs.Of(t.log, "metrics were not served whole"), MaxRequestsInFlight: 4,
+		ErrorLog: logs.Of(t.log, "cannot serve all metrics"), MaxRequestsInFlight: 4,
 	})
 }
 
