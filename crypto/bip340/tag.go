@@ -1,39 +1,39 @@
 package bip340
 
-import (
-	"crypto/sha256"
-	"hash"
-)
+import "crypto/sha256"
 
-// Tag is a domain of tagged hashes (BIP-340). It holds the state of SHA-256 after the first block, SHA256(name) ‖
-// SHA256(name), so that a hash costs no more blocks than its message. Create one with [NewTag]. A Tag is safe for
-// concurrent use.
+// Tag is a domain of tagged hashes (BIP-340). Create one with [NewTag]. A Tag is safe for concurrent use.
 type Tag struct {
-	midstate hash.Cloner
+	prefix [64]byte // SHA256(name) twice
 }
 
 // NewTag returns the tag with the given name.
-func NewTag(name string) Tag {
+func NewTag(name string) (t Tag) {
 	digest := sha256.Sum256([]byte(name))
-	h := sha256.New()
-	h.Write(digest[:])
-	h.Write(digest[:])
-	return Tag{midstate: h.(hash.Cloner)}
+	copy(t.prefix[:], digest[:])
+	copy(t.prefix[32:], digest[:])
+	return t
 }
 
 // Hash returns SHA256(SHA256(name) ‖ SHA256(name) ‖ parts...). The parts are concatenated without lengths: callers must
 // use fixed sizes or encode where each part ends.
 func (t Tag) Hash(parts ...[]byte) [32]byte {
-	h, err := t.midstate.Clone()
-	if err != nil {
-		panic("bip340: " + err.Error()) // the standard library's SHA-256 can always be cloned
-	}
+	// Most messages are short. To hash the prefix each time is faster than to copy the state of the hash after it, which
+	// is an allocation.
+	var room [512]byte
+	message := room[:0]
+	length := len(t.prefix)
 	for _, part := range parts {
-		h.Write(part)
+		length += len(part)
 	}
-	var sum [32]byte
-	h.Sum(sum[:0])
-	return sum
+	if length > len(room) {
+		message = make([]byte, 0, length)
+	}
+	message = append(message, t.prefix[:]...)
+	for _, part := range parts {
+		message = append(message, part...)
+	}
+	return sha256.Sum256(message)
 }
 
 // TaggedHash is NewTag(tag).Hash(parts...), for tags that are used once.
