@@ -24,7 +24,7 @@ var (
 	GetParameters = define[ParametersParams, ParametersInfo]("svc_getParameters",
 		"The parameters in force after a block, with their Merkle proof.", proofErrors...)
 	GetAccountProof = define[AccountProofParams, AccountProof]("svc_getAccountProof",
-		"A Merkle proof of an account's record, or of its absence, under the state root of a block within the " +
+		"A Merkle proof of an account's record, or of its absence, under the state root of a block within the "+
 			"proof window.",
 		with(proofErrors, ErrBadAccount, ErrWrongNetwork)...)
 	GetStateProof = define[StateProofParams, AccountProof]("svc_getStateProof",

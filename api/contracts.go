@@ -11,7 +11,7 @@ var (
 		"The value under a key of a contract's storage; 0x if there is none.", ErrNoContract, ErrAboveHead, ErrPruned,
 		ErrHalted, ErrNoState, ErrOutOfRange)
 	GetStorageProof = define[GetStorageProofParams, AccountProof]("svc_getStorageProof",
-		"A Merkle proof of a value in a contract's storage, or of its absence, under the state root of a block within the " +
+		"A Merkle proof of a value in a contract's storage, or of its absence, under the state root of a block within the "+
 			"proof window.",
 		with(proofErrors, ErrOutOfRange)...)
 	ListContracts = define[ListContractsParams, []Contract]("svc_listContracts",
