@@ -37,7 +37,7 @@ func (c *Client) block(ctx context.Context, full bool, ask func(full bool) (*api
 		}
 		for i := range page {
 			if len(txs) == len(hashes) || page[i].Hash != hashes[len(txs)] {
-				return nil, fmt.Errorf("%w: the transactions are not those of block %d", ErrBadAnswer, block.Height)
+				return nil, fmt.Errorf("%w: the transactions do not match block %d", ErrBadAnswer, block.Height)
 			}
 			txs = append(txs, page[i])
 		}

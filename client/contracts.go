@@ -87,7 +87,7 @@ func (c *Client) Source(ctx context.Context, hash [sha256.Size]byte, limit int64
 	path := api.SourcesPath + "0x" + hex.EncodeToString(hash[:])
 	archive, err := c.file(ctx, path, limit)
 	if err == nil && sha256.Sum256(archive) != hash {
-		return nil, fmt.Errorf("%w: what is at %s has another hash", ErrBadAnswer, path)
+		return nil, fmt.Errorf("%w: the download from %s has a different hash", ErrBadAnswer, path)
 	}
 	return archive, err
 }

@@ -73,7 +73,7 @@ func (c *Client) file(ctx context.Context, path string, limit int64) (content []
 		}
 		return content, nil
 	case coding != "":
-		return nil, fmt.Errorf("%w: %s: it comes in %q, which was not asked for", ErrBadAnswer, path, coding)
+		return nil, fmt.Errorf("%w: %s: it has the content encoding %q, which was not requested", ErrBadAnswer, path, coding)
 	case size < 0:
 		return readUnannounced(path, response.Body, limit)
 	}
@@ -108,7 +108,7 @@ func readUnannounced(path string, from io.Reader, limit int64) ([]byte, error) {
 		parts, size = append(parts, part[:filled]), size+int64(filled)
 		switch {
 		case size > limit:
-			return nil, fmt.Errorf("%s: %w: over %d bytes, and it is not said how many", path, ErrTooLarge, limit)
+			return nil, fmt.Errorf("%s: %w: over %d bytes, with unknown length", path, ErrTooLarge, limit)
 		case err == io.EOF: // not one that the connection's end is wrapped in
 			return slices.Concat(parts...), nil
 		case err != nil:
@@ -122,7 +122,7 @@ func (c *Client) get(
 	ctx context.Context, path string, from uint64, coding string,
 ) (response *http.Response, start uint64, err error) {
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
-		return nil, 0, fmt.Errorf("%w: %q is no path on the node's address", ErrBadAnswer, path)
+		return nil, 0, fmt.Errorf("%w: %q is not a path on the node's address", ErrBadAnswer, path)
 	}
 	asked := c.nodes.now()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, asked.base+path, nil)

@@ -99,11 +99,11 @@ func ParseDraft(text []byte) (*Draft, error) {
 		return nil, fmt.Errorf("%w: %w", ErrBadDraft, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: something follows the JSON", ErrBadDraft)
+		return nil, fmt.Errorf("%w: there is extra data after the JSON", ErrBadDraft)
 	}
 	switch {
 	case read.Format != draftFormat:
-		return nil, fmt.Errorf("%w: its format is %q, and this program knows %q", ErrBadDraft, read.Format, draftFormat)
+		return nil, fmt.Errorf("%w: its format is %q, but this program supports %q", ErrBadDraft, read.Format, draftFormat)
 	case read.Network.Prefix() == "":
 		return nil, fmt.Errorf("%w: the network %q is unknown", ErrBadDraft, read.Network)
 	}
@@ -146,7 +146,7 @@ func (text signaturesJSON) decode() (s Signatures, err error) {
 func (d *Draft) check() error {
 	tx := d.Transaction
 	if tx.Payer == nil && (d.Payer.Policy != nil || d.Payer.Witness != nil || d.Payer.Proofs != nil) {
-		return fmt.Errorf("%w: it has signatures of a payer, and no payer", ErrBadDraft)
+		return fmt.Errorf("%w: it has signatures of a payer but no payer", ErrBadDraft)
 	}
 	for _, role := range d.roles() {
 		s := d.of(role)
@@ -319,7 +319,7 @@ func (d *Draft) add(role Role, proof types.Proof) {
 // Merge adds the signatures of another draft of the same transaction.
 func (d *Draft) Merge(other *Draft) error {
 	if d.Network != other.Network || d.Transaction.Hash() != other.Transaction.Hash() {
-		return fmt.Errorf("%w: they are of different transactions", ErrBadDraft)
+		return fmt.Errorf("%w: they belong to different transactions", ErrBadDraft)
 	}
 	for _, role := range d.roles() {
 		mine, others := d.of(role), other.of(role)
@@ -363,7 +363,7 @@ func (d *Draft) witness(role Role) (types.Witness, error) {
 		return nil, err
 	}
 	if missing > 0 {
-		return nil, fmt.Errorf("%w: of the %s %d more", ErrMissingProofs, role, missing)
+		return nil, fmt.Errorf("%w: for the %s, %d more", ErrMissingProofs, role, missing)
 	}
 	s := d.of(role)
 	if s.Policy == nil {

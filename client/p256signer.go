@@ -20,9 +20,9 @@ import (
 // Errors of signers with P-256 keys.
 var (
 	// ErrNotP256 is returned for a key of another kind, or a signature that is not ECDSA over P-256.
-	ErrNotP256 = errors.New("it is not of ECDSA over P-256")
+	ErrNotP256 = errors.New("it is not an ECDSA key on P-256")
 	// ErrAssertion is returned for an assertion that the chain does not take.
-	ErrAssertion = errors.New("the passkey's assertion is not one that the chain takes")
+	ErrAssertion = errors.New("the chain does not accept this passkey assertion")
 )
 
 // P256Signer signs with a key of a machine, a hardware module or a key service, as a [Cosigner] of a policy.
@@ -70,10 +70,10 @@ var p256Order = elliptic.P256().Params().N
 func rawSignature(der []byte) (signature [64]byte, err error) {
 	var parsed struct{ R, S *big.Int }
 	if _, err := asn1.Unmarshal(der, &parsed); err != nil {
-		return signature, fmt.Errorf("%w: the signature is no DER", ErrNotP256)
+		return signature, fmt.Errorf("%w: the signature is not DER", ErrNotP256)
 	}
 	if again, err := asn1.Marshal(parsed); err != nil || !bytes.Equal(again, der) { // Unmarshal is not strict
-		return signature, fmt.Errorf("%w: the signature is no DER", ErrNotP256)
+		return signature, fmt.Errorf("%w: the signature is not DER", ErrNotP256)
 	}
 	for _, n := range []*big.Int{parsed.R, parsed.S} {
 		if n.Sign() <= 0 || n.Cmp(p256Order) >= 0 {
@@ -132,7 +132,7 @@ func (a Assertion) evidence(challenge [32]byte) (types.EvidencePasskey, error) {
 	client, found := bytes.CutPrefix(a.ClientDataJSON, []byte(before))
 	switch {
 	case !found || !bytes.HasPrefix(client, []byte(`","origin":"`)):
-		return evidence, fmt.Errorf("%w: its client data are not those of the challenge, or in another order", ErrAssertion)
+		return evidence, fmt.Errorf("%w: its client data do not match the challenge, or are in another order", ErrAssertion)
 	case len(a.AuthenticatorData) != len(evidence.Authenticator):
 		return evidence, fmt.Errorf("%w: its authenticator data have %d bytes, not %d; ask without extensions",
 			ErrAssertion, len(a.AuthenticatorData), len(evidence.Authenticator))

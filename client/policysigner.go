@@ -18,7 +18,7 @@ var (
 	// ErrNotSigner is returned for evidence by somebody who is not among the signers of the policy's rule.
 	ErrNotSigner = errors.New("it is not one of the signers")
 	// ErrEvidence is returned for evidence that does not hold.
-	ErrEvidence = errors.New("the signature does not hold")
+	ErrEvidence = errors.New("the signature is invalid")
 )
 
 // Cosigner signs as one of the signers of a policy.
@@ -43,7 +43,7 @@ func NewRule(threshold int, signers ...types.Signer) (types.Rule, error) {
 	for _, s := range sorted {
 		key := keyOf(s)
 		if seen[key] {
-			return types.Rule{}, fmt.Errorf("%w: a key stands there twice", types.ErrBadPolicy)
+			return types.Rule{}, fmt.Errorf("%w: duplicate key", types.ErrBadPolicy)
 		}
 		seen[key] = true
 	}

@@ -125,7 +125,7 @@ func (c *Client) waitReceipt(ctx context.Context, id types.TxID, at *place) (api
 func (c *Client) gone(ctx context.Context, id types.TxID, at *place) (*place, error) {
 	if at != nil && at.validUntil != nil && c.isExpired(ctx, id, *at.validUntil) {
 		return at, &Error{
-			Code: api.ErrExpired.Code, Message: fmt.Sprintf("%s was valid until a time that is over, and no block has it", id),
+			Code: api.ErrExpired.Code, Message: fmt.Sprintf("%s has expired (valid_until), and is not in a block", id),
 			Data: map[string]any{"reason": api.ErrExpired.Data["reason"], "hash": id},
 		}
 	}
@@ -134,7 +134,7 @@ func (c *Client) gone(ctx context.Context, id types.TxID, at *place) (*place, er
 	case err == nil && status.Status == api.StatusPending && at != nil:
 		return at, nil
 	case err == nil && status.Status == api.StatusDropped && status.Error != nil && *status.Error != replaced:
-		message := fmt.Sprintf("%s has left the mempool, and no block has it: %s. Send it again as it is", id, *status.Error)
+		message := fmt.Sprintf("%s was dropped from the mempool, and is not in a block: %s. Send it again unchanged", id, *status.Error)
 		return at, &Error{Code: api.ErrDropped.Code, Message: message, Data: map[string]any{
 			"reason": api.ErrDropped.Data["reason"], "hash": id, "cause": *status.Error,
 		}}
@@ -155,8 +155,8 @@ func (c *Client) gone(ctx context.Context, id types.TxID, at *place) (*place, er
 	if err != nil || other == nil || other.BlockHash == nil || other.Hash == id {
 		return at, nil
 	}
-	message := fmt.Sprintf("%s will never be in a block: %s has used its nonce; if that is not its replacement, "+
-		"sign it anew with another nonce", id, other.Hash)
+	message := fmt.Sprintf("%s can never be included in a block: %s has used its nonce; if that is not its "+
+		"replacement, sign it again with a new nonce", id, other.Hash)
 	return at, &Error{Code: api.ErrDisplaced.Code, Message: message, Data: map[string]any{
 		"reason": api.ErrDisplaced.Data["reason"], "hash": id, "by": other.Hash,
 	}}

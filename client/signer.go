@@ -30,7 +30,7 @@ type Signer interface {
 }
 
 // ErrOtherAccount is returned for a transaction or message that names another account than the signer's.
-var ErrOtherAccount = errors.New("it names another account than the signer's")
+var ErrOtherAccount = errors.New("it is for a different account than the signer's")
 
 // Sign signs a transaction as its sender. If it has a payer, [Sponsor] adds the payer's witness.
 func Sign(ctx context.Context, signer Signer, tx types.Transaction) (types.SignedTransaction, error) {
@@ -78,7 +78,7 @@ const MaxSponsored = 10 * time.Minute
 
 // ErrSponsoredTooLong is returned for a transaction with a payer that has no valid_until, or one that is further ahead
 // than [MaxSponsored].
-var ErrSponsoredTooLong = fmt.Errorf("a transaction that another pays for is valid for at most %v", MaxSponsored)
+var ErrSponsoredTooLong = fmt.Errorf("a transaction with a payer can be valid for at most %v", MaxSponsored)
 
 // Sponsor signs a transaction as its payer, at the present time. The payer can lose the whole gas limit × max fee to a
 // call that fails: try the transaction before, and bound what each user gets. It returns [ErrSponsoredTooLong] for a

@@ -144,7 +144,7 @@ func (s *socket) call(ctx context.Context, method string, params []any, result a
 	case m.Error != nil:
 		return m.Error
 	case m.ID == nil || *m.ID != s.lastID:
-		return fmt.Errorf("%w: it is not that of %s", ErrBadAnswer, method)
+		return fmt.Errorf("%w: it does not belong to %s", ErrBadAnswer, method)
 	}
 	if err := json.Unmarshal(m.Result, result); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrBadAnswer, method, err)
@@ -159,7 +159,7 @@ func (s *socket) notification(ctx context.Context, params any) error {
 		return err
 	}
 	if m.Method != api.Notification {
-		return fmt.Errorf("%w: it is no notification", ErrBadAnswer)
+		return fmt.Errorf("%w: it is not a notification", ErrBadAnswer)
 	}
 	if err := json.Unmarshal(m.Params, params); err != nil {
 		return fmt.Errorf("%w: notification: %w", ErrBadAnswer, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrTextSignature is returned for what is not a wallet's signature of a text by the expected account.
-var ErrTextSignature = errors.New("it is no BIP-322 signature (simple) of the text by the account's key")
+var ErrTextSignature = errors.New("not a BIP-322 signature (simple) of the text by the account's key")
 
 // SignText has a Bitcoin wallet sign a text for the taproot address of an account, by BIP-322 simple. It returns the
 // base64 that wallets give, with or without the prefix smp.
@@ -82,7 +82,7 @@ func (s TextSigner) evidence(ctx context.Context, what Statement) (types.Evidenc
 	}
 	evidence, err := ParseTextSignature(signature)
 	if err == nil && !what.holds(s.network, s.Signer(), evidence) {
-		err = fmt.Errorf("%w %s: see that the wallet signs with this address, and the text to its last line",
+		err = fmt.Errorf("%w %s: check that the wallet signs with this address, and signs the text up to its last line",
 			ErrTextSignature, s.network.Address(s.account))
 	}
 	return evidence, err

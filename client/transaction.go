@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNobody is returned for an account that is no key, and that the chain does not know.
-var ErrNobody = errors.New("no key is so, and nobody on the chain: look for a typing error")
+var ErrNobody = errors.New("neither a valid key nor a known account: check for a typing error")
 
 // CheckRecipient returns [ErrNobody] for an account that is not a valid public key and has neither coins nor a contract
 // nor sent anything. Half of the hex keys with a wrong digit are such accounts, but so is half of the policy accounts
@@ -246,7 +246,7 @@ func cannotPay(refusal *Error, balance, required types.Amount) error {
 	if refusal == api.ErrPayerCannotPay {
 		who = "payer"
 	}
-	message := fmt.Sprintf("the %s's balance is %d smallest units, and the transaction can cost %d", who, balance, required)
+	message := fmt.Sprintf("insufficient balance: the %s has %d smallest units, and the transaction can cost %d", who, balance, required)
 	return &Error{Code: refusal.Code, Message: message, Data: map[string]any{
 		"reason": refusal.Data["reason"], "balance": api.Quantity(balance), "needed": api.Quantity(required),
 	}}

@@ -24,9 +24,9 @@ func openAnswer(e *envelope) (answer, error) {
 	case !e.object:
 		return bad("it is not an object")
 	case e.twice:
-		return bad("a member is there twice")
+		return bad("a member is duplicated")
 	case !e.isVersion():
-		return bad("it is not of JSON-RPC 2.0")
+		return bad("it is not JSON-RPC 2.0")
 	case e.id == nil:
 		return bad("it has no id")
 	case e.result == nil && e.err == nil:
@@ -38,7 +38,7 @@ func openAnswer(e *envelope) (answer, error) {
 	if e.id[0] != 'n' {
 		id, err := strconv.ParseUint(string(e.id), 10, 64)
 		if err != nil {
-			return bad("its id is none that was sent")
+			return bad("its id matches no request")
 		}
 		a.id = &id
 	}

@@ -20,10 +20,10 @@ import (
 var (
 	// ErrUnreachable is wrapped by the error of a call that got no answer. The connection failed or broke, a context
 	// ended, or the HTTP status was not 200; in the last case the error wraps a *StatusError too.
-	ErrUnreachable = errors.New("the server cannot be reached")
+	ErrUnreachable = errors.New("cannot reach the server")
 	// ErrBadAnswer is wrapped by the error of a call whose response is not an answer to it in JSON-RPC 2.0, is too
 	// large, or does not decode into the result.
-	ErrBadAnswer = errors.New("the server's answer makes no sense")
+	ErrBadAnswer = errors.New("the server's answer is invalid")
 )
 
 // StatusError is an HTTP status other than 200.
@@ -88,10 +88,10 @@ func WithTransport(transport *http.Transport) ClientOption {
 func NewClient(address string, options ...ClientOption) (*Client, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("jsonrpc: server's address is no http or https URL: %w", err)
+		return nil, fmt.Errorf("jsonrpc: the server's address is not an http or https URL: %w", err)
 	}
 	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-		return nil, fmt.Errorf("jsonrpc: server's address %q is no http or https URL", parsed.Redacted())
+		return nil, fmt.Errorf("jsonrpc: the server's address %q is not an http or https URL", parsed.Redacted())
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = idleConnections
@@ -132,7 +132,7 @@ func (c *Client) Call(ctx context.Context, method string, params []any, result a
 		return a.err
 	}
 	if a.id == nil || *a.id != request.ID {
-		return fmt.Errorf("%w: it has another call's id", ErrBadAnswer)
+		return fmt.Errorf("%w: it has the id of another call", ErrBadAnswer)
 	}
 	return a.decode(result)
 }
@@ -195,7 +195,7 @@ func (c *Client) batch(ctx context.Context, calls []BatchCall) ([]*answer, error
 		}
 		i, known := position[*a.id]
 		if !known || answers[i] != nil {
-			return nil, fmt.Errorf("%w: an answer of the batch has another call's id", ErrBadAnswer)
+			return nil, fmt.Errorf("%w: an answer of the batch has the id of another call", ErrBadAnswer)
 		}
 		answers[i] = &a
 	}
@@ -209,7 +209,7 @@ func refusedBatch(e *envelope) error {
 		return err
 	}
 	if a.err == nil {
-		return fmt.Errorf("%w: a batch is answered by one result", ErrBadAnswer)
+		return fmt.Errorf("%w: a single result answers a batch", ErrBadAnswer)
 	}
 	return a.err
 }

@@ -76,7 +76,7 @@ func TestGroups(t *testing.T) {
 			[]string{result("1", `"hello a"`), result(`"s"`, "1"), result("2", `"hello b"`), result("3", `"hello c"`)}, 0},
 		{"parted by an invalid call", []string{greetCall("1", `"a"`), `7`, greetCall("2", `"b"`)}, [][]string{{"a"}, {"b"}},
 			[]string{result("1", `"hello a"`), failure(
-				"null", -32600, "a call is an object", `{"reason":"not_an_object"}`,
+				"null", -32600, "a call must be an object", `{"reason":"not_an_object"}`,
 			), result("2", `"hello b"`)}, 0},
 		{"notifications", []string{greetCall("", `"a"`), greetCall("2", `"b"`), greetCall("", `"nobody"`)}, [][]string{{
 			"a", "b", "nobody",

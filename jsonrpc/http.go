@@ -139,7 +139,7 @@ func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, body *bytes
 		"The request is larger than " + strconv.FormatInt(limit, 10) + " bytes.", "Connection", "close"}
 	switch {
 	case r.Method != http.MethodPost:
-		return &refusal{http.StatusMethodNotAllowed, "JSON-RPC takes POST only.", "Allow", http.MethodPost}
+		return &refusal{http.StatusMethodNotAllowed, "JSON-RPC accepts only POST.", "Allow", http.MethodPost}
 	case !isJSON(r.Header):
 		return &refusal{
 			http.StatusUnsupportedMediaType, "The content type must be " + contentType + ".", "Accept", contentType,
@@ -163,7 +163,7 @@ func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, body *bytes
 	case errors.As(err, &overrun):
 		return tooLarge
 	case err != nil:
-		return &refusal{http.StatusBadRequest, "The body cannot be read.", "Connection", "close"}
+		return &refusal{http.StatusBadRequest, "Cannot read the body.", "Connection", "close"}
 	}
 	return nil
 }

@@ -62,17 +62,17 @@ func (e *envelope) judge() {
 	}
 	switch {
 	case !e.object:
-		refuse(nil, "a call is an object", "not_an_object")
+		refuse(nil, "a call must be an object", "not_an_object")
 	case e.id != nil && !isID(e.id):
-		refuse(nil, "id is a string, a number or null", "bad_id")
+		refuse(nil, "id must be a string, a number or null", "bad_id")
 	case e.twice:
-		refuse(nil, "a member of the call is there twice", "duplicate_member")
+		refuse(nil, "a member of the call is duplicated", "duplicate_member")
 	case !e.isVersion():
-		refuse(e.id, `jsonrpc is "2.0"`, "bad_version")
+		refuse(e.id, `jsonrpc must be "2.0"`, "bad_version")
 	case !isString(e.method):
-		refuse(e.id, "method is a string", "bad_method")
+		refuse(e.id, "method must be a string", "bad_method")
 	case e.params != nil && e.params[0] != '[' && e.params[0] != '{':
-		refuse(e.id, "params is an array or an object", "bad_params")
+		refuse(e.id, "params must be an array or an object", "bad_params")
 	}
 }
 

@@ -40,7 +40,7 @@ func TestNewServerRefuses(t *testing.T) {
 	}{
 		{
 			"duplicate", jsonrpc.Options{}, []jsonrpc.Method{jsonrpc.NewMethod("a", none), jsonrpc.NewMethod("a", none)},
-			"twice",
+			"duplicate",
 		},
 		{"zero method", jsonrpc.Options{}, []jsonrpc.Method{{}}, "NewMethod"},
 		{"no name", jsonrpc.Options{}, []jsonrpc.Method{jsonrpc.NewMethod("", none)}, "needs a name"},
@@ -48,7 +48,7 @@ func TestNewServerRefuses(t *testing.T) {
 		{"no struct", jsonrpc.Options{}, []jsonrpc.Method{methodOf[[]int]()}, "not a struct"},
 		{"required after optional", jsonrpc.Options{}, []jsonrpc.Method{methodOf[optionalFirst]()}, "required after"},
 		{"unknown tag", jsonrpc.Options{}, []jsonrpc.Method{methodOf[badTag]()}, "maybe"},
-		{"same name", jsonrpc.Options{}, []jsonrpc.Method{methodOf[sameName]()}, "twice"},
+		{"same name", jsonrpc.Options{}, []jsonrpc.Method{methodOf[sameName]()}, "duplicated"},
 		{"embedding", jsonrpc.Options{}, []jsonrpc.Method{methodOf[embedding]()}, "embed"},
 		{"inner embedding", jsonrpc.Options{}, []jsonrpc.Method{methodOf[inner]()}, "embed"},
 		{"array", jsonrpc.Options{}, []jsonrpc.Method{methodOf[array]()}, "without loss"},

@@ -55,7 +55,7 @@ func paramsOf(t reflect.Type) ([]param, error) {
 			return nil, fmt.Errorf("parameter %q is required after an optional one", name)
 		}
 		if slices.ContainsFunc(params, func(other param) bool { return other.Name == name }) {
-			return nil, fmt.Errorf("parameter %q is there twice", name)
+			return nil, fmt.Errorf("parameter %q is duplicated", name)
 		}
 		params = append(params, p)
 	}
@@ -81,11 +81,11 @@ func bind(fields []field, arguments []argument) *Error {
 			name := shown(stringText(a.name))
 			return InvalidParam(name, fmt.Sprintf("there is no parameter %q", name), "reason", "unknown")
 		case i == len(fields):
-			return InvalidParam("["+strconv.Itoa(i)+"]", fmt.Sprintf("there are more parameters than %d", i),
+			return InvalidParam("["+strconv.Itoa(i)+"]", fmt.Sprintf("too many parameters: the maximum is %d", i),
 				"reason", "too_many", "max", i)
 		case fields[i].raw != nil:
 			name := fields[i].Name
-			return InvalidParam(name, fmt.Sprintf("parameter %q is there twice", name), "reason", "duplicate")
+			return InvalidParam(name, fmt.Sprintf("parameter %q is duplicated", name), "reason", "duplicate")
 		}
 		fields[i].raw = a.value
 	}

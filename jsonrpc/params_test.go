@@ -29,15 +29,15 @@ func TestParams(t *testing.T) {
 		{"none, empty object", "none", `{}`, result("1", "null")},
 		{
 			"none, too many", "none", `[1]`,
-			bad("there are more parameters than 0", `{"max":0,"param":"[0]","reason":"too_many"}`),
+			bad("too many parameters: the maximum is 0", `{"max":0,"param":"[0]","reason":"too_many"}`),
 		},
 		{
 			"too many", "sum", `[1,2,3,4,5]`,
-			bad("there are more parameters than 3", `{"max":3,"param":"[3]","reason":"too_many"}`),
+			bad("too many parameters: the maximum is 3", `{"max":3,"param":"[3]","reason":"too_many"}`),
 		},
 		{
 			"too many, null", "sum", `[1,2,3,null]`,
-			bad("there are more parameters than 3", `{"max":3,"param":"[3]","reason":"too_many"}`),
+			bad("too many parameters: the maximum is 3", `{"max":3,"param":"[3]","reason":"too_many"}`),
 		},
 		{"required missing", "sum", `[]`, missing("a")},
 		{"required missing by name", "sum", `{"b":1}`, missing("a")},
@@ -49,7 +49,7 @@ func TestParams(t *testing.T) {
 		{"raw null", "echo", `[null]`, result("1", "null")},
 		{"unknown name", "sum", `{"a":1,"d":2}`, bad(`there is no parameter "d"`, `{"param":"d","reason":"unknown"}`)},
 		{"name's case", "sum", `{"A":1}`, bad(`there is no parameter "A"`, `{"param":"A","reason":"unknown"}`)},
-		{"name twice", "sum", `{"a":1,"a":2}`, bad(`parameter "a" is there twice`, `{"param":"a","reason":"duplicate"}`)},
+		{"name twice", "sum", `{"a":1,"a":2}`, bad(`parameter "a" is duplicated`, `{"param":"a","reason":"duplicate"}`)},
 		{
 			"string for integer", "sum", `["1"]`,
 			bad(`parameter "a" must be an integer from 0 to 18446744073709551615`, `{"param":"a","reason":"wrong_type"}`),
@@ -119,15 +119,15 @@ func TestParams(t *testing.T) {
 		},
 		{
 			"member twice", "filter", `[{"from":1,"fr\u006fm":2},true]`,
-			bad(`member "from" of parameter "filter" is there twice`, `{"member":"from","param":"filter","reason":"duplicate"}`),
+			bad(`member "from" of parameter "filter" is duplicated`, `{"member":"from","param":"filter","reason":"duplicate"}`),
 		},
 		{
 			"label twice", "filter", `[{"labels":{"x":1,"x":1}},true]`,
-			bad(`member "x" of parameter "filter" is there twice`, `{"member":"x","param":"filter","reason":"duplicate"}`),
+			bad(`member "x" of parameter "filter" is duplicated`, `{"member":"x","param":"filter","reason":"duplicate"}`),
 		},
 		{
 			"twice in raw", "echo", `[[{"x":[{"y":1,"y":2}]}]]`,
-			bad(`member "y" of parameter "value" is there twice`, `{"member":"y","param":"value","reason":"duplicate"}`),
+			bad(`member "y" of parameter "value" is duplicated`, `{"member":"y","param":"value","reason":"duplicate"}`),
 		},
 		{"member of wrong type", "filter", `[{"from":"1"},true]`, bad(
 			`member "from" of parameter "filter" must be an integer from 0 to 18446744073709551615`,
@@ -142,7 +142,7 @@ func TestParams(t *testing.T) {
 		)},
 		{
 			"null in array", "filter", `[{"names":["a",null]},true]`,
-			bad(`parameter "filter" must not hold null`, `{"param":"filter","reason":"wrong_type"}`),
+			bad(`parameter "filter" must not contain null`, `{"param":"filter","reason":"wrong_type"}`),
 		},
 		{"members", "filter", `[{"pair":{"left":1,"right":null,"even":null}},true]`, result("1", "true")},
 		{
@@ -189,7 +189,7 @@ func TestParams(t *testing.T) {
 		},
 		{
 			"field without JSON", "bytes", `["",1]`,
-			bad("there are more parameters than 1", `{"max":1,"param":"[1]","reason":"too_many"}`),
+			bad("too many parameters: the maximum is 1", `{"max":1,"param":"[1]","reason":"too_many"}`),
 		},
 		{"handler refuses", "fail", `["code"]`, bad("no such way", `{"max":3,"param":"way"}`)},
 	} {

@@ -138,7 +138,7 @@ func (r *reply) full() bool { return r.busy || r.spent >= r.limit }
 
 func (r *reply) limitError() *Error {
 	if r.busy {
-		return NewError(CodeLimit, "the server has no memory for a larger response at present", "reason", "busy")
+		return NewError(CodeLimit, "the server has no memory for a larger response: try again later", "reason", "busy")
 	}
 	return limitError("the response is too large", "response_size", r.limit)
 }

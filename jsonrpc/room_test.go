@@ -34,7 +34,7 @@ func TestRoom(t *testing.T) {
 		return room
 	}, charge: func(int) {}}))
 	busy := func(id string) string {
-		return failure(id, -32040, "the server has no memory for a larger response at present", `{"reason":"busy"}`)
+		return failure(id, -32040, "the server has no memory for a larger response: try again later", `{"reason":"busy"}`)
 	}
 	sized := func(id string, bytes int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"size","params":[%d],"id":%s}`, bytes, id)

@@ -132,7 +132,7 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 			m.err = errors.New("a method is made by NewMethod")
 		}
 		if m.err == nil && s.methods[m.name] != nil {
-			m.err = errors.New("the name is there twice")
+			m.err = errors.New("duplicate method name")
 		}
 		if m.err != nil {
 			return nil, fmt.Errorf("jsonrpc: method %q: %w", m.name, m.err)
@@ -373,7 +373,7 @@ func (s *Server) publicError(ctx context.Context, method string, err error) *Err
 		return e
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return NewError(CodeLimit, "the time for the call is up", "reason", "time")
+		return NewError(CodeLimit, "the call exceeded its time limit", "reason", "time")
 	}
 	return NewError(CodeInternal, "the call failed unexpectedly", "incident", s.options.Incident(ctx, method, err))
 }

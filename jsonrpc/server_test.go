@@ -194,12 +194,16 @@ func TestEnvelope(t *testing.T) {
 			fmt.Sprintf(`{"offset":%d,"reason":"bad_json"}`, offset),
 		)
 	}
-	badVersion := func(id string) string { return failure(id, -32600, `jsonrpc is "2.0"`, `{"reason":"bad_version"}`) }
-	badID := failure("null", -32600, "id is a string, a number or null", `{"reason":"bad_id"}`)
-	badMethod := func(id string) string { return failure(id, -32600, "method is a string", `{"reason":"bad_method"}`) }
-	badParams := failure("1", -32600, "params is an array or an object", `{"reason":"bad_params"}`)
-	notObject := failure("null", -32600, "a call is an object", `{"reason":"not_an_object"}`)
-	twice := failure("null", -32600, "a member of the call is there twice", `{"reason":"duplicate_member"}`)
+	badVersion := func(id string) string {
+		return failure(id, -32600, `jsonrpc must be "2.0"`, `{"reason":"bad_version"}`)
+	}
+	badID := failure("null", -32600, "id must be a string, a number or null", `{"reason":"bad_id"}`)
+	badMethod := func(id string) string {
+		return failure(id, -32600, "method must be a string", `{"reason":"bad_method"}`)
+	}
+	badParams := failure("1", -32600, "params must be an array or an object", `{"reason":"bad_params"}`)
+	notObject := failure("null", -32600, "a call must be an object", `{"reason":"not_an_object"}`)
+	twice := failure("null", -32600, "a member of the call is duplicated", `{"reason":"duplicate_member"}`)
 	empty := failure("null", -32600, "the batch is empty", `{"reason":"empty_batch"}`)
 	for _, test := range []struct{ name, body, want string }{
 		{"call", `{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":1}`, result("1", "3")},
@@ -320,7 +324,7 @@ func TestHandlerErrors(t *testing.T) {
 			return runtimeError && strings.Contains(string(p.Stack), "server_test.go")
 		}},
 		{"panicError", internal, func(err error) bool { return strings.Contains(err.Error(), "not for the client") }},
-		{"deadline", failure("1", -32040, "the time for the call is up", `{"reason":"time"}`), nil},
+		{"deadline", failure("1", -32040, "the call exceeded its time limit", `{"reason":"time"}`), nil},
 		{"nil", internal, func(err error) bool { return err != nil }},
 		{"result", internal, func(err error) bool { return strings.Contains(err.Error(), "NaN") }},
 		{"resultPanic", internal, func(err error) bool { return strings.Contains(err.Error(), "panic: encode") }},
@@ -391,7 +395,7 @@ func TestCancelledContext(t *testing.T) {
 			`[{"jsonrpc":"2.0","method":"last","id":1},{"jsonrpc":"2.0","method":"last"},{"jsonrpc":"2.0","method":"last","id":2}]`,
 		),
 	))
-	want := "[" + result("1", "true") + "," + failure("2", -32040, "the time for the call is up", `{"reason":"time"}`) +
+	want := "[" + result("1", "true") + "," + failure("2", -32040, "the call exceeded its time limit", `{"reason":"time"}`) +
 		"]"
 	if got != want || calls != 1 {
 		t.Errorf("%d calls, got %s\nwant %s", calls, got, want)

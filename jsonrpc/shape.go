@@ -116,7 +116,7 @@ func (s *shape) check(text *scanner, param string) *Error {
 		text.enter()
 		for first := true; text.more(']', first); first = false {
 			if text.token() == 'n' && !element.nullable {
-				return InvalidParam(param, fmt.Sprintf("parameter %q must not hold null", param), "reason", "wrong_type")
+				return InvalidParam(param, fmt.Sprintf("parameter %q must not contain null", param), "reason", "wrong_type")
 			}
 			if err := element.check(text, param); err != nil {
 				return err
@@ -135,7 +135,7 @@ func (s *shape) checkObject(text *scanner, param string) *Error {
 		name := string(stringText(text.key()))
 		if _, twice := seen[name]; twice {
 			short := shown([]byte(name))
-			return InvalidParam(param, fmt.Sprintf("member %q of parameter %q is there twice", short, param),
+			return InvalidParam(param, fmt.Sprintf("member %q of parameter %q is duplicated", short, param),
 				"reason", "duplicate", "member", short)
 		}
 		seen[name] = struct{}{}

@@ -48,9 +48,9 @@ func New(c Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !c.AllowHost(r.Host):
-			http.Error(w, "This address does not answer to that Host: see --admin-host.", http.StatusForbidden)
+			http.Error(w, "This address does not accept that Host header: see --admin-host.", http.StatusForbidden)
 		case fromPage(r.Header):
-			http.Error(w, "This address does not answer web pages.", http.StatusForbidden)
+			http.Error(w, "This address does not accept requests from web pages.", http.StatusForbidden)
 		default:
 			mux.ServeHTTP(w, r)
 		}

@@ -151,7 +151,7 @@ func TestClientSaysWhereTheTokenIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		"": "no file is named", other: other + " has another token", readable: readable + " may be read by others",
+		"": "no token file is given", other: other + " contains a different token", readable: readable + " is readable by users other than its owner",
 		filepath.Join(dir, "none"): "none: no such file",
 	} {
 		_, err := Client{URL: server.URL, TokenFile: file}.Backup(t.Context())

@@ -47,7 +47,7 @@ func (c Client) Backup(ctx context.Context) (directory string, err error) {
 	var answer made
 	switch err := json.Unmarshal(content, &answer); {
 	case err != nil || answer.Error == "" && response.StatusCode != http.StatusOK:
-		return "", fmt.Errorf("the node answers %s", response.Status)
+		return "", fmt.Errorf("the node answered %s", response.Status)
 	case answer.Error != "":
 		return "", errors.New(answer.Error)
 	}

@@ -19,8 +19,8 @@ type Client struct {
 }
 
 // ErrToken is returned when the node requires its admin token.
-var ErrToken = errors.New("the node does this only for who has its admin token: name the token's file with " +
-	"--admin-token-file; it is DATA-DIR/admin.token of the node, and elsewhere a copy of that")
+var ErrToken = errors.New("the node requires its admin token: give the token's file with --admin-token-file. It is " +
+	"DATA-DIR/admin.token of the node; on another machine, use a copy")
 
 // Do sends a request with a body and its media type; both may be empty. The caller must close the answer's body. If the
 // node refuses the request, the error says what to do.
@@ -32,12 +32,12 @@ func (c Client) Do(ctx context.Context, method, path, media string, body io.Read
 	if media != "" {
 		r.Header.Set("Content-Type", media)
 	}
-	why := errors.New("no file is named")
+	why := errors.New("no token file is given")
 	if c.TokenFile != "" {
 		var token Token
 		if token, why = ReadToken(c.TokenFile); why == nil { // otherwise the route may need no token
 			r.Header.Set("Authorization", scheme+token.String())
-			why = fmt.Errorf("%s has another token", c.TokenFile)
+			why = fmt.Errorf("%s contains a different token", c.TokenFile)
 		}
 	}
 	response, err := http.DefaultClient.Do(r)
@@ -49,7 +49,7 @@ func (c Client) Do(ctx context.Context, method, path, media string, body io.Read
 		return nil, errors.Join(fmt.Errorf("%w (%w)", ErrToken, why), response.Body.Close())
 	case http.StatusForbidden, http.StatusUnsupportedMediaType, http.StatusServiceUnavailable:
 		text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-		refusal := fmt.Errorf("the node answers %s: %s", response.Status, strings.TrimSpace(string(text)))
+		refusal := fmt.Errorf("the node answered %s: %s", response.Status, strings.TrimSpace(string(text)))
 		return nil, errors.Join(refusal, err, response.Body.Close())
 	}
 	return response, nil

@@ -56,7 +56,7 @@ func (c Config) guard(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !route.Open && !c.Token().in(r.Header) {
 			w.Header().Set("WWW-Authenticate", strings.TrimSpace(scheme))
-			http.Error(w, "This needs the admin token.", http.StatusUnauthorized)
+			http.Error(w, "The admin token is required.", http.StatusUnauthorized)
 			return
 		}
 		// PUT and DELETE have types of their own: a form on a web page can send neither.

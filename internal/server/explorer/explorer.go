@@ -141,14 +141,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "The explorer's files are read only.", http.StatusMethodNotAllowed)
+		http.Error(w, "The explorer's files are read-only.", http.StatusMethodNotAllowed)
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, Path)
 	f := h.files[name]
 	switch {
 	case f == nil && strings.Contains(name, "."):
-		http.Error(w, "There is no such file.", http.StatusNotFound)
+		http.Error(w, "No such file.", http.StatusNotFound)
 		return
 	case f == nil:
 		f = h.files["index.html"]

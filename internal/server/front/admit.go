@@ -55,7 +55,7 @@ func (r *refusal) ends() bool { return r.status == 413 || r.status == 503 }
 
 // errBusy refuses a request if no memory is available for its body. The ticket counts it.
 var errBusy = refusal{
-	503, "The server is busy: it has no memory for a request of that size at present.", "Retry-After", memorySeconds, nil,
+	503, "The server is busy: it has no memory for a request of that size. Try again later.", "Retry-After", memorySeconds, nil,
 }
 
 // drainSeconds is the Retry-After, in seconds, of a server that is full or shutting down.
@@ -134,9 +134,9 @@ func (s *Server) admit(h *preamble, p *peer, now time.Time) (client, *refusal) {
 func (g *gate) check(c *client, h *preamble, now time.Time) *refusal {
 	switch {
 	case g.checkHost && !g.hosts.Allow(string(h.host)):
-		return &refusal{403, "This server does not answer to that Host.", "", "", &g.counts.forbiddenHost}
+		return &refusal{403, "This server does not accept that Host header: see --allowed-host.", "", "", &g.counts.forbiddenHost}
 	case h.upgrade && !g.sameOrigin(h, c.origin):
-		return &refusal{403, "Pages of that origin may not connect.", "", "", &g.counts.forbiddenOrigin}
+		return &refusal{403, "Web pages of that origin may not connect.", "", "", &g.counts.forbiddenOrigin}
 	}
 	known, authorized := g.authorize(h.authorization, now)
 	c.key = known
@@ -146,7 +146,7 @@ func (g *gate) check(c *client, h *preamble, now time.Time) *refusal {
 	}
 	switch {
 	case !authorized:
-		return &refusal{401, "An API key or a token is needed.", "WWW-Authenticate", "Bearer", &g.counts.unauthorized}
+		return &refusal{401, "An API key or a token is required.", "WWW-Authenticate", "Bearer", &g.counts.unauthorized}
 	case h.length > int64(g.maxBody):
 		return &refusal{413, "The request is larger than " + strconv.Itoa(g.maxBody) + " bytes.", "", "", &g.counts.tooLarge}
 	}

@@ -102,7 +102,7 @@ func (c Config) check() error {
 	}
 	for _, origin := range c.Origins {
 		if origin != "*" && !strings.Contains(origin, "://") {
-			return fmt.Errorf("%q is no origin such as https://app.example.org", origin)
+			return fmt.Errorf("%q is not an origin such as https://app.example.org", origin)
 		}
 	}
 	return nil

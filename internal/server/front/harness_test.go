@@ -61,7 +61,7 @@ func (e echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/":
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			http.Error(w, "The body cannot be read.", http.StatusBadRequest)
+			http.Error(w, "Cannot read the body.", http.StatusBadRequest)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")

@@ -50,7 +50,7 @@ func readKeys(file string) (keys, error) {
 		}
 		k, digest, err := parseKey(line)
 		if err == nil && all[digest] != nil {
-			err = errors.New("the key is there twice")
+			err = errors.New("duplicate key")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", file, number, err)
@@ -61,7 +61,7 @@ func readKeys(file string) (keys, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no keys", file)
+		return nil, fmt.Errorf("%s contains no keys", file)
 	}
 	return all, nil
 }
@@ -70,26 +70,26 @@ func parseKey(line string) (*key, [sha256.Size]byte, error) {
 	fields := strings.Fields(line)
 	name, text, ok := strings.Cut(fields[0], ":")
 	if !ok || name == "" || len(fields) > 2 {
-		return nil, [32]byte{}, errors.New("this is not name:key, with rate=N after a space")
+		return nil, [32]byte{}, errors.New("a line must be name:key, optionally followed by a space and rate=N")
 	}
 	k := &key{name: name}
 	if len(fields) == 2 {
 		number, ok := strings.CutPrefix(fields[1], "rate=")
 		rate, err := strconv.ParseFloat(number, 64)
 		if !ok || err != nil || !(rate >= 1) || math.IsInf(rate, 1) {
-			return nil, [32]byte{}, errors.New("what follows the key is not rate=N with N of at least 1")
+			return nil, [32]byte{}, errors.New("the key may only be followed by rate=N with N of at least 1")
 		}
 		k.rate = Rate{PerSecond: rate, Burst: 2 * rate}
 	}
 	if digits, ok := strings.CutPrefix(text, "sha256:"); ok {
 		digest, err := hex.DecodeString(digits)
 		if err != nil || len(digest) != sha256.Size {
-			return nil, [32]byte{}, errors.New("sha256: is followed by 64 hex digits")
+			return nil, [32]byte{}, errors.New("sha256: must be followed by 64 hex digits")
 		}
 		return k, [32]byte(digest), nil
 	}
 	if len(text) < minKeySize {
-		return nil, [32]byte{}, fmt.Errorf("the key has less than %d characters", minKeySize)
+		return nil, [32]byte{}, fmt.Errorf("the key has fewer than %d characters", minKeySize)
 	}
 	return k, sha256.Sum256([]byte(text)), nil
 }

@@ -55,7 +55,7 @@ func TestBothWaysAreEqual(t *testing.T) {
 		"a closing client": {Config{}, post("{}", "Connection: close"), 200, "127.0.0.1 {}", "", ""},
 		"another Host": {
 			Config{}, strings.Replace(post("{}"), "localhost", "evil.example", 1), 403,
-			"This server does not answer to that Host.\n", "", "",
+			"This server does not accept that Host header: see --allowed-host.\n", "", "",
 		},
 		"an address Host": {
 			Config{}, strings.Replace(post("{}"), "localhost", "[::1]:8777", 1), 200, "127.0.0.1 {}", "", "",
@@ -64,15 +64,15 @@ func TestBothWaysAreEqual(t *testing.T) {
 		"a scheme in upper": {
 			protected, post("{}", strings.Replace(bearer, "Bearer", "BEARER", 1)), 200, "127.0.0.1 {}", "", "",
 		},
-		"no key": {protected, post("{}"), 401, "An API key or a token is needed.\n", "WWW-Authenticate", "Bearer"},
+		"no key": {protected, post("{}"), 401, "An API key or a token is required.\n", "WWW-Authenticate", "Bearer"},
 		"a wrong key": {
-			protected, post("{}", bearer+"x"), 401, "An API key or a token is needed.\n", "WWW-Authenticate", "Bearer",
+			protected, post("{}", bearer+"x"), 401, "An API key or a token is required.\n", "WWW-Authenticate", "Bearer",
 		},
 		"another scheme": {
-			protected, post("{}", "Authorization: Basic "+goodKey), 401, "An API key or a token is needed.\n", "", "",
+			protected, post("{}", "Authorization: Basic "+goodKey), 401, "An API key or a token is required.\n", "", "",
 		},
 		"an address that is not listed": {protected, strings.Replace(post("{}", bearer), "localhost", "127.0.0.1", 1), 403,
-			"This server does not answer to that Host.\n", "", ""},
+			"This server does not accept that Host header: see --allowed-host.\n", "", ""},
 		"a large body": {
 			protected, post(strings.Repeat("x", 101), bearer), 413, "The request is larger than 100 bytes.\n", "", "",
 		},
@@ -88,14 +88,14 @@ func TestBothWaysAreEqual(t *testing.T) {
 		"and for another page": {
 			protected, post("{}", bearer, "Origin: https://evil.example"), 200, "127.0.0.1 {}", "Vary", "Origin",
 		},
-		"and in a refusal": {protected, post("{}"), 401, "An API key or a token is needed.\n", "Vary", "Origin"},
+		"and in a refusal": {protected, post("{}"), 401, "An API key or a token is required.\n", "Vary", "Origin"},
 		"without origins":  {Config{}, post("{}"), 200, "127.0.0.1 {}", "Vary", ""},
 		"a refused page": {
-			protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n",
+			protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is required.\n",
 			"Access-Control-Allow-Origin", "https://app.example",
 		},
 		"when to come": {
-			protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n",
+			protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is required.\n",
 			"Access-Control-Expose-Headers", "Retry-After",
 		},
 		"behind a proxy": {

@@ -164,7 +164,7 @@ func (c Client) Transfer(ctx context.Context, name string) error {
 }
 
 // ErrNoCluster is returned when the node is not a member of a cluster.
-var ErrNoCluster = errors.New("the node is of no cluster: there is nothing below /cluster/ of its admin address")
+var ErrNoCluster = errors.New("the node is not a cluster member, so its admin address serves nothing below /cluster/")
 
 func (c Client) ask(ctx context.Context, method, path string, request, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTime+10*time.Second)
@@ -195,7 +195,7 @@ func (c Client) ask(ctx context.Context, method, path string, request, result an
 	}
 	var f failure
 	if err := json.Unmarshal(content, &f); err != nil || f.Error == "" {
-		return fmt.Errorf("the node answers %s", response.Status)
+		return fmt.Errorf("the node answered %s", response.Status)
 	}
 	return errors.New(f.Error)
 }

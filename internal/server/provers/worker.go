@@ -100,7 +100,7 @@ func (w *Worker) proveNext(ctx context.Context) error {
 	proof, accesses, err := work.ProveWith(w.Prover)
 	if err != nil {
 		_, refusal := w.do(ctx, http.MethodDelete, path+"?refuse=1", "", nil)
-		return errors.Join(fmt.Errorf("blocks %d to %d cannot be proven: %w", span.First(), span.Last(), err), refusal)
+		return errors.Join(fmt.Errorf("cannot prove blocks %d to %d: %w", span.First(), span.Last(), err), refusal)
 	}
 	took := time.Since(start)
 	if _, err := w.do(ctx, http.MethodPut, path, "application/octet-stream", proof); err != nil {

@@ -138,7 +138,7 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 		return nil, false // the client left, was dropped, or broke the protocol, which the library has reported to it
 	}
 	if kind != websocket.MessageText {
-		c.close(websocket.StatusUnsupportedData, "messages are text")
+		c.close(websocket.StatusUnsupportedData, "messages must be text")
 		return nil, false
 	}
 	slow := time.AfterFunc(c.server.config.MessageTimeout, func() {
@@ -161,7 +161,7 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 	c.busy.Store(false)
 	if !reserved {
 		_, _ = io.Copy(io.Discard, io.LimitReader(message, most)) // or the client would not read the reason
-		c.close(websocket.StatusTryAgainLater, "the node has no memory for a message of that size at present")
+		c.close(websocket.StatusTryAgainLater, "the node has no memory for a message of that size: try again later")
 		return nil, false
 	}
 	all := bytes.NewBuffer(body)
@@ -187,7 +187,7 @@ func (c *connection) isText(message []byte) bool {
 	if utf8.Valid(message) {
 		return true
 	}
-	c.close(websocket.StatusInvalidFramePayloadData, "the text is no UTF-8")
+	c.close(websocket.StatusInvalidFramePayloadData, "the text is not UTF-8")
 	return false
 }
 

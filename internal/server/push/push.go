@@ -227,7 +227,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := newConnection(context.WithoutCancel(r.Context()), s, request.Of(r.Context()))
 	if !s.add(c) {
 		w.Header().Set("Retry-After", "5")
-		http.Error(w, "The node takes no more connections at present.", http.StatusServiceUnavailable)
+		http.Error(w, "The node accepts no more connections at present.", http.StatusServiceUnavailable)
 		return
 	}
 	defer s.remove(c)
@@ -275,7 +275,8 @@ func (s *Server) add(c *connection) bool {
 	}
 	if displaced != nil {
 		s.displaced.Add(1)
-		go displaced.close(websocket.StatusTryAgainLater, "others need the connection: this address has most")
+		go displaced.close(websocket.StatusTryAgainLater, "closed in favour of other clients: this address has the "+
+			"most connections")
 	}
 	s.connections[c] = struct{}{}
 	s.ended.Add(1)

@@ -171,18 +171,18 @@ func checkMembers(p api.SubscribeParams) error {
 	} {
 		if m.given && !m.has {
 			return jsonrpc.InvalidParam("filter",
-				"the filter has a member that does not go with the topic or with another member",
+				"the filter has a member that cannot be combined with the topic or with another member",
 				"reason", "unknown", "member", m.name)
 		}
 	}
 	switch {
 	case len(f.Topics) > maxTopics:
 		return jsonrpc.InvalidParam(
-			"filter", "no event has so many topics", "reason", "too_many", "member", "topics", "max", maxTopics,
+			"filter", "no event has that many topics", "reason", "too_many", "member", "topics", "max", maxTopics,
 		)
 	case f.EventName != nil && len(*f.EventName) > types.MaxLogNameBytes:
 		return jsonrpc.InvalidParam(
-			"filter", "no event has so long a name", "reason", "too_long", "member", "event_name", "max", types.MaxLogNameBytes,
+			"filter", "no event has a name that long", "reason", "too_long", "member", "event_name", "max", types.MaxLogNameBytes,
 		)
 	}
 	return nil

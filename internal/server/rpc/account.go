@@ -134,18 +134,18 @@ func (h *accountHandlers) verifyMessage(_ context.Context, p api.VerifyMessagePa
 	}
 	if len(p.Message) > api.MaxMessageBytes {
 		return api.MessageVerdict{}, jsonrpc.InvalidParam(
-			"message", "a message has at most 1,024 bytes", "reason", "out_of_range", "max", api.MaxMessageBytes,
+			"message", "a message must have at most 1,024 bytes", "reason", "out_of_range", "max", api.MaxMessageBytes,
 		)
 	}
 	if len(p.Witness) > api.MaxMessageWitnessBytes {
 		return api.MessageVerdict{}, jsonrpc.InvalidParam(
-			"witness", "a witness for a message has at most 8,192 bytes", "reason", "out_of_range", "max",
+			"witness", "a witness for a message must have at most 8,192 bytes", "reason", "out_of_range", "max",
 			api.MaxMessageWitnessBytes,
 		)
 	}
 	witness, err := types.DecodeWitness(p.Witness)
 	if err != nil {
-		return api.MessageVerdict{}, withMessage(api.ErrUndecodable, "it is no witness")
+		return api.MessageVerdict{}, withMessage(api.ErrUndecodable, "not a witness")
 	}
 	record, err := h.record(account, p.Block)
 	if err != nil {

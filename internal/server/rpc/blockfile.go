@@ -24,14 +24,14 @@ func (h *blockHandlers) serveBlocks(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		http.Error(
 			w,
-			"The path ends with the heights of the first and the last block, in decimal, such as 1-256.",
+			"The path must end with the heights of the first and the last block, in decimal, such as 1-256.",
 			http.StatusBadRequest,
 		)
 		return
 	}
 	follower := r.URL.Query().Get("follower")
 	if len(follower) > api.MaxFollowerBytes {
-		http.Error(w, "A follower's name has at most 64 bytes.", http.StatusBadRequest)
+		http.Error(w, "A follower's name must have at most 64 bytes.", http.StatusBadRequest)
 		return
 	}
 	if follower != "" {

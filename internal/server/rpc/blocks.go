@@ -219,7 +219,7 @@ const (
 
 func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (api.BlockItems, error) {
 	if len(p.Range.Follower) > api.MaxFollowerBytes {
-		return nil, jsonrpc.InvalidParam("range", "a follower's name has at most 64 bytes", "reason", "out_of_range",
+		return nil, jsonrpc.InvalidParam("range", "a follower's name must have at most 64 bytes", "reason", "out_of_range",
 			"member", "follower", "max", api.MaxFollowerBytes)
 	}
 	if p.Range.From > p.Range.To {
@@ -308,7 +308,7 @@ func (h *blockHandlers) raw(
 				piece, next, err = h.chain.TransactionPiece(block.Header, next, pieceBytes)
 			}
 			if left -= len(piece); err == nil && (len(piece) == 0 || left < 0) {
-				err = fmt.Errorf("%w: block %d is not as long as it is said to be", chain.ErrCorrupt, block.Header.Header.Height)
+				err = fmt.Errorf("%w: block %d does not have its recorded length", chain.ErrCorrupt, block.Header.Header.Height)
 			}
 			if !yield(piece, err) || err != nil {
 				return

@@ -161,7 +161,7 @@ func (h *chainHandlers) getAccountProof(ctx context.Context, p api.AccountProofP
 func (h *chainHandlers) getStateProof(ctx context.Context, p api.StateProofParams) (api.AccountProof, error) {
 	if len(p.Key) == 0 || len(p.Key) > api.MaxStateKeyBytes {
 		return api.AccountProof{}, jsonrpc.InvalidParam(
-			"key", "a state key has 1 to 289 bytes", "reason", "out_of_range", "max", api.MaxStateKeyBytes,
+			"key", "a state key must have 1 to 289 bytes", "reason", "out_of_range", "max", api.MaxStateKeyBytes,
 		)
 	}
 	return h.proof(ctx, p.Key, p.Block)

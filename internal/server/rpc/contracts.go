@@ -173,7 +173,7 @@ func (h *contractHandlers) getStorageAt(_ context.Context, p api.GetStorageAtPar
 func checkStorageKey(key []byte) error {
 	if len(key) > types.MaxStorageKeyBytes {
 		return jsonrpc.InvalidParam(
-			"key", "a storage key has at most 256 bytes", "reason", "out_of_range", "max", types.MaxStorageKeyBytes,
+			"key", "a storage key must have at most 256 bytes", "reason", "out_of_range", "max", types.MaxStorageKeyBytes,
 		)
 	}
 	return nil

@@ -92,7 +92,7 @@ func (h *devHandlers) devFund(ctx context.Context, p api.DevFundParams) (types.T
 		return types.TxID{}, err
 	}
 	if p.Amount == 0 {
-		return types.TxID{}, jsonrpc.InvalidParam("amount", "the amount is at least 1", "reason", "out_of_range", "min", 1)
+		return types.TxID{}, jsonrpc.InvalidParam("amount", "the amount must be at least 1", "reason", "out_of_range", "min", 1)
 	}
 	return h.developer.Fund(ctx, account, types.Amount(p.Amount))
 }

@@ -140,7 +140,7 @@ func (d *download) read() (read []byte, err error) {
 		taken += len(piece)
 		d.at.item, d.at.left = next, d.at.left-int64(len(piece))
 		if len(piece) == 0 || d.at.left < 0 {
-			return nil, fmt.Errorf("%w: a file is not as long as it is said to be", chain.ErrCorrupt)
+			return nil, fmt.Errorf("%w: a file does not have its recorded length", chain.ErrCorrupt)
 		}
 		if d.at.left == 0 {
 			d.at.part++

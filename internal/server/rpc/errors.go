@@ -133,7 +133,8 @@ func cannotPay(e *mempool.PayError) error {
 	refused := withData(refusal, "balance", api.Quantity(e.Balance), "reserved", api.Quantity(e.Reserved),
 		"pending", e.Pending, "needed", api.Quantity(e.Needed))
 	if e.Pending > 0 {
-		refused.Message = fmt.Sprintf("the transaction may cost %d units, and of the %s's %d units %d are reserved by %s",
+		refused.Message = fmt.Sprintf("the transaction may cost %d units, and of the %s's %d units, %d are reserved "+
+			"by %s",
 			e.Needed, who, e.Balance, e.Reserved, api.PendingText(e.Pending))
 	}
 	return refused

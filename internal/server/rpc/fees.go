@@ -148,12 +148,12 @@ func (h *feeHandlers) getFeeHistory(ctx context.Context, p api.GetFeeHistoryPara
 
 func checkPercentiles(percentiles []float64) error {
 	if len(percentiles) > api.MaxPercentiles {
-		return jsonrpc.InvalidParam("percentiles", "there are more percentiles than 100", "reason", "out_of_range",
+		return jsonrpc.InvalidParam("percentiles", "there are more than 100 percentiles", "reason", "out_of_range",
 			"max", api.MaxPercentiles)
 	}
 	for i, p := range percentiles {
 		if p < 0 || p > 100 || i > 0 && p < percentiles[i-1] {
-			return jsonrpc.InvalidParam("percentiles", "percentiles ascend from 0 to 100", "reason", "out_of_range",
+			return jsonrpc.InvalidParam("percentiles", "percentiles must ascend from 0 to 100", "reason", "out_of_range",
 				"min", 0, "max", 100)
 		}
 	}

@@ -165,7 +165,7 @@ func (f *files) refuse(w http.ResponseWriter, r *http.Request, err error) {
 			quota.OutOfTime() // lack of memory is counted already
 		}
 		w.Header().Set("Retry-After", "5")
-		const why = "The server is busy: it has no time or no memory for this answer at present."
+		const why = "The server is busy: it has no time or memory for this answer. Try again later."
 		http.Error(w, why, http.StatusServiceUnavailable)
 	case errors.As(public, &why):
 		http.Error(w, why.Message, http.StatusNotFound)

@@ -96,9 +96,10 @@ func (h *proofHandlers) rangeFile(from, to types.Height, probe bool, count count
 	}
 	span, is := blockproof.SpanOf(from, to)
 	if !is || span.Log() == 0 {
-		return nil, withMessage(api.ErrProofNotStored, "ranges have 2, 4, 8 … 4,096 blocks, and end at a multiple of it")
+		return nil, withMessage(api.ErrProofNotStored, "a range must have 2, 4, 8 … or 4,096 blocks, and end at a "+
+			"multiple of its length")
 	}
-	none := withMessage(api.ErrProofNotStored, "rangeProofs of svc_getNodeInfo says which ranges there are")
+	none := withMessage(api.ErrProofNotStored, "rangeProofs of svc_getNodeInfo lists the available ranges")
 	if probe {
 		has, err := h.chain.HasRangeProof(span)
 		if err == nil && !has {
@@ -134,7 +135,7 @@ func (h *proofHandlers) serveOfBlock(
 ) {
 	named, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
 	if err != nil {
-		http.Error(w, "The path ends with a block's height, in decimal.", http.StatusBadRequest)
+		http.Error(w, "The path must end with a block's height, in decimal.", http.StatusBadRequest)
 		return
 	}
 	h.files.answer(w, r, func(counter) (*file, error) {

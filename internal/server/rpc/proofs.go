@@ -119,7 +119,7 @@ func (h *proofHandlers) noProof(height types.Height) error {
 			return err
 		}
 		e := withData(api.ErrProofNotStored, "oldest", stored.Oldest, "newest", stored.Newest)
-		e.Message = fmt.Sprintf("%s: this node has those of the blocks %d to %d", e.Message, stored.Oldest, stored.Newest)
+		e.Message = fmt.Sprintf("%s: this node has the proofs of blocks %d to %d", e.Message, stored.Oldest, stored.Newest)
 		return e
 	default:
 		e := withData(api.ErrProofNotReady, "status", string(state), "position", position)
@@ -138,7 +138,7 @@ func (h *proofHandlers) verifyProof(_ context.Context, p api.VerifyProofParams) 
 	verdict.Valid, verdict.SecurityBits = err == nil, uint32(bits)
 	switch {
 	case errors.Is(err, chain.ErrNotFound):
-		verdict.Reason, err = new("there is nothing to prove of this block"), nil
+		verdict.Reason, err = new("this block has nothing to prove"), nil
 	case errors.Is(err, blockproof.ErrProof):
 		// The verifier's detail is for people: the byte or the segment.
 		_, detail, _ := strings.Cut(err.Error(), blockproof.ErrProof.Error())

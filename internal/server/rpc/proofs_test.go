@@ -224,28 +224,28 @@ func TestBinaryDownloads(t *testing.T) {
 		t.Errorf("a range of blocks: HTTP %d, %d bytes", status, len(part))
 	}
 	c.pay(1)
-	const noRange = "the proof is not stored here: rangeProofs of svc_getNodeInfo says which ranges there are"
-	const noSpan = "the proof is not stored here: ranges have 2, 4, 8 … 4,096 blocks, and end at a multiple of it"
-	const badRange = "The path ends with the heights of the first and the last block, in decimal, such as 1-256."
+	const noRange = "the proof is not stored on this node: rangeProofs of svc_getNodeInfo lists the available ranges"
+	const noSpan = "the proof is not stored on this node: a range must have 2, 4, 8 … or 4,096 blocks, and end at a multiple of its length"
+	const badRange = "The path must end with the heights of the first and the last block, in decimal, such as 1-256."
 	for path, want := range map[string]struct {
 		status int
 		body   string
 	}{
-		"/proof/0":                       {404, "the proof is not stored here: this node has those of the blocks 1 to 1"},
-		"/proof/2":                       {404, "the proof is not ready: the block is queued, 0 blocks come before it"},
+		"/proof/0":                       {404, "the proof is not stored on this node: this node has the proofs of blocks 1 to 1"},
+		"/proof/2":                       {404, "the proof is not ready yet: the block is queued, 0 blocks come before it"},
 		"/proof/3":                       {404, "the chain has no such block yet"},
 		"/accesses/3":                    {404, "the chain has no such block yet"},
 		"/proof/1-2":                     {404, noRange},
 		"/proof/0-1":                     {404, noSpan},
 		"/proof/1-4":                     {404, "the chain has no such block yet"},
-		"/proof/1-":                      {400, "The path ends with a block's height, in decimal."},
-		"/proof/x":                       {400, "The path ends with a block's height, in decimal."},
+		"/proof/1-":                      {400, "The path must end with a block's height, in decimal."},
+		"/proof/x":                       {400, "The path must end with a block's height, in decimal."},
 		"/blocks/1":                      {400, badRange},
 		"/blocks/1-":                     {400, badRange},
 		"/blocks/2-1":                    {400, badRange},
 		"/blocks/0x1-2":                  {400, badRange},
-		"/blocks/0-1?follower=f" + names: {400, "A follower's name has at most 64 bytes."},
-		"/accesses/-1":                   {400, "The path ends with a block's height, in decimal."},
+		"/blocks/0-1?follower=f" + names: {400, "A follower's name must have at most 64 bytes."},
+		"/accesses/-1":                   {400, "The path must end with a block's height, in decimal."},
 	} {
 		if status, body := get(path, ""); status != want.status || string(body) != want.body+"\n" {
 			t.Errorf("%s: HTTP %d %q, want %v", path, status, body, want)

@@ -71,7 +71,7 @@ type Server struct {
 func New(c Config) (*Server, error) {
 	genesis := c.Chain.Genesis()
 	if c.Developer != nil && genesis.ChainID != api.DevelopmentChainID {
-		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
+		return nil, fmt.Errorf("the dev_ methods exist only on chain id %d, and this chain has id %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	if c.Snapshots == nil {
 		c.Snapshots = noSnapshots{}

@@ -605,7 +605,7 @@ func TestBatchIsSentTogether(t *testing.T) {
 	send(forged(c.sign(bob, 0, transfer(types.Account{}, 0))))
 	want = append(
 		want,
-		`{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"a signature of the sender or the payer does not hold","data":{"reason":"bad_signature"}}}`,
+		`{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"a signature of the sender or the payer is invalid","data":{"reason":"bad_signature"}}}`,
 	)
 	body = append(body, `{"jsonrpc":"2.0","id":4,"method":"svc_chainId"},`...)
 	want = append(want, `{"jsonrpc":"2.0","id":4,"result":"0x7a69"}`)

@@ -45,7 +45,7 @@ func unknown(blocks headers) error {
 		return nil
 	}
 	e := withData(api.ErrPruned, "oldestHeight", oldest)
-	e.Message = "it is in no block that this node keeps"
+	e.Message = "it is in no block stored on this node"
 	return e
 }
 

@@ -26,9 +26,9 @@ const (
 
 var (
 	// ErrFull is returned when there is no room for an archive.
-	ErrFull = fmt.Errorf("the sources that this node keeps would take more than %d MiB", maxBytes>>20)
+	ErrFull = fmt.Errorf("the sources on this node would exceed %d MiB", maxBytes>>20)
 	// ErrMemory is returned by a node that keeps nothing on disk.
-	ErrMemory = errors.New("this node keeps its chain in memory only, and no sources")
+	ErrMemory = errors.New("this node keeps its chain in memory, and stores no sources")
 )
 
 // Directory stores archives as files named by their hashes. Anyone with write access may delete files.

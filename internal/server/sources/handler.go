@@ -30,7 +30,7 @@ func Handler(d *Directory) http.Handler {
 		digits, ok := strings.CutPrefix(r.PathValue("hash"), "0x")
 		if n, err := hex.Decode(hash[:], []byte(digits[:min(len(digits), 2*len(hash))])); !ok || err != nil ||
 			n != len(hash) || len(digits) != 2*len(hash) {
-			http.Error(w, "The path ends with the hash of an archive: 0x and 64 hex digits.", http.StatusBadRequest)
+			http.Error(w, "The path must end with the hash of an archive: 0x and 64 hex digits.", http.StatusBadRequest)
 			return
 		}
 		if d.path == "" {
@@ -105,5 +105,5 @@ func Publish(ctx context.Context, node admin.Client, archive []byte) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("the node answers %s: %s", response.Status, strings.TrimSpace(string(answer)))
+	return fmt.Errorf("the node answered %s: %s", response.Status, strings.TrimSpace(string(answer)))
 }

@@ -66,7 +66,7 @@ func TestPublishedIsServed(t *testing.T) {
 	if err := os.WriteFile(d.file(hash), []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := node.Source(t.Context(), hash, 1<<20); err == nil || !strings.Contains(err.Error(), "another hash") {
+	if _, err := node.Source(t.Context(), hash, 1<<20); err == nil || !strings.Contains(err.Error(), "a different hash") {
 		t.Errorf("changed: %v", err)
 	}
 }
