@@ -277,7 +277,8 @@ func (s *session) checkOwn(from argument.Account, policy *types.Policy) error {
 	if policy != nil || types.IsKey(from.ID) || s.policyOf(from.ID, from.Policy) != nil {
 		return nil
 	}
-	return fmt.Errorf("%s is no key, and the policy whose hash it is is not in the keystore: cairn account policy import",
+	return fmt.Errorf("%s is not a key, and the policy with this hash is not in the keystore: import it with cairn "+
+		"account policy import",
 		from.Text)
 }
 

@@ -205,7 +205,7 @@ func readAtMost(path string, limit int64) (content []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if content, err = io.ReadAll(io.LimitReader(file, limit+1)); err == nil && int64(len(content)) > limit {
-		err = fmt.Errorf("%s is over %d bytes", path, limit)
+		err = fmt.Errorf("%s is longer than %d bytes", path, limit)
 	}
 	return content, err
 }

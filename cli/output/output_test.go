@@ -46,7 +46,7 @@ func TestFailures(t *testing.T) {
 		},
 		{"answer without data", jsonrpc.NewError(-32601, "No method."), 1, -32601, "No method.", map[string]any{}},
 		{
-			"no answer", fmt.Errorf("%w: refused", jsonrpc.ErrUnreachable), 3, 3, "the server cannot be reached: refused",
+			"no answer", fmt.Errorf("%w: refused", jsonrpc.ErrUnreachable), 3, 3, "cannot reach the server: refused",
 			map[string]any{},
 		},
 		{"bad gateway", status(502), 3, 3, "", map[string]any{}},

@@ -61,13 +61,13 @@ func TestEverySettingHasBounds(t *testing.T) {
 			settings := defaultNode()
 			text := outside(name)
 			err := load(&settings, text)
-			if !errors.Is(err, config.ErrBadSetting) || !strings.Contains(err.Error(), source+" is "+bounds) {
-				t.Errorf("%s %s: %v, want that it is %s", source, text, err, bounds)
+			if !errors.Is(err, config.ErrBadSetting) || !strings.Contains(err.Error(), source+" must be "+bounds) {
+				t.Errorf("%s %s: %v, want that it must be %s", source, text, err, bounds)
 			}
 		}
 	}
 	if err := config.Check(&nodeSettings{BlockTime: -5 * time.Second}, "block-time"); err == nil ||
-		!strings.Contains(err.Error(), "--block-time is 0, or from 10ms to 1h, not -5s") {
+		!strings.Contains(err.Error(), "--block-time must be 0, or from 10ms to 1h, not -5s") {
 		t.Errorf("init's block time: %v", err)
 	}
 }

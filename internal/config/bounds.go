@@ -82,7 +82,7 @@ func (f field) check() error {
 	case *time.Duration:
 		given = value.String()
 	}
-	return fmt.Errorf("is %s, not %s", f.bounds, given)
+	return fmt.Errorf("must be %s, not %s", f.bounds, given)
 }
 
 // String describes the bounds in words.

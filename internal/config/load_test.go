@@ -201,13 +201,13 @@ func TestBounds(t *testing.T) {
 	}
 	for given, want := range map[string]string{
 		"T_TIME=0": "", "T_TIME=10ms": "", "T_TIME=1h": "", "T_COUNT=2": "", "T_COUNT=4": "", "T_BITS=100": "", "T_BITS=128": "",
-		"T_TIME=-1s":                   "T_TIME is 0, or from 10ms to 1h, not -1s",
-		"T_TIME=9ms":                   "T_TIME is 0, or from 10ms to 1h, not 9ms",
-		"T_TIME=3601s":                 "T_TIME is 0, or from 10ms to 1h, not 1h0m1s",
-		"T_COUNT=1":                    "T_COUNT is from 2 to 4, not 1",
-		"T_COUNT=5":                    "T_COUNT is from 2 to 4, not 5",
-		"T_COUNT=18446744073709551615": "T_COUNT is from 2 to 4, not 18446744073709551615",
-		"T_BITS=101":                   "T_BITS is 100, or 128, not 101",
+		"T_TIME=-1s":                   "T_TIME must be 0, or from 10ms to 1h, not -1s",
+		"T_TIME=9ms":                   "T_TIME must be 0, or from 10ms to 1h, not 9ms",
+		"T_TIME=3601s":                 "T_TIME must be 0, or from 10ms to 1h, not 1h0m1s",
+		"T_COUNT=1":                    "T_COUNT must be from 2 to 4, not 1",
+		"T_COUNT=5":                    "T_COUNT must be from 2 to 4, not 5",
+		"T_COUNT=18446744073709551615": "T_COUNT must be from 2 to 4, not 18446744073709551615",
+		"T_BITS=101":                   "T_BITS must be 100, or 128, not 101",
 	} {
 		settings := bounded{Time: time.Second, Count: 3, Bits: 100}
 		err := Load(&settings, Sources{Env: "T_", Environ: environ(given)})

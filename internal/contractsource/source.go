@@ -175,7 +175,7 @@ func ReadArchive(archive []byte) (Source, error) {
 		case err != nil:
 			return Source{}, Errorf("%s: %s", header.Name, err)
 		case header.Typeflag != tar.TypeReg || header.Format != tar.FormatUSTAR:
-			return Source{}, Errorf("%s is no regular file of the ustar format", header.Name)
+			return Source{}, Errorf("%s is not a regular file in ustar format", header.Name)
 		case twice:
 			return Source{}, Errorf("%s is there twice", header.Name)
 		case n > 0:

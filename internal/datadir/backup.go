@@ -21,7 +21,7 @@ const (
 )
 
 // ErrNoDisk is returned for a backup of an in-memory chain.
-var ErrNoDisk = errors.New("the chain is in memory: there is nothing on a disk to back up")
+var ErrNoDisk = errors.New("the chain is in memory: there is no database on disk to back up")
 
 // Backup copies the current database into a new directory beside it and returns the directory's path. The chain may
 // grow meanwhile. The copy is a data directory with nothing but the chain, and does not count as a backup until it has
@@ -38,7 +38,7 @@ func (d *Dir) Backup(now time.Time) (path string, err error) {
 		return "", err
 	}
 	if err := os.Mkdir(path, 0o750); err != nil {
-		return "", fmt.Errorf("a backup is made at most once a second: %w", err)
+		return "", fmt.Errorf("only one backup per second is possible: %w", err)
 	}
 	if err := d.db.Checkpoint(filepath.Join(path, databaseDir)); err != nil {
 		return "", errors.Join(err, os.RemoveAll(path))
@@ -53,7 +53,7 @@ func VerifyBackup(
 ) (named string, head types.SignedHeader, err error) {
 	d, err := OpenChain(path, Options{CheckFiles: func(done, total uint64) { progress(done, total) }})
 	if err != nil {
-		return "", head, fmt.Errorf("the backup cannot be opened: %w", err)
+		return "", head, fmt.Errorf("cannot open the backup: %w", err)
 	}
 	head = d.store.Head()
 	if err := ctx.Err(); err != nil {

@@ -56,7 +56,7 @@ type Successor struct {
 }
 
 // ErrUnassigned is returned if a contract's coins go to nobody, or if something else than such a contract is assigned.
-var ErrUnassigned = errors.New("the coins of a contract")
+var ErrUnassigned = errors.New("the coins of the contract")
 
 // Genesis returns the genesis of the new chain. What was burned stays burned: it is no part of the supply.
 func (s Successor) Genesis(b Balances) (types.Genesis, error) {
@@ -68,14 +68,14 @@ func (s Successor) Genesis(b Balances) (types.Genesis, error) {
 	for _, c := range b.Contracts {
 		to, ok := s.Assigned[c.Account]
 		if !ok {
-			return types.Genesis{}, fmt.Errorf("%w %s, which has %d units, go to nobody", ErrUnassigned, c.Account, c.Balance)
+			return types.Genesis{}, fmt.Errorf("%w %s, which has %d units, are not assigned", ErrUnassigned, c.Account, c.Balance)
 		}
 		assigned[c.Account] = true
 		sums[to] += c.Balance // the old supply fits in 64 bits
 	}
 	for contract := range s.Assigned {
 		if !assigned[contract] {
-			return types.Genesis{}, fmt.Errorf("%w %s are assigned, and it has none", ErrUnassigned, contract)
+			return types.Genesis{}, fmt.Errorf("%w %s are assigned, but it has none", ErrUnassigned, contract)
 		}
 	}
 	p := params.Default(s.Producer)

@@ -124,7 +124,7 @@ func (d *Dir) checkProof(h types.Height) (wrong, err error) {
 	}
 	if witness != nil {
 		if err := checkWitness(bundle, witness); err != nil {
-			return fmt.Errorf("what its proof is to be made of: %w", err), nil
+			return fmt.Errorf("the witness for its proof: %w", err), nil
 		}
 	}
 	return nil, nil

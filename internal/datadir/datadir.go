@@ -48,9 +48,9 @@ var (
 	// ErrDamaged is returned for a database whose files are corrupt.
 	ErrDamaged = kv.ErrDamaged
 	// ErrNoChain is returned for a data directory without a chain.
-	ErrNoChain = errors.New("there is no chain in this data directory")
+	ErrNoChain = errors.New("this data directory has no chain")
 	// ErrHasChain is returned for a data directory that must be empty and has a chain.
-	ErrHasChain = errors.New("there is a chain in this data directory already")
+	ErrHasChain = errors.New("this data directory already has a chain")
 	// ErrArchive is returned for the pruning of an archive, and ErrNoArchive for a chain that cannot become an archive
 	// because blocks are lost.
 	ErrArchive   = chain.ErrArchive

@@ -30,7 +30,7 @@ type Development struct {
 // NewDevelopment derives the keys of a development chain with count funded accounts.
 func NewDevelopment(mnemonic string, count int) (*Development, error) {
 	if count < 1 || count > maxDevelopmentNames {
-		return nil, fmt.Errorf("a development chain has 1 to %d accounts, not %d", maxDevelopmentNames, count)
+		return nil, fmt.Errorf("a development chain must have 1 to %d accounts, not %d", maxDevelopmentNames, count)
 	}
 	seed, err := wallet.SeedFromMnemonic(mnemonic, "")
 	if err != nil {

@@ -27,12 +27,12 @@ const (
 
 var (
 	// ErrNoMember is returned for a data directory that belongs to no cluster.
-	ErrNoMember = errors.New("this data directory is of no cluster")
+	ErrNoMember = errors.New("this data directory does not belong to a cluster member")
 	// ErrMember is returned for a directory that belongs to a cluster already.
-	ErrMember = errors.New("this data directory is of a cluster already")
+	ErrMember = errors.New("this data directory already belongs to a cluster member")
 	// ErrCopied is returned for a copy of a member's directory, which lacks the member's promises to the others since
 	// it was made.
-	ErrCopied = errors.New("this data directory is a copy of a member's")
+	ErrCopied = errors.New("this data directory is a copy of a cluster member's")
 	// ErrEnded is returned for a directory whose member must not run again.
 	ErrEnded = errors.New("this data directory must not run again")
 )
@@ -149,7 +149,7 @@ func (d *Dir) readIdentity() (identity p2p.Identity, p place, err error) {
 	path := d.file(memberKeyFile)
 	identity, err = readLinkKey(path)
 	if got := identity.Pin().Member(); err == nil && got != p.member {
-		err = fmt.Errorf("%w: it is the key of member %x, and the directory that of member %x", errBadLinkKey, got, p.member)
+		err = fmt.Errorf("%w: the key belongs to member %x, but the directory belongs to member %x", errBadLinkKey, got, p.member)
 	}
 	if errors.Is(err, errBadLinkKey) || errors.Is(err, fs.ErrNotExist) {
 		err = emergency.DamagedPlace(path, err)
@@ -158,7 +158,7 @@ func (d *Dir) readIdentity() (identity p2p.Identity, p place, err error) {
 }
 
 // errBadLinkKey is returned for a file with no valid link key, or with another key than expected.
-var errBadLinkKey = errors.New("the file has no key of this directory")
+var errBadLinkKey = errors.New("the file has no key for this directory")
 
 // readLinkKey reads the key with which members, or a node and its signer, authenticate each other.
 func readLinkKey(path string) (identity p2p.Identity, err error) {

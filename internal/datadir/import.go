@@ -20,7 +20,7 @@ const (
 )
 
 // ErrBadExport is returned for a file of blocks in another format than [Dir.Export] writes.
-var ErrBadExport = errors.New("this is no file of blocks")
+var ErrBadExport = errors.New("not a valid file of blocks")
 
 // Import appends blocks written by [Dir.Export] and returns the number of new blocks. A directory without a chain
 // begins with the genesis of c. Each block is executed and compared with its header, as on a replica. Blocks that the
@@ -194,7 +194,7 @@ func (i *blockImport) resume(begins bool) ([]byte, error) {
 	}
 	err = fmt.Errorf("%w: at byte %d", ErrBadExport, i.read)
 	if begins || len(ahead) < recordPreamble {
-		err = fmt.Errorf("%w: it ends within a block", ErrBadExport)
+		err = fmt.Errorf("%w: it ends in the middle of a block", ErrBadExport)
 	}
 	return nil, emergency.DamagedExport(i.last+1, i.last+1, err)
 }
@@ -213,7 +213,7 @@ func (i *blockImport) known(encoded []byte) (types.Height, bool, error) {
 	if tip := i.ledger.Tip().Header.Header; err != nil || !given.VerifySeal() && given.Header.Height != 0 {
 		next := i.last + 1
 		if next > tip.Height {
-			return next, false, emergency.DamagedExport(next, next, fmt.Errorf("%w: no producer sealed its header", ledger.ErrAltered))
+			return next, false, emergency.DamagedExport(next, next, fmt.Errorf("%w: its header is not signed", ledger.ErrAltered))
 		}
 		i.last = next
 		return next, true, nil
@@ -226,7 +226,7 @@ func (i *blockImport) known(encoded []byte) (types.Height, bool, error) {
 	own, err := i.ledger.Header(height)
 	if err == nil && given.Header.Hash() != own.Header.Hash() {
 		err = fmt.Errorf(
-			"block %d of the file is %s, that of the data directory %s", height, given.Header.Hash(), own.Header.Hash(),
+			"block %d is %s in the file, but %s in the data directory", height, given.Header.Hash(), own.Header.Hash(),
 		)
 	}
 	return height, true, err

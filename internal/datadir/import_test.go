@@ -138,16 +138,16 @@ func TestImportRefuses(t *testing.T) {
 		says  string
 	}{
 		{"no chain and no genesis", file, nil, 0, datadir.ErrNoChain, ""},
-		{"another genesis", file, &other, 0, nil, "block 0 of the file is"},
+		{"another genesis", file, &other, 0, nil, "block 0 is "},
 		{"a gap", slices.Concat(file[:at[2]], file[at[3]:]), &genesis, 1, ledger.ErrOtherHeight, "blocks 3 to 3 of the file"},
 		{"a header", changed(at[3]+8+60, 1), &genesis, 2, ledger.ErrAltered, "blocks 3 to 3 of the file"},
 		{"a height", changed(at[3]+8+13, 1), &genesis, 2, ledger.ErrAltered, ""},
 		{"a body", changed(at[2]-1, 1), &genesis, 0, ledger.ErrAltered, "blocks 1 to 1 of the file"},
 		{"a short length", changed(at[4]+1, 1), &genesis, 3, datadir.ErrBadExport, ""},
 		{"a long length", changed(at[4]+6, 1), &genesis, 3, datadir.ErrBadExport, ""},
-		{"an end within a block", file[:at[5]-1], &genesis, 3, datadir.ErrBadExport, "ends within"},
-		{"an end after a length", file[:at[4]+8], &genesis, 3, datadir.ErrBadExport, "ends within"},
-		{"an end within a length", file[:at[4]+3], &genesis, 3, datadir.ErrBadExport, "ends within"},
+		{"an end within a block", file[:at[5]-1], &genesis, 3, datadir.ErrBadExport, "ends in the middle of"},
+		{"an end after a length", file[:at[4]+8], &genesis, 3, datadir.ErrBadExport, "ends in the middle of"},
+		{"an end within a length", file[:at[4]+3], &genesis, 3, datadir.ErrBadExport, "ends in the middle of"},
 	} {
 		count, err := importFile(t.Context(), t.TempDir(), test.to, test.file)
 		if err == nil || count != test.count || test.want != nil && !errors.Is(err, test.want) ||

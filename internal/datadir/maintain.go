@@ -34,7 +34,7 @@ type Blocks struct {
 }
 
 // ErrBadRange is returned for a range that has none of the blocks.
-var ErrBadRange = errors.New("there is no such block")
+var ErrBadRange = errors.New("no such block")
 
 // among returns the part of b that is within there. It returns [ErrBadRange] if there is none.
 func (b Blocks) among(there Blocks) (Blocks, error) {
@@ -43,7 +43,7 @@ func (b Blocks) among(there Blocks) (Blocks, error) {
 	}
 	cut := Blocks{max(b.From, there.From), min(b.To, there.To)}
 	if cut.From > cut.To {
-		return b, fmt.Errorf("%w: asked for are %d to %d, and there are %d to %d", ErrBadRange, b.From, b.To, there.From,
+		return b, fmt.Errorf("%w: requested %d to %d, available are %d to %d", ErrBadRange, b.From, b.To, there.From,
 			there.To)
 	}
 	return cut, nil
@@ -142,7 +142,7 @@ func (d *Dir) ProveRange(
 	}
 	from, to := proven.From, proven.To
 	if to-from >= blockproof.MaxRange {
-		return proven, nil, 0, fmt.Errorf("blocks %d to %d are more than the %d that can be proven as one range", from, to,
+		return proven, nil, 0, fmt.Errorf("blocks %d to %d exceed the maximum of %d blocks for one range proof", from, to,
 			blockproof.MaxRange)
 	}
 	r, witness, err := ledger.RangeWitness(ctx, d.store, from, to, progress)
@@ -150,7 +150,7 @@ func (d *Dir) ProveRange(
 		return proven, nil, 0, err
 	}
 	if err := prover.ProveRange(&r, witness); err != nil {
-		return proven, nil, 0, fmt.Errorf("blocks %d to %d cannot be proven: %w", from, to, err)
+		return proven, nil, 0, fmt.Errorf("cannot prove blocks %d to %d: %w", from, to, err)
 	}
 	if _, err := r.Verify(prover.Bits(), parallel.Run); err != nil {
 		return proven, nil, 0, err

@@ -102,7 +102,7 @@ func (d *Dir) JoinCluster(peer p2p.Peer) (p2p.Pin, error) {
 func (d *Dir) joining() (p2p.Peer, error) {
 	content, err := readBounded(d.file(joinFile), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		return p2p.Peer{}, fmt.Errorf("%w: it was not made one by cairn cluster init or join to its end", ErrNoMember)
+		return p2p.Peer{}, fmt.Errorf("%w: cairn cluster init or cairn cluster join did not finish", ErrNoMember)
 	}
 	if err != nil {
 		return p2p.Peer{}, err
@@ -119,7 +119,7 @@ func (d *Dir) joining() (p2p.Peer, error) {
 // notMember refuses a directory that belongs to a cluster, or is about to join one.
 func (d *Dir) notMember() error {
 	if d.path == "" {
-		return errors.New("a chain in memory is of no cluster")
+		return errors.New("a chain in memory cannot belong to a cluster")
 	}
 	if _, err := d.Store(); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (d *Dir) notMember() error {
 	log, err := d.MemberLog()
 	if errors.Is(err, raftlog.ErrNone) {
 		if _, err := os.Stat(d.file(joinFile)); err == nil {
-			return fmt.Errorf("%w: it is about to join one; remove %s to begin anew", ErrMember, d.file(joinFile))
+			return fmt.Errorf("%w: it is about to join a cluster; remove %s to start over", ErrMember, d.file(joinFile))
 		}
 		return nil
 	}

@@ -121,7 +121,7 @@ func TestACopiedMemberIsRefused(t *testing.T) {
 	check(t, err)
 	check(t, os.Remove(key))
 	check(t, os.WriteFile(key, other, 0o600))
-	if _, _, err := d.Identity(); err == nil || !strings.Contains(err.Error(), "is the key of member") {
+	if _, _, err := d.Identity(); err == nil || !strings.Contains(err.Error(), "the key belongs to member") {
 		t.Errorf("another member's key: %v", err)
 	}
 }

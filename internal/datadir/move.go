@@ -36,11 +36,11 @@ type moveNote struct {
 }
 
 // ErrMove is returned for a directory that cannot be moved, or moved to.
-var ErrMove = errors.New("the directory cannot be moved")
+var ErrMove = errors.New("cannot move the directory")
 
 // ErrMoved is returned for a directory that no node may use because of a move: the old one, or the new one before the
 // move is complete.
-var ErrMoved = errors.New("the directory is one of a move")
+var ErrMoved = errors.New("the directory takes part in a move")
 
 // Moved is the result of a move.
 type Moved struct {
@@ -81,7 +81,7 @@ func Move(
 		return m, err
 	}
 	if m.Head, err = v.verify(old, m.Files); err != nil {
-		return m, fmt.Errorf("%w: %s is not what %s is, which is as before: %w", ErrMove, v.to, v.from, err)
+		return m, fmt.Errorf("%w: %s differs from %s, which is unchanged: %w", ErrMove, v.to, v.from, err)
 	}
 	if m.Named, err = v.named(); err != nil {
 		return m, err
@@ -100,7 +100,7 @@ func movePaths(from, to string) (string, string, error) {
 	}
 	inside := func(path, dir string) bool { return strings.HasPrefix(path+"/", dir+"/") }
 	if inside(from, to) || inside(to, from) {
-		return "", "", fmt.Errorf("%w: neither of %s and %s may be in the other", ErrMove, from, to)
+		return "", "", fmt.Errorf("%w: %s and %s must not contain each other", ErrMove, from, to)
 	}
 	return from, to, mustHaveDatabase(from)
 }
@@ -166,7 +166,7 @@ func (v *move) mustBeFresh() error {
 	}
 	for _, e := range entries {
 		if !slices.Contains([]string{databaseDir, "LOCK", codeDir, snapshotsDir, GenesisFile}, e.Name()) {
-			return fmt.Errorf("%w: %s holds %s already: name a directory that is new", ErrMove, v.to, e.Name())
+			return fmt.Errorf("%w: %s already contains %s: give a new directory", ErrMove, v.to, e.Name())
 		}
 	}
 	return err
@@ -190,7 +190,8 @@ func (v *move) database(old *Dir) error {
 	case !older && old.store.Stateless(): // an earlier call has copied it
 		return nil
 	case old.store.Stateless():
-		return fmt.Errorf("%w: a replica without state begins again from its upstream, with an empty directory", ErrMove)
+		return fmt.Errorf("%w: it is a stateless replica: start a new one in an empty directory, which syncs from "+
+			"its upstream", ErrMove)
 	}
 	return v.execute(old)
 }
@@ -273,7 +274,7 @@ func (v *move) verify(old *Dir, files []string) (head types.Height, err error) {
 	}
 	now := d.store.Head().Header
 	if old.store != nil && now.Hash() != old.store.Head().Header.Hash() {
-		return 0, fmt.Errorf("its newest block is %d, %s, and was %d, %s", now.Height, now.Hash(),
+		return 0, fmt.Errorf("its newest block is now %d, %s, but was %d, %s", now.Height, now.Hash(),
 			old.store.Head().Header.Height, old.store.Head().Header.Hash())
 	}
 	for _, name := range files {

@@ -24,7 +24,7 @@ import (
 )
 
 // ErrExists is returned for a directory that holds a network already.
-var ErrExists = errors.New("there is a network already")
+var ErrExists = errors.New("the directory already contains a network")
 
 // NewNetwork is the input of [InitNetwork].
 type NewNetwork struct {
@@ -86,7 +86,7 @@ func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
 	}
 	for _, name := range []string{GenesisFile, ProtocolKeyFile, AdminKeyFile, SettingsFile, databaseDir} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return types.Genesis{}, fmt.Errorf("%w: %s holds %s", ErrExists, dir, name)
+			return types.Genesis{}, fmt.Errorf("%w: %s contains %s", ErrExists, dir, name)
 		}
 	}
 	files := kv.FS{}
@@ -182,10 +182,10 @@ func ReadProtocolKey(path string) (crypto.PrivateKey, error) {
 		return crypto.PrivateKey{}, err
 	}
 	if !handed && info.Mode().Perm()&0o077 != 0 {
-		return crypto.PrivateKey{}, fmt.Errorf("%s may be read by others: chmod 600 it", path)
+		return crypto.PrivateKey{}, fmt.Errorf("%s is readable by other users: run chmod 600 on it", path)
 	}
 	if info.Size() > 100 {
-		return crypto.PrivateKey{}, fmt.Errorf("%s is not a key: 64 hex digits are expected", path)
+		return crypto.PrivateKey{}, fmt.Errorf("%s is not a key: expected 64 hex digits", path)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -193,7 +193,7 @@ func ReadProtocolKey(path string) (crypto.PrivateKey, error) {
 	}
 	digits, err := hex.DecodeString(strings.TrimSpace(string(content)))
 	if err != nil || len(digits) != 32 {
-		return crypto.PrivateKey{}, fmt.Errorf("%s is not a key: 64 hex digits are expected", path)
+		return crypto.PrivateKey{}, fmt.Errorf("%s is not a key: expected 64 hex digits", path)
 	}
 	return crypto.NewPrivateKey([32]byte(digits))
 }
@@ -218,7 +218,7 @@ func readOverride(text string, network types.Network) (*ledger.Override, error) 
 	number, path, _ := strings.Cut(text, ":")
 	height, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || height == 0 || path == "" {
-		return nil, fmt.Errorf("an override is HEIGHT:FILE with a height of at least 1, not %q", text)
+		return nil, fmt.Errorf("an override must be HEIGHT:FILE with a height of at least 1, not %q", text)
 	}
 	content, err := readBounded(path, maxParametersFile)
 	if err != nil {
@@ -238,7 +238,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > limit {
-		return nil, fmt.Errorf("%s is over %d bytes", path, limit)
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, limit)
 	}
 	return os.ReadFile(path)
 }

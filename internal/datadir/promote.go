@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNotPromoted is returned for a directory that must not become the next producer's.
-var ErrNotPromoted = errors.New("this directory is not promoted")
+var ErrNotPromoted = errors.New("cannot promote this directory")
 
 // askTime bounds the wait for a replica's head.
 const askTime = 20 * time.Second
@@ -61,18 +61,18 @@ func (d *Dir) compareWith(ctx context.Context, n *upstream.Node) (Replica, error
 	}
 	probe, err := n.Probe(ctx, here.Height)
 	if err != nil {
-		return Replica{}, fmt.Errorf("it does not answer (leave it out if it is gone for good): %w", err)
+		return Replica{}, fmt.Errorf("it does not answer (omit it if it is gone for good): %w", err)
 	}
 	r := Replica{n.Name(), probe.Head, probe.Primary}
 	switch {
 	case probe.Genesis != genesis.Header.Hash():
-		return r, fmt.Errorf("it is of another chain, whose genesis hash is %s", probe.Genesis)
+		return r, fmt.Errorf("it belongs to another chain, with the genesis hash %s", probe.Genesis)
 	case probe.Producing != nil:
-		return r, fmt.Errorf("it makes blocks itself, with the key %s", probe.Producing)
+		return r, fmt.Errorf("it already produces blocks, with the key %s", probe.Producing)
 	case probe.Head > here.Height:
 		return r,
-			fmt.Errorf("it has block %d, and this directory ends at block %d: promote that one, or let this one follow it "+
-				"with --upstream until it has them all", probe.Head, here.Height)
+			fmt.Errorf("it has block %d, but this directory ends at block %d: promote that node instead, or run this "+
+				"one with --upstream URL of that node until it has all the blocks", probe.Head, here.Height)
 	}
 	return r, d.sameAt(ctx, n, probe)
 }
@@ -94,7 +94,7 @@ func (d *Dir) sameAt(ctx context.Context, n *upstream.Node, probe replica.Probe)
 		return err
 	case theirs == nil || theirs.Header.Hash() != ours.Header.Hash():
 		return fmt.Errorf(
-			"it has another block %d than this directory: find out which of the two the chain's users have", probe.Head,
+			"it has a different block %d than this directory: find out which of the two the chain's users have", probe.Head,
 		)
 	}
 	return nil
@@ -105,7 +105,7 @@ func (d *Dir) sameAt(ctx context.Context, n *upstream.Node, probe replica.Probe)
 // other node uses the key. Promote returns [ErrNotPromoted] if key is not the producer's, or [ErrBlocksLost].
 func (d *Dir) Promote(key types.PublicKey, in string) error {
 	if d.options.Chain.Stateless || d.store.Empty() {
-		return fmt.Errorf("%w: it has no state to make blocks on", ErrNotPromoted)
+		return fmt.Errorf("%w: it is stateless, and producing blocks needs the state", ErrNotPromoted)
 	}
 	if err := d.produces(key); err != nil {
 		return err

@@ -18,10 +18,10 @@ import (
 
 // ErrBlocksLost is returned for a chain that lacks a block signed by a key: the end of the database was damaged, or it
 // is an older copy. Others may have the block, and the key would sign a second block of its height.
-var ErrBlocksLost = errors.New("blocks are lost")
+var ErrBlocksLost = errors.New("blocks are missing")
 
 // ErrUnrecorded is returned for a key without a sign state on a chain that has blocks of the key.
-var ErrUnrecorded = errors.New("there is no record of what a key signed")
+var ErrUnrecorded = errors.New("the key's sign state is missing")
 
 // KeyLock is the sign state of a key on the chain of a directory.
 type KeyLock struct {
@@ -100,7 +100,7 @@ func (d *Dir) openKeyLock(path string, genesis types.BlockHash) (*KeyLock, error
 		return nil, emergency.DamagedSignState(d.path, path, d.store.Head().Header.Height, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the record of what this node's key signed: %w", err)
+		return nil, fmt.Errorf("the sign state of this node's key: %w", err)
 	}
 	return &KeyLock{State: lock, dir: d.path, store: d.store}, nil
 }

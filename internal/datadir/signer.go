@@ -38,14 +38,14 @@ type Signer struct {
 }
 
 // ErrNotEmpty is returned for a new signer's directory that a signer or node uses already.
-var ErrNotEmpty = errors.New("a signer's directory is made anew, and this one is used already")
+var ErrNotEmpty = errors.New("a signer's directory must be new, but this one is already in use")
 
 // InitSigner makes the directory of a signer for the chain of a genesis, with a copy of the producer's key, and returns
 // the pin that identifies the signer to nodes. It returns [ErrNotEmpty] for the directory of a signer or a node.
 func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (p2p.Pin, error) {
 	for _, name := range []string{signerChainFile, ProtocolKeyFile, SignerLinkFile} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return p2p.Pin{}, fmt.Errorf("%w: %s holds %s", ErrNotEmpty, dir, name)
+			return p2p.Pin{}, fmt.Errorf("%w: %s contains %s", ErrNotEmpty, dir, name)
 		}
 	}
 	hash, err := GenesisHash(genesis)
@@ -138,7 +138,7 @@ func (s *Signer) lockPath(dir string) string {
 func readSigner(dir string) (_ *Signer, err error) {
 	content, err := readBounded(filepath.Join(dir, signerChainFile), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no signer's directory: make one with `cairn signer init`", dir)
+		return nil, fmt.Errorf("%s is not a signer's directory: create one with `cairn signer init`", dir)
 	}
 	if err != nil {
 		return nil, err

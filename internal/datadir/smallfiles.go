@@ -43,7 +43,7 @@ func (d *Dir) checkBeside() (problems []Problem) {
 	case err == nil:
 		found(votesFile, log.Close())
 	case !errors.Is(err, raftlog.ErrNone):
-		found("what this member promised to its cluster", err)
+		found("this member's Raft state", err)
 	}
 	return problems
 }

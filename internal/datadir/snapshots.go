@@ -38,7 +38,7 @@ func (d *Dir) Snapshots() (*snapshot.Directory, error) {
 }
 
 // errKeptForBlocks is returned for a snapshot that would take the space of blocks.
-var errKeptForBlocks = errors.New("less than a twentieth of the disk is free, which is left for blocks")
+var errKeptForBlocks = errors.New("less than 5 % of the disk is free, and the rest is reserved for blocks")
 
 // leaveForBlocks returns an error if little of the disk is free: a snapshot can wait, but a node without space for a
 // block ends. If the disk's size is unknown, there is no check, and a snapshot without space fails in the write.

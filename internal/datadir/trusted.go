@@ -61,7 +61,8 @@ func hasTrusted(store *chain.Store, trusted Trusted) error {
 	}
 	if hash := header.Header.Hash(); hash != trusted.Hash {
 		return fmt.Errorf(
-			"the chain in this data directory has the block %s of height %d, not the trusted %s: start anew in an empty one",
+			"the chain in this data directory has block %s at height %d, not the trusted block %s: start in an empty "+
+				"directory",
 			hash,
 			trusted.Height,
 			trusted.Hash,

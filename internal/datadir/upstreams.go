@@ -52,7 +52,7 @@ func (u Upstreams) options(address string) ([]client.Option, error) {
 		}
 		parsed, err := url.Parse(address)
 		if err != nil {
-			return nil, errors.New("the upstream's address is no URL") // the error would show a password in it
+			return nil, errors.New("the upstream's address is not a valid URL") // the error would show a password in it
 		}
 		transport.TLSClientConfig = trusting(roots, parsed.Hostname())
 	}
@@ -81,7 +81,7 @@ func (u Upstreams) roots() (*x509.CertPool, error) {
 	}
 	pool, err := x509.SystemCertPool()
 	if err == nil && !pool.AppendCertsFromPEM(certificates) {
-		err = fmt.Errorf("%s holds no certificate", u.CAFile)
+		err = fmt.Errorf("%s contains no certificate", u.CAFile)
 	}
 	return pool, err
 }
@@ -133,7 +133,7 @@ func (u Upstreams) nodes() ([]*upstream.Node, error) {
 }
 
 // errOtherChain marks an upstream of another chain.
-var errOtherChain = errors.New("it is of another chain")
+var errOtherChain = errors.New("it belongs to another chain")
 
 // Genesis asks the upstreams for the genesis of the chain with the given hash of block 0. It retries until one returns
 // it, all are of other chains, or ctx ends.
@@ -159,12 +159,12 @@ func (u Upstreams) Genesis(ctx context.Context, hash types.BlockHash, log *slog.
 			log.Warn("cannot fetch the genesis from an upstream", "upstream", url, "error", err)
 		}
 		if len(others) == len(u.URLs) {
-			return types.Genesis{}, fmt.Errorf("no upstream is of the chain %s: %w", hash, errors.Join(others...))
+			return types.Genesis{}, fmt.Errorf("no upstream follows the chain %s: %w", hash, errors.Join(others...))
 		}
 		select {
 		case <-time.After(wait/2 + rand.N(wait/2)):
 		case <-ctx.Done():
-			return types.Genesis{}, fmt.Errorf("no upstream gave the genesis: %w", ctx.Err())
+			return types.Genesis{}, fmt.Errorf("cannot fetch the genesis from any upstream: %w", ctx.Err())
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // acknowledged describes the loss after damage to a database or disk.
-const acknowledged = "what is stored elsewhere on this disk is not lost"
+const acknowledged = "data elsewhere on this disk is not lost"
 
 // DamagedDatabase reports a database whose files are corrupt. If member is set, the database belongs to a cluster
 // member, which must be replaced and not restored from a copy.
@@ -28,14 +28,14 @@ func DamagedDatabase(dir string, member bool, cause error) *Emergency {
 
 // heldByOthers and replaceMember are the loss and the next step after a member's disk lost data.
 const (
-	heldByOthers  = "nothing is lost, as the others have what this member has"
+	heldByOthers  = "nothing is lost, as the other members have the same data"
 	replaceMember = "Remove the member with `cairn cluster remove NAME`, and " + begin
 )
 
 // DamagedTable reports a database file in which a read found damage while the node runs.
 func DamagedTable(file string, cause error) *Emergency {
 	return &Emergency{
-		What:  fmt.Sprintf("the file %s of the database is damaged, and reads of the damaged part fail: %v", file, cause),
+		What:  fmt.Sprintf("the database file %s is damaged, and reads of the damaged part fail: %v", file, cause),
 		Lost:  acknowledged,
 		Next:  "Stop the node, and run `cairn db check --data-dir DIR`, which names the damage and the next step",
 		Cause: cause,
@@ -55,7 +55,7 @@ func DiskFails(dir string, cause error) *Emergency {
 // DamagedSignState reports a damaged sign state, which may lack the newest signed block.
 func DamagedSignState(dir, lock string, head types.Height, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the record of what this node's key signed is damaged: %v", cause),
+		What: fmt.Sprintf("the sign state of this node's key, its double-sign protection, is damaged: %v", cause),
 		Lost: fmt.Sprintf("the newest block that it names may be lost here: the chain ends at block %d", head),
 		Next: fmt.Sprintf("Move %s away. If a replica has a later block, start with `cairn node --data-dir %s --upstream URL` "+
 			"of that one; if none has, run `cairn promote --from-dead --data-dir %s --protocol-key FILE --replica URL`",
@@ -69,9 +69,9 @@ func DamagedSignState(dir, lock string, head types.Height, cause error) *Emergen
 func DamagedQuarantine(path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the quarantine file, %s, is damaged: %v", path, cause),
-		Lost: "the list of quarantined codes, and of senders and codes that wait, is lost; the chain is not affected",
-		Next: "Move the file away and start the node, which then has an empty quarantine; `cairn quarantine list --data-dir DIR` " +
-			"shows what it has",
+		Lost: "the list of quarantined codes, and of delayed senders and codes, is lost; the chain is not affected",
+		Next: "Move the file away and start the node, which then has an empty quarantine; `cairn quarantine list " +
+			"--data-dir DIR` shows its entries",
 		Final: true,
 		Cause: cause,
 	}
@@ -93,7 +93,7 @@ func DamagedUnsigned(path string, cause error) *Emergency {
 func DamagedEvidence(path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("%s, the evidence of why this node halted, is damaged: %v", path, cause),
-		Lost: "nothing of the chain is lost, and what the node found is in its log of that time",
+		Lost: "nothing of the chain is lost, and the node's log of that time has the finding",
 		Next: "Move the file away and start the node: it executes the same block again, and halts again if the result is the " +
 			"same. docs/operators.md#when-a-replica-halts says what to compare then",
 		Final: true,
@@ -117,7 +117,7 @@ func DamagedPromises(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the log and votes of the cluster's member in %s are damaged: %v. A member that forgets its vote "+
 			"could vote twice", dir, cause),
-		Lost:  "nothing is lost, as the others have all that was decided",
+		Lost:  "nothing is lost, as the others have everything committed",
 		Next:  replaceMember,
 		Final: true,
 		Cause: cause,
@@ -127,9 +127,9 @@ func DamagedPromises(dir string, cause error) *Emergency {
 // CopiedMember reports a member's data directory that was copied or restored.
 func CopiedMember(dir string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("this data directory is a copy of a member's: %s was made elsewhere or restored, and what its member "+
-			"promised to the others since then would be forgotten", dir),
-		Lost:  "nothing is lost, as the others have what the member had",
+		What: fmt.Sprintf("this data directory is a copy of a member's: %s was copied or restored, and running it "+
+			"could break votes that the member has cast since then", dir),
+		Lost:  "nothing is lost, as the other members have the same data",
 		Next:  "Never restore a member: remove it with `cairn cluster remove NAME`, and " + begin,
 		Final: true,
 		Cause: cause,
@@ -141,8 +141,8 @@ func OtherJournal(dir, path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the mempool's journal, %s, is not a journal of this version", path),
 		Lost: "acknowledged transactions that wait in it are lost unless the version that wrote it puts them into blocks",
-		Next: fmt.Sprintf("Run that version until nothing is pending, which `cairn mempool` shows; or move the file away and "+
-			"start again without what it holds: `cairn node --data-dir %s`", dir),
+		Next: fmt.Sprintf("Run that version until nothing is pending, which `cairn mempool` shows; or move the file "+
+			"away and start without its transactions: `cairn node --data-dir %s`", dir),
 		Final: true,
 		Cause: cause,
 	}
@@ -152,7 +152,7 @@ func OtherJournal(dir, path string, cause error) *Emergency {
 // records too.
 func DamagedJournal(path string, read, lost int, decided bool) *Emergency {
 	e := &Emergency{
-		What: fmt.Sprintf("the mempool's journal is damaged, %s: %d records can be read, and at least %d cannot", path, read, lost),
+		What: fmt.Sprintf("the mempool's journal is damaged (%s): %d records can be read, and at least %d cannot", path, read, lost),
 		Lost: "acknowledged transactions that no block has may be lost",
 		Next: "Check the disk, and have the senders look up their transactions with `cairn tx ID` and resend unknown ones",
 	}
@@ -166,19 +166,20 @@ func DamagedJournal(path string, read, lost int, decided bool) *Emergency {
 // TornJournal reports a mempool journal that ends within a record.
 func TornJournal(path string, bytes int64) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the mempool's journal ends within a record, %s: its last %d bytes are no whole record", path, bytes),
-		Lost: "nothing is lost if the process was killed or crashed, because nobody was told of that record; if the file was " +
-			"cut otherwise, acknowledged transactions may be lost",
-		Next: "If the node had stopped in order, check the disk, and have the senders look up their transactions with " +
-			"`cairn tx ID`",
+		What: fmt.Sprintf("the mempool's journal ends in the middle of a record (%s): its last %d bytes are "+
+			"incomplete", path, bytes),
+		Lost: "nothing is lost if the process was killed or crashed, because that record was never acknowledged; if " +
+			"the file was truncated otherwise, acknowledged transactions may be lost",
+		Next: "If the node was shut down normally, check the disk, and have the senders look up their transactions " +
+			"with `cairn tx ID`",
 	}
 }
 
 // MissingJournal reports a chain without its mempool journal.
 func MissingJournal(path string) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the mempool's journal is missing, %s, as it is after a chain was copied or fetched into this "+
-			"directory", path),
+		What: fmt.Sprintf("the mempool's journal is missing (%s), as is normal after a chain was copied or fetched "+
+			"into this directory", path),
 		Lost: "otherwise, transactions that were acknowledged here and are in no block are lost",
 		Next: "Have the senders look up their transactions with `cairn tx ID` and resend unknown ones",
 	}
@@ -202,11 +203,11 @@ func Problems(dir string, member bool, found uint64) *Emergency {
 // DamagedExport reports an export file with damaged blocks.
 func DamagedExport(from, to types.Height, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("blocks %d to %d of the file are damaged, or not the chain's: %v", from, to, cause),
+		What: fmt.Sprintf("blocks %d to %d of the file are damaged, or belong to another chain: %v", from, to, cause),
 		Lost: "nothing is lost, the blocks before them are imported",
-		Next: fmt.Sprintf("Have these written again from a directory that has them, `cairn db export --from %d --to %d --out "+
-			"some.bin`, import that with `cairn db import --input some.bin`, and then this file again, which goes on behind "+
-			"the damage", from, to),
+		Next: fmt.Sprintf("Export these blocks again from a directory that has them, `cairn db export --from %d --to "+
+			"%d --out some.bin`, import them with `cairn db import --input some.bin`, and then import this file "+
+			"again, which continues after the damage", from, to),
 		Cause: cause,
 	}
 }
@@ -214,7 +215,7 @@ func DamagedExport(from, to types.Height, cause error) *Emergency {
 // DamagedBackup reports that a new backup failed its verification.
 func DamagedBackup(path string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the backup %s is damaged, and is not to be used: %v", path, cause),
+		What: fmt.Sprintf("the backup %s is damaged, and must not be used: %v", path, cause),
 		Lost: "nothing more is lost",
 		Next: "Stop the node, and run `cairn db check --data-dir DIR`, which names what is damaged there; `cairn db backup --clean` " +
 			"removes this copy, and older ones may be sound",

@@ -7,8 +7,8 @@ func DiskFull(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("no space left on device: the disk of %s is full", dir),
 		Lost: "nothing that was acknowledged is lost",
-		Next: fmt.Sprintf("Make room, and start again: delete other files of the disk, or old copies in %s/backups, of which "+
-			"`cairn db backup --clean` removes the interrupted ones", dir),
+		Next: fmt.Sprintf("Free up space, and start again: delete other files on the disk, or old backups in "+
+			"%s/backups; `cairn db backup --clean` removes interrupted ones", dir),
 		Cause: cause,
 	}
 }
@@ -17,8 +17,8 @@ func DiskFull(dir string, cause error) *Emergency {
 // that runs the command as the owner.
 func OtherUser(dir string, owner, self int, as string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("%s belongs to user %d, and this command runs as user %d: the owner's node could not read "+
-			"the files that it writes", dir, owner, self),
+		What: fmt.Sprintf("%s belongs to user %d, but this command runs as user %d: the owner's node could not read "+
+			"files written by this command", dir, owner, self),
 		Lost:  "nothing is lost, and nothing was written",
 		Next:  fmt.Sprintf("Run the command as the owner, as docs/operators.md#as-a-service says: `%s`", as),
 		Final: true,

@@ -10,7 +10,7 @@ import (
 // version that can read it, or is empty if they are unknown. movable reports whether this program can read its blocks.
 func OtherFormat(dir string, has, reads uint32, versions string, movable bool, cause error) *Emergency {
 	e := &Emergency{
-		What:  fmt.Sprintf("the database in %s has format %d, and this program reads format %d", dir, has, reads),
+		What:  fmt.Sprintf("the database in %s has format %d, but this program reads format %d", dir, has, reads),
 		Lost:  nothing,
 		Final: true,
 		Cause: cause,
@@ -35,10 +35,11 @@ func OtherFormat(dir string, has, reads uint32, versions string, movable bool, c
 // that can read it, or is empty if they are unknown.
 func OldProtocol(dir, versions string, cause error) *Emergency {
 	e := &Emergency{
-		What: fmt.Sprintf("the chain in %s is of version 1 of the protocol, and this program knows only later ones", dir),
+		What: fmt.Sprintf("the chain in %s has protocol version 1, but this program supports only later ones", dir),
 		Lost: nothing,
-		Next: fmt.Sprintf("Begin a new chain with its balances, `cairn db balances --data-dir %s --producer KEY --admin "+
-			"ACCOUNT`, which writes its genesis, and deploy contracts anew: docs/operators.md#from-version-1-of-the-protocol", dir),
+		Next: fmt.Sprintf("Start a new chain with its balances: `cairn db balances --data-dir %s --producer KEY "+
+			"--admin ACCOUNT` writes the genesis. Then deploy the contracts again: "+
+			"docs/operators.md#from-version-1-of-the-protocol", dir),
 		Final: true,
 		Cause: cause,
 	}
@@ -51,8 +52,8 @@ func OldProtocol(dir, versions string, cause error) *Emergency {
 // OtherSchedule reports a chain with another gas schedule than this program's.
 func OtherSchedule(dir string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the chain in %s was made under another gas schedule than this program's, and its blocks have "+
-			"other results here", dir),
+		What: fmt.Sprintf("the chain in %s was made under a different gas schedule than this program's, so its "+
+			"blocks would have different results here", dir),
 		Lost:  nothing,
 		Next:  "Run it with the version that made it: `cairn version` shows a program's schedule",
 		Final: true,
@@ -63,7 +64,7 @@ func OtherSchedule(dir string, cause error) *Emergency {
 // PrunedMove reports a database of an older format that lacks the blocks to execute again.
 func PrunedMove(dir string, oldest types.Height, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the database in %s has another format, and blocks before %d are pruned, so that they cannot be "+
+		What: fmt.Sprintf("the database in %s has another format, and blocks before %d are pruned, so they cannot be "+
 			"executed again", dir, oldest),
 		Lost: nothing,
 		Next: fmt.Sprintf("Make a snapshot with the version that wrote it, `cairn snapshot create --data-dir %s`, begin with "+
@@ -87,9 +88,9 @@ func Moved(dir, to string, cause error) *Emergency {
 // MoveUnfinished reports a directory into which a move has not completed.
 func MoveUnfinished(dir, from string, cause error) *Emergency {
 	return &Emergency{
-		What:  fmt.Sprintf("the move from %s to %s has not ended", from, dir),
-		Lost:  "nothing is lost, the old directory is as it was",
-		Next:  fmt.Sprintf("Go on with it: `cairn db move --from %s --to %s`", from, dir),
+		What:  fmt.Sprintf("the move from %s to %s is incomplete", from, dir),
+		Lost:  "nothing is lost, the old directory is unchanged",
+		Next:  fmt.Sprintf("Continue it: `cairn db move --from %s --to %s`", from, dir),
 		Final: true,
 		Cause: cause,
 	}

@@ -12,8 +12,8 @@ func BadGenesis(path, found, wanted, dir string, cause error) *Emergency {
 		Cause: cause,
 	}
 	if wanted == "" {
-		e.Next = "Copy genesis.json from another node of the chain, or from where `cairn init` made it, and compare what " +
-			"`cairn doctor` says is its hash with what the chain's operator published"
+		e.Next = "Copy genesis.json from another node of the chain, or from the directory that `cairn init` made, " +
+			"and compare its hash, which `cairn doctor` shows, with the hash that the chain's operator published"
 		return e
 	}
 	e.Next = fmt.Sprintf("The right one has the genesis hash %s, which `cairn doctor` compares: copy it from another node of "+
@@ -36,7 +36,7 @@ func BadOverride(text string, found error) *Emergency {
 // OtherGenesis reports a genesis that differs from the genesis of the chain in a data directory.
 func OtherGenesis(dir, stored, given string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the genesis hash of the chain in %s is %s, that of the genesis given %s", dir, stored, given),
+		What: fmt.Sprintf("the chain in %s has the genesis hash %s, but the given genesis has the hash %s", dir, stored, given),
 		Lost: nothing,
 		Next: "One of the two is in the wrong place: name the directory of that chain, `cairn node --data-dir DIR`, or move " +
 			"the genesis file away, as a directory that has a chain does not need it",

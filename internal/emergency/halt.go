@@ -27,8 +27,8 @@ func Diverged(found string, cause error) *Emergency {
 	return &Emergency{
 		What: "this node has halted: " + found,
 		Lost: served,
-		Next: "Keep halted.json until you know who is right: see what `cairn status` says of other replicas, and test this " +
-			"machine's memory, as docs/operators.md#when-a-replica-halts says",
+		Next: "Keep halted.json until you know which node is right: compare `cairn status` of other replicas, and " +
+			"test this machine's memory, as docs/operators.md#when-a-replica-halts describes",
 		Cause: cause,
 	}
 }
@@ -36,11 +36,12 @@ func Diverged(found string, cause error) *Emergency {
 // Equivocated reports a producer that signed two blocks of one height, one on this node and one on an upstream.
 func Equivocated(producer types.PublicKey, height types.Height, here, there types.BlockHash, upstream string) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the producer %s signed two blocks of height %d: %s, which is here, and %s, which %s has",
+		What: fmt.Sprintf("double-sign: the producer %s signed two blocks of height %d: %s, which is here, and %s, "+
+			"which %s has",
 			producer, height, here, there, upstream),
-		Lost: "nothing is lost here, but what is in one of the two chains only is lost to users of the other",
-		Next: "Ask the chain's operator which of the two goes on. If it is the other one, start anew in an empty directory: " +
-			"`cairn node --mode replica --data-dir NEW --upstream URL --genesis-hash HASH`",
+		Lost: "nothing is lost here, but transactions in only one of the two chains are lost to users of the other",
+		Next: "Ask the chain's operator which of the two chains continues. If it is the other one, start over in an " +
+			"empty directory: `cairn node --mode replica --data-dir NEW --upstream URL --genesis-hash HASH`",
 	}
 }
 
@@ -60,15 +61,16 @@ func StillHalted(file, reason string, height types.Height) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("this node has halted before block %d (%s), and stays so until %s is moved away", height, reason, file),
 		Lost: served,
-		Next: "Find out who is right first, with `cairn status` of other replicas: docs/operators.md#when-a-replica-halts",
+		Next: "First find out which node is right, with `cairn status` of other replicas: " +
+			"docs/operators.md#when-a-replica-halts",
 	}
 }
 
 // Disagreed reports a cluster member whose result differs from the cluster's decision.
 func Disagreed(found string, cause error) *Emergency {
 	return &Emergency{
-		What: "this member has come to something else than its cluster: " + found,
-		Lost: "nothing is lost, as the others have what was decided",
+		What: "this member's state has diverged from its cluster: " + found,
+		Lost: "nothing is lost, as the others have everything committed",
 		Next: "Keep a copy of halted.json, and start this member again; if it halts again, remove it with " +
 			"`cairn cluster remove NAME`, and " + begin,
 		Cause: cause,

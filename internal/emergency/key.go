@@ -9,8 +9,8 @@ import (
 // Unrecorded reports a producer's key without a sign state on a chain that has blocks of the key.
 func Unrecorded(dir, keyFile, lockDir string, head types.Height, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("there is no record of what this key signed: the chain in %s has blocks of the key, to block %d, "+
-			"and %s has no sign state of it, as after a restore from a backup", dir, head, lockDir),
+		What: fmt.Sprintf("the key's sign state (double-sign protection) is missing: the chain in %s has blocks "+
+			"signed by the key, up to block %d, but %s has no sign state for it, as after a restore from a backup", dir, head, lockDir),
 		Lost: "nothing is lost here, but the key may have signed later blocks than this directory has",
 		Next: fmt.Sprintf("Stop every other node that has the key, and confirm the height: `cairn promote --from-dead "+
 			"--data-dir %s --protocol-key %s --lock-dir %s --alone`, with --replica URL for each replica in place of --alone",
@@ -23,7 +23,8 @@ func Unrecorded(dir, keyFile, lockDir string, head types.Height, cause error) *E
 // SignedElsewhere reports that another node signed a block with this node's key.
 func SignedElsewhere(height types.Height) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("another node signed block %d with the key of this one, so this one makes no blocks", height),
+		What: fmt.Sprintf("double-sign protection: another node signed block %d with the key of this one, so this "+
+			"one makes no blocks", height),
 		Lost: nothing,
 		Next: "While that node may run, start this one without the key; once it is off for good, stop this one and run " +
 			"`cairn promote --from-dead --data-dir DIR --protocol-key FILE --replica URL`",

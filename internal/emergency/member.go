@@ -24,7 +24,7 @@ func WrongProducerKey(chain, found types.PublicKey) *Emergency {
 // EndedMember reports the directory of a member that has been ordered never to run again.
 func EndedMember(dir, told string, cause error) *Emergency {
 	return &Emergency{
-		What:  fmt.Sprintf("%s must not run again, as its member was told: %s", dir, told),
+		What:  fmt.Sprintf("%s must not run again, as the other members have told this one: %s", dir, told),
 		Lost:  "nothing more is lost",
 		Next:  "Keep it off, and " + begin,
 		Final: true,
@@ -35,7 +35,8 @@ func EndedMember(dir, told string, cause error) *Emergency {
 // OtherChain reports a member whose genesis file belongs to another chain than its cluster's.
 func OtherChain(theirs, ours types.BlockHash) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("that member is of another chain, whose genesis block is %s, and the genesis.json here gives %s",
+		What: fmt.Sprintf("that member is of another chain: its genesis block is %s, but the genesis.json here gives "+
+			"%s",
 			theirs, ours),
 		Lost: nothing,
 		Next: "If the address is right, " + begin,
@@ -45,7 +46,7 @@ func OtherChain(theirs, ours types.BlockHash) *Emergency {
 // OtherCluster reports that the member at the other end belongs to another cluster.
 func OtherCluster() *Emergency {
 	return &Emergency{
-		What: "that member is of another cluster than this directory",
+		What: "that member belongs to another cluster than this directory",
 		Lost: nothing,
 		Next: "Check the addresses of the members; if they are right, " + begin,
 	}
@@ -64,7 +65,7 @@ func OtherPin() *Emergency {
 func RemovedMember(height types.Height) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("this member was removed from the cluster at block %d, and its directory must not run again", height),
-		Lost: "nothing is lost, as the others have what it has",
+		Lost: "nothing is lost, as the other members have the same data",
 		Next: "To have a member here again, " + begin,
 	}
 }
@@ -72,8 +73,8 @@ func RemovedMember(height types.Height) *Emergency {
 // ForgottenMember is the message for a member whose disk is an older copy.
 func ForgottenMember() *Emergency {
 	return &Emergency{
-		What: "this disk is an older copy, which has forgotten what this member promised to the others",
-		Lost: "nothing is lost, as the others have what it had",
+		What: "this disk is an older copy, which lacks votes or entries that this member has confirmed to the others",
+		Lost: "nothing is lost, as the other members have the same data",
 		Next: "Remove the member with `cairn cluster remove NAME`, and " + begin,
 	}
 }
@@ -82,7 +83,7 @@ func ForgottenMember() *Emergency {
 func RecoveredWithout(height types.Height) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("this cluster was recovered at block %d without you: this disk must not run", height),
-		Lost: "what only this disk has beyond that block is lost to the chain",
+		Lost: "blocks and transactions beyond that block that only this disk has are lost to the chain",
 		Next: "Keep it off, and " + begin,
 	}
 }

@@ -14,8 +14,8 @@ func SignerAway(address string, found, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the signer cannot be reached: %s: %v", address, found),
 		Lost: held,
-		Next: "Start it on its machine, `cairn signer run --data-dir DIR --listen HOST:PORT --client PIN`, and look at the " +
-			"network between the two: the node goes on by itself",
+		Next: "Start it on its machine, `cairn signer run --data-dir DIR --listen HOST:PORT --client PIN`, and check " +
+			"the network between the two machines: the node then continues automatically",
 		Cause: cause,
 	}
 }
@@ -23,12 +23,12 @@ func SignerAway(address string, found, cause error) *Emergency {
 // SignerSigned reports a signer that has already signed another block of the height, or a later block.
 func SignerSigned(height types.Height, hash types.BlockHash, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("another block may have been signed at this height: the signer has signed block %d, %s, for another "+
-			"node or a copy of this one, unless this one has lost blocks", height, hash),
-		Lost: "nothing is lost while that block is somewhere",
-		Next: "Find who has that block, with `cairn block HEIGHT --rpc-url URL` of each node: stop all but one node of the " +
-			"signer, and have the others follow it. Only if nobody has it, stop the signer, run `cairn signer unlock " +
-			"--data-dir DIR`, and start it",
+		What: fmt.Sprintf("double-sign protection: another block may have been signed at this height: the signer has "+
+			"signed block %d, %s, for another node or a copy of this one, unless this one has lost blocks", height, hash),
+		Lost: "nothing is lost as long as some node has that block",
+		Next: "Find out which node has that block, with `cairn block HEIGHT --rpc-url URL` for each node: stop all " +
+			"but one node of the signer, and have the others follow it. Only if no node has it, stop the signer, run " +
+			"`cairn signer unlock --data-dir DIR`, and start it",
 		Cause: cause,
 	}
 }
@@ -36,10 +36,10 @@ func SignerSigned(height types.Height, hash types.BlockHash, cause error) *Emerg
 // SignerOfOtherChain reports a signer that was made with the genesis of another chain.
 func SignerOfOtherChain(cause error) *Emergency {
 	return &Emergency{
-		What: "the signer is that of another chain",
+		What: "the signer belongs to another chain",
 		Lost: held,
-		Next: "Look at the address in --signer; if it is right, make a signer's directory of this chain: `cairn signer init " +
-			"--data-dir NEW --genesis FILE --protocol-key FILE`",
+		Next: "Check the address in --signer; if it is right, make a signer's directory for this chain: `cairn " +
+			"signer init --data-dir NEW --genesis FILE --protocol-key FILE`",
 		Cause: cause,
 	}
 }
@@ -49,8 +49,8 @@ func SignerOfOtherKey(cause error) *Emergency {
 	return &Emergency{
 		What: "the signer has the key of another producer",
 		Lost: held,
-		Next: "Look at --signer and --signer-producer of this node, which are what `cairn signer init` printed; if they are " +
-			"right, production was handed over, and the node may follow with --mode replica",
+		Next: "Compare --signer and --signer-producer of this node with the output of `cairn signer init`; if they " +
+			"are right, production was handed over, and the node may follow with --mode replica",
 		Cause: cause,
 	}
 }
@@ -72,8 +72,8 @@ func SignerFailed(cause error) *Emergency {
 	return &Emergency{
 		What: "the signer cannot write its sign state",
 		Lost: held,
-		Next: "Look at the disk of its machine and at its log, and start it again: `cairn signer run --data-dir DIR --listen " +
-			"HOST:PORT --client PIN`",
+		Next: "Check the disk of its machine and its log, and start it again: `cairn signer run --data-dir DIR " +
+			"--listen HOST:PORT --client PIN`",
 		Cause: cause,
 	}
 }
@@ -82,7 +82,7 @@ func SignerFailed(cause error) *Emergency {
 func DamagedLink(path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("%s, by which a node and its signer know each other, is damaged: %v", path, cause),
-		Lost: "nothing is lost, another key does as well",
+		Lost: "nothing is lost, because the key can be replaced",
 		Next: "Put back a copy of the file, or move it away: `cairn signer link --data-dir DIR` makes another, and prints the " +
 			"pin that the other end is to have, as --client or as --signer-pin",
 		Final: true,
@@ -94,8 +94,8 @@ func DamagedLink(path string, cause error) *Emergency {
 func SignerLockLost(dir string, cause error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprint(cause),
-		Lost:  "nothing of the chain is lost, but which block the key signed last is not known here",
-		Next:  fmt.Sprintf("If nobody has a block that your nodes lack: `cairn signer unlock --data-dir %s`", dir),
+		Lost:  "nothing of the chain is lost, but the last block that the key signed is unknown here",
+		Next:  fmt.Sprintf("If no node has a block that your nodes lack: `cairn signer unlock --data-dir %s`", dir),
 		Final: true,
 		Cause: cause,
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // ErrUnknown is returned for information that the system does not provide.
-var ErrUnknown = errors.New("not known on this system")
+var ErrUnknown = errors.New("unknown on this system")
 
 // Files is a node's division of the process's open-file limit. Connections of strangers have a share of their own, so
 // they never take the descriptor that the database needs for its next file.
@@ -59,8 +59,8 @@ func ShareFiles() (Files, error) {
 
 func shareFiles(limit int) (Files, error) {
 	if limit < LeastFiles {
-		return Files{}, fmt.Errorf("the process may have %d files open, and a node needs %d: raise the hard limit "+
-			"(ulimit -n 65536, or LimitNOFILE=65536 in its systemd unit)", limit, LeastFiles)
+		return Files{}, fmt.Errorf("the open-file limit is %d, but a node needs %d: raise the hard limit (ulimit -n "+
+			"65536, or LimitNOFILE=65536 in its systemd unit)", limit, LeastFiles)
 	}
 	f := Files{Limit: limit, Database: min(max(limit/8, leastTables), mostTables)}
 	left := limit - reserve(f.Database)

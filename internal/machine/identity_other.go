@@ -6,5 +6,5 @@ import "errors"
 
 // FileIdentity returns an error: this system does not identify files.
 func FileIdentity(string) (inode, born uint64, err error) {
-	return 0, 0, errors.New("what tells a file from its copy is known on Linux only")
+	return 0, 0, errors.New("file identities are supported on Linux only")
 }

@@ -31,7 +31,7 @@ func (k Kernels) Use() error {
 	case "avx512", "portable":
 		return bip340.UseLanes(k.Signature == "avx512")
 	}
-	return fmt.Errorf("unknown signature kernel %q: it is avx512 or portable", k.Signature)
+	return fmt.Errorf("unknown signature kernel %q: use avx512 or portable", k.Signature)
 }
 
 // ActiveKernels returns the names of the kernels in use, and reports whether they are the fastest implementations.

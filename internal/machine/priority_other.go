@@ -5,4 +5,4 @@ package machine
 import "errors"
 
 // LowerPriority returns an error: it is implemented for Linux only.
-func LowerPriority() error { return errors.New("not on this system") }
+func LowerPriority() error { return errors.New("not supported on this system") }

@@ -382,8 +382,8 @@ func TestMissingLockIsNotGoneOnWithout(t *testing.T) {
 		following.URLs = upstreams
 		for range 2 { // the first start makes none
 			_, err := following.open(t)
-			if !errors.Is(err, datadir.ErrUnrecorded) || !strings.HasPrefix(err.Error(), "there is no record of what this key "+
-				"signed") || strings.Contains(err.Error(), "another node") {
+			if !errors.Is(err, datadir.ErrUnrecorded) || !strings.HasPrefix(err.Error(), "the key's sign state (double-sign "+
+				"protection) is missing") || strings.Contains(err.Error(), "another node") {
 				t.Fatalf("upstreams %q: it says %v", upstreams, err)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 
 // ErrAway is returned by a call to a member that cannot be reached or does not answer. The member may still have
 // received the call.
-var ErrAway = errors.New("the member is not reached")
+var ErrAway = errors.New("the member is unreachable")
 
 // FailedError is the error of a call that the other member could not carry out.
 type FailedError struct{ Reason string }
@@ -191,7 +191,7 @@ func (l *Link) callerOf(member uint64) (*caller, error) {
 	if p := l.peers[member]; p != nil {
 		return &p.caller, nil
 	}
-	return nil, fmt.Errorf("%w: there is no member %x", ErrAway, member)
+	return nil, fmt.Errorf("%w: unknown member %x", ErrAway, member)
 }
 
 func (l *Link) call(ctx context.Context, member uint64, k, want kind, body []byte) ([]byte, error) {

@@ -98,17 +98,18 @@ var causeNames = [causes]string{
 
 var causeReasons = [causes]string{
 	"",
-	"it speaks another version of the cluster's link",
-	"it is of another chain",
-	"it is of another cluster",
-	"its id is no member's: add it with cairn cluster add",
+	"it uses another version of the cluster protocol",
+	"it belongs to another chain",
+	"it belongs to another cluster",
+	"its id is not a member's: add it with cairn cluster add",
 	"it was removed from the cluster: make a new directory and add it as a new member",
-	"its key is not the one that its member was added with",
-	"the same member was started later elsewhere, or from a copy: only one directory may run as it",
-	"it has forgotten what it promised to the others: its disk is an older copy. Remove it, and add a new member",
-	"it does not know all kinds of entries that the log holds: use a newer program",
-	"its pool of pending transactions has other limits than the others'",
-	"it is of what this cluster was before it was recovered: its disk must not run",
+	"its key differs from the one with which the member was added",
+	"the same member was started later elsewhere, or from a copy: only one directory may run as this member",
+	"its disk is an older copy, which lacks votes or entries that it has confirmed to the others. Remove it, and add " +
+		"a new member",
+	"it does not support all kinds of entries in the log: install a newer program",
+	"its mempool has different limits than the other members'",
+	"it belongs to this cluster before its recovery: its disk must not run",
 }
 
 // String returns the cause's name, as used in metrics.
@@ -137,11 +138,11 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	switch {
 	case r.Cause >= causes:
-		return fmt.Sprintf("refused for cause %d, which this version does not know", r.Cause)
+		return fmt.Sprintf("refused for cause %d, which is unknown to this version", r.Cause)
 	case r.Told && r.Cause.Final():
 		return r.emergency().Error()
 	case r.Told && r.Cause == CauseUnknown:
-		return "this member was not added yet: add it with cairn cluster add, on the leader"
+		return "this member was not added yet: add it with cairn cluster add on the leader"
 	}
 	return "refused: " + causeReasons[r.Cause]
 }

@@ -29,7 +29,7 @@ func (p Pin) String() string { return hex.EncodeToString(p[:]) }
 func ParsePin(s string) (p Pin, err error) {
 	b, err := hex.DecodeString(s)
 	if err != nil || len(b) != len(p) {
-		return p, fmt.Errorf("a pin is %d hex digits, not %q", 2*len(p), s)
+		return p, fmt.Errorf("a pin must be %d hex digits, not %q", 2*len(p), s)
 	}
 	return Pin(b), nil
 }
@@ -48,7 +48,7 @@ type Identity struct {
 func (i Identity) Pin() Pin { return i.pin }
 
 // errNoKey is returned for a file without a member's key.
-var errNoKey = errors.New("it holds no Ed25519 key as PKCS #8 in PEM")
+var errNoKey = errors.New("it does not contain an Ed25519 key (PKCS #8 in PEM)")
 
 const pemKey = "PRIVATE KEY"
 

@@ -368,4 +368,4 @@ func (l *Link) Refused() map[string]uint64 {
 }
 
 // errNotYet is the fault of a connection that has not been made yet.
-var errNotYet = errors.New("not reached yet")
+var errNotYet = errors.New("not connected yet")

@@ -62,7 +62,7 @@ func (m *told) Take(_ context.Context, _ uint64, encoded [][]byte) Taken { retur
 
 func (m *told) Blocks(from, to types.Height) (blocks [][]byte, err error) {
 	if from == 404 {
-		return nil, errors.New("there is no such block")
+		return nil, errors.New("no such block")
 	}
 	for h := from; h <= to; h++ {
 		blocks = append(blocks, bytes.Repeat([]byte{byte(h)}, 3<<20))

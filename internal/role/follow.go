@@ -169,7 +169,7 @@ func (f *follow) condition(status replica.Status) Condition {
 	case elsewhere != "" && !halted:
 		c = Condition{api.StateHolding, elsewhere, c.Ready && f.mode != api.ModePrimary}
 	case behind && c.Reason == "":
-		c.Reason = fmt.Sprintf("%d blocks behind, at most %d are allowed", status.Behind(), f.config.MaxLag)
+		c.Reason = fmt.Sprintf("%d blocks behind (maximum for readiness: %d)", status.Behind(), f.config.MaxLag)
 	}
 	return c
 }

@@ -170,7 +170,7 @@ func (m *member) openService() (err error) {
 func (m *member) sign(h types.Header) (types.Signature, error) {
 	i := slices.IndexFunc(m.keys, func(k memberKey) bool { return k.PublicKey() == h.Producer })
 	if i < 0 {
-		return types.Signature{}, fmt.Errorf("this member has no key of the producer %s", types.Account(h.Producer))
+		return types.Signature{}, fmt.Errorf("this member does not have the key of the producer %s", types.Account(h.Producer))
 	}
 	key := m.keys[i]
 	if err := key.lock.Check(h); err != nil {
@@ -193,7 +193,7 @@ func (m *member) unable() string {
 		return reason
 	}
 	if m.pool.Failing() != nil { // the log has the reason
-		return "the mempool's journal cannot be written"
+		return "cannot write the mempool journal"
 	}
 	if size, free, err := machine.Disk(m.Dir.Path()); err == nil && size > 0 && free < leastFree {
 		return "the disk is full"
@@ -302,7 +302,7 @@ func (m *member) keepEvidence(d *cluster.Diverged) error {
 	}
 	height := m.Store.Head().Header.Height + 1
 	if err := replica.Disagreed(d, height, d.Block).Write(path); err != nil {
-		return fmt.Errorf("keep the evidence of a member that came to something else: %w", err)
+		return fmt.Errorf("store the evidence of a diverged member: %w", err)
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (m *member) Unreachable(id uint64)           { m.service.Unreachable(id) }
 // Refused makes the member end. Only the first call has an effect.
 func (m *member) Refused(by p2p.Peer, r *p2p.Refusal) {
 	select {
-	case m.refused <- fmt.Errorf("%s refuses this member: %w", by.Name, m.end(r)):
+	case m.refused <- fmt.Errorf("%s refused this member: %w", by.Name, m.end(r)):
 	default:
 	}
 }
@@ -160,7 +160,7 @@ func (m *member) Proof(of []types.Height) (types.Height, []byte, error) {
 			return height, proof, nil
 		}
 		if !errors.Is(err, chain.ErrNotFound) && !errors.Is(err, chain.ErrPruned) {
-			return 0, nil, fmt.Errorf("the proof of block %d cannot be read", height)
+			return 0, nil, fmt.Errorf("cannot read the proof of block %d", height)
 		}
 	}
 	return 0, nil, nil

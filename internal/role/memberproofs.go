@@ -24,7 +24,7 @@ func (m *member) mayProve(ctx context.Context, span blockproof.Span) (bool, erro
 	case status.Leads:
 		return m.grantProof(m.identity.Pin().Member(), span), nil
 	case status.Leader == 0:
-		return false, errors.New("no leader of the cluster is heard of")
+		return false, errors.New("the cluster has no leader")
 	default:
 		return m.link.Lease(ctx, status.Leader, types.Height(span))
 	}

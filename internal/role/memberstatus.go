@@ -39,7 +39,7 @@ func (m *member) Condition() Condition {
 		return Condition{api.StateSyncing, emergency.NoLeader(m.quorum().verdict()).Error(), false}
 	case behind > m.config.MaxLag:
 		most := m.config.MaxLag
-		return Condition{api.StateSyncing, fmt.Sprintf("%d blocks behind, at most %d are allowed", behind, most), false}
+		return Condition{api.StateSyncing, fmt.Sprintf("%d blocks behind (maximum for readiness: %d)", behind, most), false}
 	case status.Barred != "" && len(m.keys) > 0: // a member without a key votes on the blocks of others
 		return Condition{api.StateFollowing, status.Barred, false}
 	case behind > 1:

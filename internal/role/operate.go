@@ -113,7 +113,7 @@ func (m *member) checkProducer(a members.Addition) error {
 		return fmt.Errorf("the producer's key: %w", err)
 	}
 	if is := m.Ledger.Tip().Parameters.Producer; found != is {
-		return fmt.Errorf("%s was not added: %w", a.Name, emergency.WrongProducerKey(is, found))
+		return fmt.Errorf("cannot add %s: %w", a.Name, emergency.WrongProducerKey(is, found))
 	}
 	return nil
 }

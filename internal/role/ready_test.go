@@ -106,7 +106,7 @@ func TestFullDiskIsNotReady(t *testing.T) {
 	if err := send(); !errors.Is(err, mempool.ErrJournal) {
 		t.Fatalf("on a full disk: %v", err)
 	}
-	ready(false, "transactions are refused")
+	ready(false, "refusing transactions")
 	disk.full.Store(false)
 	ready(true, "")
 	check(t, send())

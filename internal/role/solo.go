@@ -108,7 +108,7 @@ func (s *solo) Condition() Condition {
 	case unsigned != "":
 		c = Condition{api.StateHolding, unsigned, false}
 	case s.pool.Failing() != nil: // the log has the reason
-		c.Reason, c.Ready = "transactions are refused: the mempool's journal cannot be written", false
+		c.Reason, c.Ready = "refusing transactions: cannot write the mempool journal", false
 	}
 	return c
 }

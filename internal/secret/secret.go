@@ -23,7 +23,7 @@ func Read(file string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s may be read by others than its owner: chmod 600 it", file)
+		return nil, fmt.Errorf("%s is readable by users other than its owner: run chmod 600 on it", file)
 	}
 	if info.Size() > maxBytes {
 		return nil, fmt.Errorf("%s is larger than 1 MiB", file)

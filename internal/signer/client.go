@@ -38,9 +38,9 @@ type Client struct {
 }
 
 // ErrAway is returned when the signer does not answer.
-var ErrAway = errors.New("the signer cannot be reached")
+var ErrAway = errors.New("cannot reach the signer")
 
-var errOtherSignature = errors.New("the signer's signature is not the producer's")
+var errOtherSignature = errors.New("the signer's signature does not verify with the producer's key")
 
 // PublicKey returns the producer's public key.
 func (c *Client) PublicKey() [32]byte { return c.Producer }
@@ -171,7 +171,7 @@ func (c *Client) ask(ctx context.Context, r request) (a answer, err error) {
 	buffer := make([]byte, answerSize)
 	if _, err := io.ReadFull(conn, buffer); err != nil {
 		if errors.Is(err, io.EOF) {
-			return a, errors.New("it closed the connection: does its --client name this node's pin?")
+			return a, errors.New("it closed the connection: check that its --client setting has this node's pin")
 		}
 		return a, err
 	}

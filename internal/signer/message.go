@@ -33,7 +33,7 @@ func (r request) encode() []byte {
 
 func decodeRequest(b []byte) (r request, err error) {
 	if len(b) != requestSize {
-		return r, fmt.Errorf("a request has %d bytes, not %d", requestSize, len(b))
+		return r, fmt.Errorf("a request must have %d bytes, not %d", requestSize, len(b))
 	}
 	copy(r.genesis[:], b)
 	r.header, err = types.DecodeHeader(b[len(r.genesis):])
@@ -86,7 +86,7 @@ func (a answer) encode() []byte {
 
 func decodeAnswer(b []byte) (a answer, err error) {
 	if len(b) != answerSize || b[0] >= byte(verdictsEnd) {
-		return a, errors.New("this is no answer of a signer")
+		return a, errors.New("not a valid answer of a signer")
 	}
 	a.verdict = verdict(b[0])
 	switch a.verdict {
@@ -101,7 +101,7 @@ func decodeAnswer(b []byte) (a answer, err error) {
 
 var (
 	// ErrOtherChain is returned for a header of another chain than the signer's.
-	ErrOtherChain = errors.New("the signer is that of another chain")
+	ErrOtherChain = errors.New("the signer belongs to another chain")
 	// ErrOtherKey is returned for a header whose producer is not the signer's key.
 	ErrOtherKey = errors.New("the signer has the key of another producer")
 	// ErrFaulty is returned when the signer cannot write its sign state.

@@ -31,7 +31,7 @@ type Node struct {
 func New(address string, options ...client.Option) (*Node, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("the upstream's address is no URL") // the error could contain a password
+		return nil, errors.New("the upstream's address is not a valid URL") // the error could contain a password
 	}
 	c, err := client.New(address, append(slices.Clone(options), client.WithoutReconnect(), client.WithRetry(0))...)
 	if err != nil {

@@ -25,9 +25,9 @@ func refused(err error) error {
 	var status *client.StatusError
 	switch {
 	case errors.As(err, &certificate):
-		return replica.Faulty(replica.Untrusted, "it has a certificate that is not trusted (%w)", certificate)
+		return replica.Faulty(replica.Untrusted, "its certificate is not trusted (%w)", certificate)
 	case errors.As(err, &status) && status.Status == http.StatusUnauthorized:
-		return replica.Faulty(replica.Unauthorized, "it asks for a key (%w)", status)
+		return replica.Faulty(replica.Unauthorized, "it requires an API key or JWT (%w)", status)
 	}
 	return err
 }

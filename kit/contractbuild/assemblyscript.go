@@ -128,8 +128,9 @@ func checkSDK(dir string) error {
 		return eachSDKFile(func(file string, content []byte) error {
 			if found, err := os.ReadFile(filepath.Join(own, filepath.FromSlash(file))); err != nil ||
 				string(found) != string(content) {
-				return contractsource.Errorf("%s of the project's %s is not that of this program, which compiles contracts: others could not "+
-					"verify the module. Take the SDK that cairn contract new writes, and put changes into assembly", file, scriptSDK)
+				return contractsource.Errorf("%s of the project's %s differs from the version in this program, which "+
+					"compiles contracts: others could not verify the module. Use the SDK written by cairn contract "+
+					"new, and put your changes into assembly", file, scriptSDK)
 			}
 			return nil
 		})

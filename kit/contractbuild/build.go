@@ -67,7 +67,7 @@ func Build(ctx context.Context, s contractsource.Source, o Options) (Result, err
 	}
 	if path, ok := holdsPath(module, dir, o.From); ok {
 		return Result{}, fmt.Errorf(
-			"the module holds %q, a path of this machine: built elsewhere it would have other bytes", path,
+			"the module contains %q, a path of this machine: built elsewhere it would have different bytes", path,
 		)
 	}
 	gas := fees.PayloadGas(types.Deploy{Code: module}) + fees.WitnessGas(nil) + checked.DeployGas()
@@ -92,7 +92,7 @@ func checkToolchain(ctx context.Context, s contractsource.Source) error {
 	}
 	for _, name := range ToolchainNames(here) {
 		if want := s.Manifest.Toolchain[name]; want != here[name] {
-			return missing("the source was built with another toolchain: %s %s, and here it is %s", name, want, here[name])
+			return missing("the source was built with another toolchain: %s %s, but the installed version is %s", name, want, here[name])
 		}
 	}
 	return nil

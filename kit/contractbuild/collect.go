@@ -33,7 +33,7 @@ func Collect(ctx context.Context, dir string) (contractsource.Source, error) {
 		s, err = scriptCompiler.collect(ctx, dir)
 	default:
 		return contractsource.Source{},
-			contractsource.Errorf("%s is no contract's project: it has neither %s (Rust) nor %s (AssemblyScript)", dir, cargoFile,
+			contractsource.Errorf("%s is not a contract project: it has neither %s (Rust) nor %s (AssemblyScript)", dir, cargoFile,
 				scriptEntry)
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ func add(s *contractsource.Source, root, file string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return contractsource.Errorf("%s is no regular file", file)
+		return contractsource.Errorf("%s is not a regular file", file)
 	case info.Size() > contractsource.MaxArchiveBytes || len(s.Files) >= contractsource.MaxFiles:
 		return contractsource.Errorf("a source has at most %d files and %d bytes; %s is too much", contractsource.MaxFiles, contractsource.MaxArchiveBytes, file)
 	}

@@ -14,17 +14,17 @@ func Differences(built, other, named []byte) []string {
 	ours, err := sections(built)
 	theirs, otherErr := sections(other)
 	if err != nil || otherErr != nil {
-		return []string{"it is no WebAssembly module"}
+		return []string{"not a WebAssembly module"}
 	}
 	var found []string
 	for i := range max(len(ours), len(theirs)) {
 		switch {
 		case i >= len(ours):
-			found = append(found, theirs[i].title()+" is not in what the source gives")
+			found = append(found, theirs[i].title()+" is not in the compiled source")
 		case i >= len(theirs):
 			found = append(found, ours[i].title()+" is missing")
 		case ours[i].title() != theirs[i].title():
-			return append(found, fmt.Sprintf("it has %s where the source gives %s", theirs[i].title(), ours[i].title()))
+			return append(found, fmt.Sprintf("it has %s, but the source compiles to %s", theirs[i].title(), ours[i].title()))
 		case bytes.Equal(ours[i].content, theirs[i].content):
 		case ours[i].id == codeSection:
 			found = append(found, "section code: "+differentFunctions(built, other, named))

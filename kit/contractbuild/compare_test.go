@@ -31,13 +31,13 @@ func TestDifferences(t *testing.T) {
 		"both":       {module(contract(0x00), &other), []string{"first t::deep", "cairn_source"}},
 		"no source":  {module(linked, nil), []string{`section "cairn_source" is missing`}},
 		"one more": {
-			appendCustom(bytes.Clone(built), "extra", nil), []string{`section "extra" is not in what the source gives`},
+			appendCustom(bytes.Clone(built), "extra", nil), []string{`section "extra" is not in the compiled source`},
 		},
 		"another order": {
 			module(append([]byte(wasmHeader), linked[8+13:]...), nil),
-			[]string{"section function where the source gives section type"},
+			[]string{"section function, but the source compiles to section type"},
 		},
-		"no module":    {[]byte("MZ"), []string{"no WebAssembly module"}},
+		"no module":    {[]byte("MZ"), []string{"not a WebAssembly module"}},
 		"long lengths": {append(append([]byte(wasmHeader), 1, 0x8b, 0), built[10:]...), []string{"written in another way"}},
 	} {
 		got := Differences(built, c.other, linked)

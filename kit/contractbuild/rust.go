@@ -38,8 +38,8 @@ func (r rustTools) toolchain(ctx context.Context) (map[string]string, error) {
 		)
 	case version != rustVersion:
 		return nil,
-			missing("%s/rustc has version %s, and modules are made with %s, that of Debian 12: another makes other bytes. "+
-				"To try a contract nevertheless: cargo build --release --target %s", r.bin, version, rustVersion, wasmTarget)
+			missing("%s/rustc has version %s, but modules are built with %s, the version in Debian 12, because "+
+				"another version gives different bytes. To try the contract anyway: cargo build --release --target %s", r.bin, version, rustVersion, wasmTarget)
 	}
 	target, err := r.libraryHash()
 	if err != nil {
@@ -199,9 +199,11 @@ func (c crate) check() error {
 	for _, t := range c.Targets {
 		switch {
 		case slices.Contains(t.Kind, "custom-build"):
-			return contractsource.Errorf("%s has a build script, which would run on the machine of everybody who verifies", c.Name)
+			return contractsource.Errorf("%s has a build script, which would run on the machine of everybody who "+
+				"verifies the contract", c.Name)
 		case slices.Contains(t.Kind, "proc-macro"):
-			return contractsource.Errorf("%s has procedural macros, which would run on the machine of everybody who verifies", c.Name)
+			return contractsource.Errorf("%s has procedural macros, which would run on the machine of everybody who "+
+				"verifies the contract", c.Name)
 		}
 	}
 	if _, _, ok := c.library(); !ok {
@@ -239,7 +241,7 @@ func (r rustTools) collect(ctx context.Context, dir string) (contractsource.Sour
 	name, kinds, _ := crates[0].library()
 	if !slices.Contains(kinds, "cdylib") {
 		return contractsource.Source{}, contractsource.Errorf(
-			"%s is no contract: its Cargo.toml needs\n[lib]\ncrate-type = [\"cdylib\"]", crates[0].Name,
+			"%s is not a contract: its Cargo.toml needs\n[lib]\ncrate-type = [\"cdylib\"]", crates[0].Name,
 		)
 	}
 	root := dir
@@ -249,7 +251,8 @@ func (r rustTools) collect(ctx context.Context, dir string) (contractsource.Sour
 		}
 	}
 	if root == filepath.Dir(root) {
-		return contractsource.Source{}, contractsource.Errorf("the package and what it depends on have no directory in common")
+		return contractsource.Source{}, contractsource.Errorf("the package and its dependencies have no common " +
+			"directory")
 	}
 	s := contractsource.Source{Files: map[string][]byte{}}
 	for _, c := range crates {

@@ -71,7 +71,7 @@ func TestRustToolchain(t *testing.T) {
 		"no cargo": {map[string]string{"bin/cargo": ""}, "apt install cargo rustc libstd-rust-dev-wasm32 lld"},
 		"version": {
 			map[string]string{"bin/rustc": says("rustc 1.85.0 (4d91de4e4)")},
-			"has version 1.85.0, and modules are made with 1.63.0",
+			"has version 1.85.0, but modules are built with 1.63.0",
 		},
 		"no target": {
 			map[string]string{libraries + "libcore-1.rlib": ""},

@@ -44,7 +44,7 @@ func (s *subscriber) subscribe() error {
 	}
 	answer, err := s.socket.message()
 	if err == nil && (!bytes.HasPrefix(answer, []byte("[")) || bytes.Contains(answer, []byte(`"error":`))) {
-		err = fmt.Errorf("the node answers %s", answer)
+		err = fmt.Errorf("the node answered %s", answer)
 	}
 	return err
 }

@@ -181,7 +181,7 @@ func parse(text []byte, scope Scope) (entries []Entry, end int, err error) {
 func checkHeader(line []byte, scope Scope) error {
 	var h header
 	if err := json.Unmarshal(line, &h); err != nil || h.Journal != format {
-		return fmt.Errorf("%w: it is no journal of this format", ErrBadJournal)
+		return fmt.Errorf("%w: not a journal of this format", ErrBadJournal)
 	}
 	if h.Scope != scope {
 		return fmt.Errorf("%w: account %s of the chain %s", ErrOtherScope, h.Account, h.Genesis)

@@ -27,7 +27,8 @@ func (e *DamageError) Error() string {
 	if len(e.IDs) > 0 {
 		named = fmt.Sprintf("they name the jobs %q", e.IDs)
 	}
-	return fmt.Sprintf("%v: lines %s: %s. See whether a block has what these jobs pay, and have File.Salvage set the lines aside",
+	return fmt.Sprintf("%v: lines %s: %s. Check whether the payments of these jobs are in blocks, then set the lines "+
+		"aside with File.Salvage",
 		ErrBadJournal, strings.Trim(fmt.Sprint(e.Lines), "[]"), named)
 }
 
@@ -116,7 +117,7 @@ func (f *File) Salvage(scope Scope) (damage *DamageError, err error) {
 	case 0:
 		return nil, nil
 	case len(lines):
-		return nil, fmt.Errorf("%w: it is no journal of this format", ErrBadJournal)
+		return nil, fmt.Errorf("%w: not a journal of this format", ErrBadJournal)
 	}
 	entries = damage.dropOrphans(entries)
 	f.scope = scope

@@ -373,7 +373,7 @@ cp -a "$(dir "$l")"/backups/*/. "$(dir $r)"
 printf 'rpc-addr = "127.0.0.1:%s7"\nadmin-addr = "127.0.0.1:%s8"\nblock-time = "1s"\nprove = "off"\nprotocol-key = "/etc/cairn/protocol.key"\n' \
 	"$(port $r)" "$(port $r)" >"$(dir $r)/cairn.toml"
 on $r systemctl start cairn
-refused $r "there is no record of what this key signed"
+refused $r "the key's sign state (double-sign protection) is missing"
 as $r cairn promote --from-dead --alone --yes --data-dir /var/lib/cairn --protocol-key /etc/cairn/protocol.key \
 	--lock-dir /var/lib/cairn-locks
 on $r systemctl enable --now --quiet cairn

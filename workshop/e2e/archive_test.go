@@ -44,7 +44,7 @@ func TestModesOfADirectory(t *testing.T) {
 	if pruned.Oldest == 0 {
 		t.Error("nothing was pruned")
 	}
-	refused(exitFailed, "the store is no archive", append(archive, anyPorts...)...)
+	refused(exitFailed, "the database is not an archive's", append(archive, anyPorts...)...)
 	follow(replica)
 	newUser(t).succeeds(nil, "db", "check", "--data-dir", dir)
 }

@@ -81,7 +81,7 @@ func TestRestorePrimary(t *testing.T) {
 		}
 	}
 	refused := u.fails(exitUsage, append([]string{"node", "--data-dir", restored}, anyPorts...)...)
-	if !strings.HasPrefix(refused.Message, "there is no record of what this key signed: ") {
+	if !strings.HasPrefix(refused.Message, "the key's sign state (double-sign protection) is missing: ") {
 		t.Errorf("without a lock it says %q", refused.Message)
 	}
 	var taken struct{ Head types.Height }

@@ -208,7 +208,7 @@ func TestClusterTellsTheTruth(t *testing.T) { // not beside others, for which le
 	newUser(t).succeeds(nil, append([]string{"cluster", "remove", removed}, c.nodes[c.leader(witness)].AdminFlags()...)...)
 	endsWith(t, c.nodes[removed], 1, "this member was removed from the cluster at block ")
 	delete(c.nodes, removed)
-	endsWith(t, c.begin(removed), 2, "must not run again, as its member was told", "removed from the cluster")
+	endsWith(t, c.begin(removed), 2, "must not run again, as the other members have told this one", "removed from the cluster")
 
 	c.join("d", c.other())
 	kept := c.leader(c.other())
@@ -238,7 +238,7 @@ func TestClusterTellsTheTruth(t *testing.T) { // not beside others, for which le
 	}
 	for _, name := range haunting {
 		endsWith(t, c.begin(name), 1, "this cluster was recovered at block ", "without you: this disk must not run")
-		endsWith(t, c.begin(name), 2, "must not run again, as its member was told")
+		endsWith(t, c.begin(name), 2, "must not run again, as the other members have told this one")
 	}
 	metrics, err := c.nodes[kept].Metrics(t.Context(), "cairn_key_used_elsewhere")
 	if err != nil || metrics["cairn_key_used_elsewhere"] != 1 {

@@ -143,7 +143,7 @@ func (e *depositWalk) watchTo(height types.Height) {
 				return
 			}
 		}
-		if err := e.watcher.Wait(); !strings.Contains(e.complaint.String(), "cannot be reached") {
+		if err := e.watcher.Wait(); !strings.Contains(e.complaint.String(), "cannot reach") {
 			e.t.Fatalf("the watcher ended by itself (%v): %s", err, e.complaint.String())
 		}
 		e.startWatcher()

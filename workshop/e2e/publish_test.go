@@ -74,5 +74,5 @@ func TestPublishedSourceIsFound(t *testing.T) {
 	}
 	refused("not checked", "contract", "verify", "said", "--yes") // it was found, and its toolchain is nowhere
 	memory := startDev(t, "--block-time", "0", "--ephemeral")
-	refused("in memory only", append(publish("said", tar), memory.AdminFlags()...)...)
+	refused("in memory, and stores no sources", append(publish("said", tar), memory.AdminFlags()...)...)
 }

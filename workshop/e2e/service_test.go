@@ -263,7 +263,7 @@ func TestReplicaTellsWhyItDoesNotFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const remedy = ": name one of this chain with --upstream"
+	const remedy = ": give an --upstream of this chain"
 	var status api.SyncStatus
 	eventually(t, "a reason", func() bool {
 		status, err = c.SyncStatus(t.Context())

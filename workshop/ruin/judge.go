@@ -350,7 +350,7 @@ func (w *world) ask(ctx context.Context, t *trial, r *running) {
 			lost++
 		}
 	}
-	if lost > 0 && !told("journal is damaged", "journal is missing", "journal ends within a record") {
+	if lost > 0 && !told("journal is damaged", "journal is missing", "journal ends in the middle of a record") {
 		t.breaks("%d of %d acknowledged transactions are lost without a word", lost, len(known.pending))
 	}
 	begun := time.Now()

@@ -176,7 +176,7 @@ func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockH
 func (m *Member) release() error {
 	c, r := m.decisions.proposal, *m.applying.releasing
 	if c == nil || c.Index != r.Index {
-		return fmt.Errorf("entry %d releases proposal %d, of which nothing is known", m.decisions.machine.Applied(), r.Index)
+		return fmt.Errorf("entry %d releases the unknown proposal %d", m.decisions.machine.Applied(), r.Index)
 	}
 	if err := m.findReleased(c); err != nil || c.draft == nil && !c.known {
 		return err

@@ -23,17 +23,18 @@ const (
 // Errors of membership changes.
 var (
 	// ErrChanging is returned while another change or a leadership transfer is in progress.
-	ErrChanging = errors.New("another change of the cluster's members is under way")
+	ErrChanging = errors.New("another change of the cluster's members is in progress")
 	// ErrUnknownMember is returned if no member has the ID.
 	ErrUnknownMember = errors.New("the cluster has no such member")
 	// ErrMemberExists is returned if a member already has the ID or the name.
-	ErrMemberExists = errors.New("the cluster has such a member already")
+	ErrMemberExists = errors.New("the cluster already has this member")
 	// ErrGone is returned for a removed member's ID, which cannot be reused.
-	ErrGone = errors.New("the directory is that of a member that was removed: begin with a new one, by cairn cluster join")
+	ErrGone = errors.New("the directory belongs to a removed member: create a new one with cairn cluster join")
 	// ErrThin is returned if the remaining active voters would be no majority.
-	ErrThin = errors.New("the voters that would be left and answer are no majority")
+	ErrThin = errors.New("the cluster would lose its quorum: too few of the remaining voters are reachable")
 	// ErrLeads is returned if the member to be removed leads: transfer leadership first.
-	ErrLeads = errors.New("the member leads the cluster: have another one lead first, by cairn cluster transfer")
+	ErrLeads = errors.New("the member is the leader: first transfer leadership to another one with cairn cluster " +
+		"transfer")
 )
 
 // change is a membership change in progress. Its outcome is reported once.

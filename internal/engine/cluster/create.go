@@ -59,7 +59,7 @@ func newSnapshot(index, term uint64, at Place, voters ...uint64) *raftpb.Snapsho
 }
 
 // ErrNoRecord is returned for a log that does not name its own member, which was therefore never added.
-var ErrNoRecord = errors.New("the log does not know its own member")
+var ErrNoRecord = errors.New("the log does not contain its own member")
 
 // Recover turns a log into one of a new cluster with this member alone. It keeps all entries of this log; entries that
 // the others decided beyond them are lost. The new cluster records the old cluster's ID and the height of the recovery.

@@ -16,7 +16,7 @@ import (
 
 // ErrEntry is returned for an entry that no member of this version writes. A member stops at such an entry: it cannot
 // apply it, and skipping it would make it diverge from the others.
-var ErrEntry = errors.New("the entry of the cluster's log is not known")
+var ErrEntry = errors.New("unknown entry in the cluster's log")
 
 // kind is the first byte of an entry.
 type kind uint8

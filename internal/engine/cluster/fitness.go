@@ -45,9 +45,9 @@ func (m *Member) unfit() string {
 	}
 	switch o := m.fitness.offset.Round(time.Second); {
 	case m.fitness.offset > maxOffset:
-		return fmt.Sprintf("this member's clock is %.0f s behind the others", o.Seconds())
+		return fmt.Sprintf("clock skew: this member's clock is %.0f s behind the others", o.Seconds())
 	case m.fitness.offset < -maxOffset:
-		return fmt.Sprintf("this member's clock is %.0f s ahead of the others", -o.Seconds())
+		return fmt.Sprintf("clock skew: this member's clock is %.0f s ahead of the others", -o.Seconds())
 	}
 	return ""
 }
@@ -56,7 +56,7 @@ func (m *Member) unfit() string {
 func (m *Member) cannotLead() string {
 	switch f := m.leading.failed; {
 	case len(m.Producers) == 0:
-		return "this member has no key"
+		return "this member has no producer's key"
 	case m.keyBarred() != "":
 		return m.keyBarred()
 	case f.err != nil:

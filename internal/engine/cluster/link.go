@@ -93,12 +93,12 @@ const Kinds uint32 = 1<<kindTxBatch | 1<<kindBlock | 1<<kindRelease
 // Reasons for not taking transactions.
 var (
 	// ErrNotLeader is returned if another member leads, or none.
-	ErrNotLeader = errors.New("this member does not lead the cluster")
+	ErrNotLeader = errors.New("this member is not the leader")
 	// ErrBusy is returned if too many transactions are waiting.
-	ErrBusy = errors.New("too many transactions wait to be decided on")
+	ErrBusy = errors.New("too many transactions await commit")
 	// ErrHolds is returned if the cluster makes no blocks, because the chain has another producer or an unknown
 	// protocol version is active. Transactions would only wait.
-	ErrHolds = errors.New("the cluster makes no blocks")
+	ErrHolds = errors.New("the cluster produces no blocks")
 	// ErrNoLeader is returned if no decision was made in time, usually because there was no leader. The transactions
 	// may still be decided later.
 	ErrNoLeader = errors.New("the cluster has no leader")

@@ -29,7 +29,7 @@ type Record struct {
 }
 
 // ErrRecord is returned for an invalid record.
-var ErrRecord = errors.New("the member's record is not valid")
+var ErrRecord = errors.New("the member's record is invalid")
 
 // Encode returns bincode(Record).
 func (r Record) Encode() []byte {
@@ -55,7 +55,7 @@ func DecodeRecord(b []byte) (Record, error) {
 		return r, fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	if r.ID == 0 || r.Name == "" {
-		return r, fmt.Errorf("%w: it has no ID or no name", ErrRecord)
+		return r, fmt.Errorf("%w: it has no ID or name", ErrRecord)
 	}
 	return r, nil
 }

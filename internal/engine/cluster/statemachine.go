@@ -55,7 +55,7 @@ const (
 
 // ErrForged is returned for a Release with another block than the proposal's or an invalid signature. No member writes
 // one.
-var ErrForged = errors.New("the release is not of the proposal")
+var ErrForged = errors.New("the release does not belong to the proposal")
 
 // Apply applies the next entry; nil stands for raft's own entries. After an error the state is unchanged, and Apply
 // must not be called again.

@@ -24,7 +24,7 @@ var (
 	// ErrUnfit is returned if the member cannot make blocks.
 	ErrUnfit = errors.New("the member cannot make blocks")
 	// ErrNoSuccessor is returned if no other member can make blocks.
-	ErrNoSuccessor = errors.New("no other voter that answers can make blocks: cairn cluster status says why")
+	ErrNoSuccessor = errors.New("no other reachable voter can make blocks: see cairn cluster status")
 )
 
 // passing is a requested leadership transfer, which waits for a moment between two blocks.

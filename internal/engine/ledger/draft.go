@@ -32,9 +32,9 @@ func (d *Draft) Encode() []byte {
 
 var (
 	// ErrStale is returned when a draft is released after the head has moved on.
-	ErrStale = errors.New("the draft does not follow the head any more")
+	ErrStale = errors.New("the proposed block no longer follows the head")
 	// ErrUnsigned is returned when a draft is released with a signature that is not its producer's.
-	ErrUnsigned = errors.New("the signature is not that of the draft's producer")
+	ErrUnsigned = errors.New("the signature is not by the proposal's producer")
 )
 
 // Draft makes the block of a batch as [Ledger.Build] does, but neither signs nor stores it. It does not consult the

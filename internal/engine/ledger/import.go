@@ -30,7 +30,7 @@ type Received struct {
 }
 
 // ErrAltered is returned for bytes that are not a block as a producer sealed it. Only their sender is to blame.
-var ErrAltered = errors.New("this is no block as its producer sealed it")
+var ErrAltered = errors.New("the block was altered after its producer signed it")
 
 // witnessBatch is the number of transactions whose signatures are verified as one batch. In a larger batch, more
 // signatures share a sender.
@@ -132,7 +132,7 @@ func (r *Received) checkTransactions() error {
 		return nil
 	}
 	if lists.TransactionsRootBy(r.txs, parallel.Run) != r.header.Header.TransactionsRoot {
-		return fmt.Errorf("%w: the transactions of block %d are not those of its header", ErrAltered, r.header.Header.Height)
+		return fmt.Errorf("%w: the transactions of block %d do not match its header", ErrAltered, r.header.Header.Height)
 	}
 	return nil
 }
@@ -161,10 +161,10 @@ func (r *Received) IDs() []types.TxID { return types.IDs(r.txs) }
 var (
 	ErrOtherHeight = errors.New("the block is not of the height after the head's")
 	ErrOtherParent = errors.New("the block does not follow the head")
-	ErrOtherSigner = errors.New("the block is sealed by another key than the producer's")
+	ErrOtherSigner = errors.New("the block is signed by a key other than the producer's")
 )
 
-var errBadWitness = errors.New("its witnesses do not hold")
+var errBadWitness = errors.New("its witnesses are invalid")
 
 // executeOn executes all transactions of a block on parent, the state after tip.
 func (c *core) executeOn(tip *Tip, r *Received, parent state.Reader, machine exec.Machine) (exec.Result, error) {

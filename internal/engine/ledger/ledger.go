@@ -119,7 +119,7 @@ func lap(from *time.Time) time.Duration {
 }
 
 // ErrOverdue is the error of a transaction that [Batch].Overdue took out of its block.
-var ErrOverdue = errors.New("the transaction takes too long")
+var ErrOverdue = errors.New("the transaction exceeds its time limit")
 
 // ErrRoot is returned when the state tree's root is not the head's. It is a fault of this node, and wraps
 // [chain.ErrCorrupt].

@@ -69,7 +69,8 @@ func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
 			return nil, types.Header{}, err
 		}
 		if lost != nil {
-			return nil, types.Header{}, fmt.Errorf("the state tree is of a block that could not be put on disk: %w", lost)
+			return nil, types.Header{}, fmt.Errorf("the state tree is ahead of the disk, because its block could not "+
+				"be written: %w", lost)
 		}
 		if behind {
 			<-moved

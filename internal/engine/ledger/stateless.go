@@ -37,14 +37,14 @@ func OpenStateless(store *chain.Store, genesis *types.Genesis, override *Overrid
 		return nil, err
 	}
 	if !store.Stateless() {
-		return nil, errors.New("the store holds a chain with its state, which is not verified by proofs")
+		return nil, errors.New("the database has a chain with state, so it cannot run with --verify stateless")
 	}
 	return l, l.publish()
 }
 
 // ErrEvidence is returned for an access list, proof or code that does not belong to a block. Its sender is to blame;
 // the producer may be innocent.
-var ErrEvidence = errors.New("what came with the block does not show that it is valid")
+var ErrEvidence = errors.New("the data received with the block does not prove that the block is valid")
 
 // Proven is a received block with its proven access list. Only [Stateless.Verify] makes one.
 type Proven struct {
@@ -120,7 +120,7 @@ func (c *usedCodes) get(hash types.CodeHash) ([]byte, error) {
 		return nil, err
 	}
 	if got := types.CodeHash(sha256.Sum256(code)); got != hash {
-		return nil, fmt.Errorf("%w: what is given as the code %s has the hash %s", ErrEvidence, hash, got)
+		return nil, fmt.Errorf("%w: the received code %s has the hash %s", ErrEvidence, hash, got)
 	}
 	return code, nil
 }
@@ -187,7 +187,7 @@ func (p *provenState) clone() *provenState {
 // show gets and verifies the value of a key outside the list.
 func (p *provenState) show(key []byte) ([]byte, error) {
 	if len(p.shown) == mostShown {
-		return nil, fmt.Errorf("%d others are lacking, too", mostShown)
+		return nil, fmt.Errorf("%d others are missing, too", mostShown)
 	}
 	value, proof, err := p.value(key)
 	if err != nil {

@@ -52,7 +52,7 @@ func (l *Ledger) Trace(
 			return err
 		}
 		if tx == nil {
-			return fmt.Errorf("transaction %d of block %d has a witness that does not hold", i, p.Height)
+			return fmt.Errorf("transaction %d of block %d has an invalid witness", i, p.Height)
 		}
 		if i == int(p.Index) {
 			run.Trace(tracer)

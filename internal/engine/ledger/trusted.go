@@ -94,9 +94,9 @@ func (s *Start) check(chainID uint64, genesis types.BlockHash) error {
 	case s.Block.hash != s.Trusted:
 		return fmt.Errorf("%w: block %d has the hash %s, not %s", ErrUntrusted, h.Height, s.Block.hash, s.Trusted)
 	case h.ChainID != chainID:
-		return fmt.Errorf("%w: block %d is of chain %d, the genesis of %d", ErrUntrusted, h.Height, h.ChainID, chainID)
+		return fmt.Errorf("%w: block %d has chain id %d, but the genesis has %d", ErrUntrusted, h.Height, h.ChainID, chainID)
 	case parent.Hash() != h.Parent || parent.Height+1 != h.Height:
-		return fmt.Errorf("%w: what is given as the parent of block %d is another block", ErrEvidence, h.Height)
+		return fmt.Errorf("%w: the received parent of block %d is a different block", ErrEvidence, h.Height)
 	case parent.Height == 0 && h.Parent != genesis:
 		return fmt.Errorf("%w: block 1 follows the genesis %s, not %s", ErrUntrusted, h.Parent, genesis)
 	}
@@ -120,9 +120,9 @@ func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits in
 	encoded, proof, err := s.Fetch.Value(state.ParametersKey())
 	if errors.Is(err, chain.ErrNoState) || errors.Is(err, chain.ErrPruned) {
 		if encoded, err = s.written(bits); err != nil {
-			err = fmt.Errorf("the upstream has no state that shows the parameters before block %d, which is empty, and "+
-				"what else shows them is gone or false: name another upstream, or trust a block that is newer or has "+
-				"transactions: %w", s.Block.header.Header.Height, err)
+			err = fmt.Errorf("cannot verify the parameters before block %d, which is empty: the upstream has no "+
+				"proof of them, and the alternatives are pruned or invalid; use another upstream, or trust a block "+
+				"that is newer or has transactions: %w", s.Block.header.Header.Height, err)
 		}
 		return encoded, err
 	}
@@ -155,7 +155,7 @@ func (s *Start) written(bits int) ([]byte, error) {
 		for _, before := range slices.Backward(headers) {
 			switch {
 			case before.Header.Hash() != block.Header.Parent || before.Header.Height+1 != block.Header.Height:
-				return nil, fmt.Errorf("%w: what is given as the parent of block %d is another block",
+				return nil, fmt.Errorf("%w: the received parent of block %d is a different block",
 					ErrEvidence, block.Header.Height)
 			case s.Parent.Header.Height-before.Header.Height > mostWalked:
 				return nil, errFarWalk

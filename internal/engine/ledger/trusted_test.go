@@ -330,7 +330,7 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 			t.Errorf("%s: error %v, the store is empty: %v", test.name, err, store.Empty())
 		}
 		if gone := test.want == lost; gone &&
-			!strings.Contains(err.Error(), "name another upstream, or trust a block that is newer or has transactions") {
+			!strings.Contains(err.Error(), "use another upstream, or trust a block that is newer or has transactions") {
 			t.Errorf("%s: nothing says what to do: %v", test.name, err)
 		}
 	}

@@ -27,12 +27,12 @@ var classes = []Class{
 
 // reasons holds, by class, the reason why there is no room.
 var reasons = map[Class]string{
-	ClassHeld:         "no sender has more that waits for an earlier nonce or for balance",
+	ClassHeld:         "no sender has more transactions queued behind a nonce gap or for balance",
 	ClassUnderBaseFee: "while it is nearly full, the max fee must be at least the base fee",
-	ClassExecutable:   "what it holds pays at least as much",
-	ClassSponsored:    "too many transactions wait for which this payer pays",
-	ClassSignatures:   "too many signatures wait for verification",
-	ClassSuspects:     "too many requests of a source that sent a bad signature wait",
+	ClassExecutable:   "all pending transactions pay at least as much",
+	ClassSponsored:    "too many pending transactions of this payer",
+	ClassSignatures:   "too many signatures await verification",
+	ClassSuspects:     "too many waiting requests from a client that sent an invalid signature",
 }
 
 // classOf returns the class of a held transaction, or of one in a run with the given floor.

@@ -16,14 +16,14 @@ var (
 	// ErrBadSignature is returned if a witness does not hold.
 	ErrBadSignature = exec.ErrBadSignature
 	// ErrKnown is returned for a transaction that is already pending, with the same or with other witnesses.
-	ErrKnown = errors.New("transaction is known already")
+	ErrKnown = errors.New("transaction is already known")
 	// ErrReplacementUnderpriced is returned if another transaction has the same sender and nonce, and the new one does
 	// not raise both of its fees by 10 %.
 	ErrReplacementUnderpriced = errors.New("replacement does not raise both fees by 10 %")
 	// ErrFull is returned if the pool has no room for the transaction. The error is a [FullError].
 	ErrFull = errors.New("mempool is full")
 	// ErrSetAside is returned for a transaction that this node does not run at present; see [Options].Admit.
-	ErrSetAside = errors.New("this node sets the transaction aside")
+	ErrSetAside = errors.New("this node defers the transaction")
 	// ErrJournal is returned if the transaction could not be made durable, which is a fault of the node.
 	ErrJournal = errors.New("mempool journal failed")
 	// ErrClosed is returned by a closed pool.
@@ -43,7 +43,7 @@ type PayError struct {
 
 // Error implements error.
 func (e *PayError) Error() string {
-	return fmt.Sprintf("%v: it may cost %d, and of %d %d are reserved by %d pending transactions",
+	return fmt.Sprintf("%v: it may cost %d, and of the balance %d, %d are reserved by %d pending transactions",
 		e.Unwrap(), e.Needed, e.Balance, e.Reserved, e.Pending)
 }
 
@@ -65,10 +65,11 @@ type AheadError struct {
 // Error implements error.
 func (e *AheadError) Error() string {
 	if e.Held {
-		return fmt.Sprintf("%v: %d, next is %d, and %d transactions wait for it already",
+		return fmt.Sprintf("%v: nonce gap: it is %d, the next is %d, and %d transactions are already queued behind "+
+			"the gap",
 			exec.ErrNonceTooHigh, e.Nonce, e.Next, e.Limit)
 	}
-	return fmt.Sprintf("%v: %d, next is %d, and at most %d nonces are taken", exec.ErrNonceTooHigh, e.Nonce, e.Next, e.Limit)
+	return fmt.Sprintf("%v: it is %d, the next is %d, and at most %d nonces ahead are accepted", exec.ErrNonceTooHigh, e.Nonce, e.Next, e.Limit)
 }
 
 // Is makes the error match [exec.ErrNonceTooHigh].

@@ -154,7 +154,7 @@ func (r *replay) flush() {
 	r.waiting, r.bytes = nil, 0
 }
 
-var errExpired = errors.New("transaction has waited too long")
+var errExpired = errors.New("transaction was pending for too long")
 
 // unmix sorts the arrivals by time. It does not change their sequence numbers, which a builder may be reading.
 func (p *Pool) unmix() []*entry {

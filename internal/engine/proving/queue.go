@@ -30,7 +30,7 @@ const (
 )
 
 // ErrUnwanted is returned for a proof of a block that does not wait for one.
-var ErrUnwanted = errors.New("the block waits for no proof")
+var ErrUnwanted = errors.New("the block does not await proof")
 
 // Queue holds the blocks that wait for a proof, oldest first. It is safe for concurrent use.
 type Queue struct {
@@ -127,7 +127,7 @@ func (q *Queue) lease(ctx context.Context) (types.Height, error) {
 		}
 		q.Release(blockproof.Span(height))
 		if err != nil {
-			return 0, fmt.Errorf("%w: who proves block %d: %w", chain.ErrNotFound, height, err)
+			return 0, fmt.Errorf("%w: cannot determine the provers of block %d: %w", chain.ErrNotFound, height, err)
 		}
 		from = height + 1
 	}

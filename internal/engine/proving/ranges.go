@@ -49,7 +49,7 @@ func (q *Queue) leaseSpan(ctx context.Context) (blockproof.Span, error) {
 			}
 			q.Release(span)
 			if err != nil {
-				return 0, fmt.Errorf("%w: who proves the span %x: %w", chain.ErrNotFound, uint64(span), err)
+				return 0, fmt.Errorf("%w: cannot determine the provers of span %x: %w", chain.ErrNotFound, uint64(span), err)
 			}
 			if denied++; denied == maxDenied {
 				return 0, fmt.Errorf("%w: other nodes prove these spans", chain.ErrNotFound)

@@ -19,7 +19,7 @@ import (
 )
 
 // ErrQuarantined refuses a call of quarantined code.
-var ErrQuarantined = errors.New("the contract's code is in quarantine on this node, whose engine failed on it")
+var ErrQuarantined = errors.New("the contract's code is in quarantine on this node, because the engine failed on it")
 
 // WaitError refuses a transaction whose sender, payer or called code has to wait after an overrun.
 type WaitError struct{ Left time.Duration }
@@ -27,7 +27,7 @@ type WaitError struct{ Left time.Duration }
 // Error implements error.
 func (e *WaitError) Error() string {
 	return fmt.Sprintf(
-		"a transaction of this sender or to this code overran its time: others are taken in %v", e.Left.Round(time.Second),
+		"a transaction of this sender or to this code exceeded its time limit: try again in %v", e.Left.Round(time.Second),
 	)
 }
 

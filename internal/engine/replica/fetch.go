@@ -182,7 +182,7 @@ func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<
 		}
 		if len(got) == 0 { // several nodes behind one address may have different heads
 			if empty++; empty == attempts {
-				return Faulty(Stalled, "it says that it has block %d and does not give it", from)
+				return Faulty(Stalled, "it announces block %d but does not serve it", from)
 			}
 			if err := pause.For(ctx, retryPause<<empty); err != nil {
 				return err
@@ -213,7 +213,7 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, err
 			break
 		}
 		if refusal(err) != nil {
-			return nil, Faulty(Stalled, "it refuses blocks from %d on: %w", from, err)
+			return nil, Faulty(Stalled, "it refuses to serve blocks from %d on: %w", from, err)
 		}
 		if attempt == attempts || ctx.Err() != nil || errors.As(err, new(*FaultError)) {
 			return nil, err
@@ -223,7 +223,7 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, err
 		}
 	}
 	if uint64(len(blocks)) > uint64(to-from)+1 {
-		return nil, Faulty(Lied, "it answers %d blocks where %d to %d were asked for", len(blocks), from, to)
+		return nil, Faulty(Lied, "it answers with %d blocks for the requested %d to %d", len(blocks), from, to)
 	}
 	if n := int64(len(blocks)); n > 0 {
 		f.size.Store(max(1, sizeOf(blocks)/n))
@@ -281,7 +281,7 @@ func (f *fetcher) verify(ctx context.Context, encoded [][]byte) error {
 	blocks, failure := ledger.ReceiveAll(f.network, encoded)
 	for i, b := range blocks {
 		if h := b.Header().Header.Height; h != f.expected {
-			blocks, failure = blocks[:i], Faulty(Lied, "it gives block %d for block %d", h, f.expected)
+			blocks, failure = blocks[:i], Faulty(Lied, "it serves block %d instead of block %d", h, f.expected)
 			break
 		}
 		f.upstream.saw(f.expected)

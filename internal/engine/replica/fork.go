@@ -46,12 +46,12 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 		} else if header != nil {
 			differs, theirs = middle, header
 		} else {
-			return Faulty(Lied, "it has block %d and not block %d", differs, middle)
+			return Faulty(Lied, "it has block %d but not block %d", differs, middle)
 		}
 	}
 	ours, err := r.ledger.Header(differs)
 	if errors.Is(err, chain.ErrPruned) { // pruned just now
-		return Faulty(Lied, "it has another block %d, which is not kept here any more", differs)
+		return Faulty(Lied, "fork: it has another block %d, which is already pruned here", differs)
 	}
 	if err != nil {
 		return &localFault{err}
@@ -59,7 +59,7 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 	// The parent's state is the same, so both blocks must have the same producer: the verified one of ours.
 	if theirs.Header.Height != differs || theirs.Header.Parent != ours.Header.Parent ||
 		theirs.Header.Producer != ours.Header.Producer || !theirs.VerifySeal() {
-		return Faulty(Lied, "it gives a block %d that the producer did not sign", differs)
+		return Faulty(Lied, "it serves a block %d that the producer did not sign", differs)
 	}
 	if inForce := tip.Parameters.Producer; ours.Header.Producer != inForce {
 		r.config.Log.Error("double-sign: a former producer signed a second block of the same height",
@@ -67,7 +67,7 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 			"producer", ours.Header.Producer, "upstream", u.Name(), "here", types.Hex(ours.Encode()),
 			"there", types.Hex(theirs.Encode()))
 		return Faulty(
-			Forked, "it gives another block %d, signed by %s, which is not the producer any more", differs, ours.Header.Producer,
+			Forked, "fork: it serves another block %d, signed by the former producer %s", differs, ours.Header.Producer,
 		)
 	}
 	return r.halted(&Halt{

@@ -29,11 +29,11 @@ const (
 // Errors for transactions that this node cannot forward.
 var (
 	// ErrBusy is returned if too many transactions are being forwarded, or this very one is.
-	ErrBusy = errors.New("too many transactions are being handed on")
+	ErrBusy = errors.New("too many transactions are being forwarded")
 	// ErrReadOnly is returned if this node forwards no transactions.
-	ErrReadOnly = errors.New("this node takes no transactions")
+	ErrReadOnly = errors.New("this node accepts no transactions")
 	// ErrNoPrimary is returned if no upstream answers. The transaction may still have reached one.
-	ErrNoPrimary = errors.New("no upstream answers")
+	ErrNoPrimary = errors.New("no upstream is reachable")
 )
 
 // ElsewhereError names another node that may take a transaction that this node does not.

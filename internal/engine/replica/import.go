@@ -104,12 +104,12 @@ func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) (
 		}
 		if time.Since(waits) > proofPatience {
 			if other := r.provenElsewhere(ctx, u, blocks[0].Header()); other != nil {
-				return nil, Faulty(Behind, "block %d: %w, and %s has its proof", h, err, other.Name())
+				return nil, Faulty(Behind, "block %d: %w, although %s has its proof", h, err, other.Name())
 			}
 			waits = time.Now()
 		}
 		u.answered()
-		r.setHolding(fmt.Sprintf("proof_pending: block %d waits for its proof, %d blocks behind", h, max(u.newest(), h)-h+1))
+		r.setHolding(fmt.Sprintf("proof_pending: block %d awaits its proof, %d blocks behind", h, max(u.newest(), h)-h+1))
 		if err := pause.For(ctx, u.jitter(provenPoll)); err != nil {
 			return nil, err
 		}
@@ -185,7 +185,7 @@ func (r *Replica) halted(h *Halt) error {
 	)
 	if r.config.HaltFile != "" && h.Reason != UnknownVersion {
 		if err := h.Write(r.config.HaltFile); err != nil {
-			return &localFault{fmt.Errorf("keep the evidence of a halt: %w", err)}
+			return &localFault{fmt.Errorf("store the evidence of a halt: %w", err)}
 		}
 	}
 	return errHalted
@@ -199,7 +199,8 @@ func (r *Replica) hold(ctx context.Context, h types.Header) error {
 		if ahead == 0 {
 			return nil
 		}
-		r.setHolding(fmt.Sprintf("block %d has a time in the future: %s, %.1f s ahead of this machine's clock",
+		r.setHolding(fmt.Sprintf("the timestamp of block %d is in the future: %s, %.1f s ahead of this machine's "+
+			"clock; check the clock",
 			h.Height, timeOf(h.Timestamp), ahead.Seconds()))
 		if err := pause.For(ctx, min(ahead-maxAhead+time.Millisecond, time.Second)); err != nil {
 			return err

@@ -28,7 +28,7 @@ type Importer interface {
 }
 
 // ErrNotProven is returned for a block that has no proof yet.
-var ErrNotProven = errors.New("the block is not proven yet")
+var ErrNotProven = errors.New("the block's proof is not available yet")
 
 // executing is an [Importer] that holds the state.
 type executing struct{ *ledger.Ledger }

@@ -210,7 +210,7 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 		return err
 	}
 	if p.Genesis != r.genesis {
-		return Faulty(OtherChain, "its chain has the genesis %s, this one %s", p.Genesis, r.genesis)
+		return Faulty(OtherChain, "its chain has the genesis hash %s, this one %s", p.Genesis, r.genesis)
 	}
 	if p.Producing != nil && r.config.OnProducer != nil { // before anyone can conclude that there is nothing newer
 		if err := r.config.OnProducer(*p.Producing, p.Head); err != nil {
@@ -373,7 +373,7 @@ func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error 
 		for _, other := range good {
 			s := other.standing()
 			if head := r.ledger.Tip().Header.Header.Height; !s.lied && s.head > u.newest()+muchBehind && u.newest() <= head {
-				return Faulty(Behind, "it has %d blocks and %s has %d", u.newest(), other.Name(), s.head)
+				return Faulty(Behind, "it has %d blocks, but %s has %d", u.newest(), other.Name(), s.head)
 			}
 		}
 	}

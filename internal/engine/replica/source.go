@@ -100,7 +100,7 @@ type NoProof struct {
 
 func (e *NoProof) Error() string {
 	if !e.Stored {
-		return fmt.Sprintf("it has no proof of block %d and makes none", e.Height)
+		return fmt.Sprintf("it has no proof of block %d, and makes none", e.Height)
 	}
 	return fmt.Sprintf("it has no proof of block %d, only of blocks %d to %d", e.Height, e.Oldest, e.Newest)
 }

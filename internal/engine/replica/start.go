@@ -47,7 +47,7 @@ func StartAt(
 			}
 		}
 		if sources = again; len(sources) == 0 {
-			return fmt.Errorf("no upstream gives what it takes to start at block %d: %w", trusted.Height, errors.Join(faults...))
+			return fmt.Errorf("no upstream has the data to start at block %d: %w", trusted.Height, errors.Join(faults...))
 		}
 		if err := pause.For(ctx, jittered(wait)); err != nil {
 			return errors.Join(append(faults, err)...)

@@ -107,7 +107,7 @@ func (r *Replica) Status() Status {
 		s.State, s.Reason, s.ETAKnown = StateHolding, r.holding, false
 	case !s.InContact:
 		s.State, s.ETAKnown = StateSyncing, false
-		s.Reason = cmp.Or(trouble(s.Upstreams), "no upstream answers")
+		s.Reason = cmp.Or(trouble(s.Upstreams), "no upstream is reachable")
 	case r.pace.caughtUp(s.Behind()):
 		s.State = StateFollowing
 	default:

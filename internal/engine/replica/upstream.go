@@ -48,15 +48,15 @@ var causes = []Cause{Unreachable, Untrusted, Unauthorized, Pruned, Stalled, Behi
 
 // remedies tell an operator how to fix an upstream's failure.
 var remedies = map[Cause]string{
-	Unreachable:  "start it, or name another with --upstream",
-	Untrusted:    "put its certificate or its authority into the file of --upstream-ca-file",
-	Unauthorized: "put a key that it accepts into the file of --upstream-key-file",
-	Pruned:       "begin from a snapshot, or name an archive (--bootstrap snapshot in an empty directory, --upstream)",
-	OtherChain:   "name one of this chain with --upstream",
+	Unreachable:  "start it, or give another --upstream",
+	Untrusted:    "add its certificate or CA to the file of --upstream-ca-file",
+	Unauthorized: "put an API key or JWT that it accepts into the file of --upstream-key-file",
+	Pruned:       "use state sync (--bootstrap snapshot in an empty directory), or an archive as --upstream",
+	OtherChain:   "give an --upstream of this chain",
 }
 
 // remedy returns the advice for a failure with this cause.
-func (c Cause) remedy() string { return cmp.Or(remedies[c], "name another with --upstream") }
+func (c Cause) remedy() string { return cmp.Or(remedies[c], "give another --upstream") }
 
 // FaultError is a failure that an upstream is to blame for.
 type FaultError struct {

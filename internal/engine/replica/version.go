@@ -31,7 +31,8 @@ var errAgain = errors.New("the session begins anew")
 func (r *Replica) unknownVersion(ctx context.Context, u *upstream, unknown *ledger.UnknownVersion) error {
 	defer r.setHolding("")
 	if !unknown.Announced() {
-		return Faulty(Lied, "it gives a block %d of version %d, which the chain has not announced for its time",
+		return Faulty(Lied, "it serves a block %d of protocol version %d, which the chain has not announced for its "+
+			"time",
 			unknown.Height, unknown.Version)
 	}
 	for {
@@ -42,7 +43,7 @@ func (r *Replica) unknownVersion(ctx context.Context, u *upstream, unknown *ledg
 		case other == u:
 			return errAgain
 		case other != nil:
-			return Faulty(Lied, "it gives a block %d of version %d, and %s one that the producer sealed",
+			return Faulty(Lied, "it serves a block %d of protocol version %d, but %s has one signed by the producer",
 				unknown.Height, unknown.Version, other.Name())
 		case now >= unknown.Upgrade.From:
 			return r.halted(&Halt{

@@ -13,7 +13,7 @@ import (
 
 // Errors of requests that a development chain refuses.
 var (
-	ErrTimeInPast      = errors.New("the time is before the head's")
+	ErrTimeInPast      = errors.New("the time is before the head's timestamp")
 	ErrUnknownSnapshot = errors.New("no such snapshot")
 )
 
@@ -24,7 +24,7 @@ type TimeTooFarError struct {
 
 // Error implements error.
 func (e *TimeTooFarError) Error() string {
-	return fmt.Sprintf("time can be moved by at most %d seconds in all: %d is the most", maxTimeShift, e.Max)
+	return fmt.Sprintf("time can advance by at most %d seconds in total: the maximum is %d", maxTimeShift, e.Max)
 }
 
 // maxTimeShift bounds how far development time may be moved: a time.Duration holds 292 years.

@@ -93,9 +93,9 @@ func checkExecuted(b chain.Entry, header types.SignedHeader) error {
 	}
 	switch {
 	case lists.TransactionsRoot(b.Transactions) != h.TransactionsRoot:
-		return refuse("transactions are others")
+		return refuse("its transactions differ")
 	case lists.ReceiptsRoot(b.Receipts) != h.ReceiptsRoot:
-		return refuse("receipts are others")
+		return refuse("its receipts differ")
 	}
 	return nil
 }

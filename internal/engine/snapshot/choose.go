@@ -96,7 +96,7 @@ func (f *fetcher) chooseNewest(ctx context.Context) (Manifest, []Source, error) 
 		sources, fault := f.offering(ctx, *best)
 		if len(sources) == 0 {
 			return Manifest{}, nil, errors.Join(
-				fmt.Errorf("no upstream offers the snapshot of block %d any more", best.Height), fault,
+				fmt.Errorf("no upstream offers the snapshot of block %d any longer", best.Height), fault,
 			)
 		}
 		return *best, sources, nil
@@ -122,7 +122,7 @@ func (f *fetcher) wanted(m Manifest) error {
 	case m.GenesisHash != f.Trust.Genesis:
 		return fmt.Errorf("%w: its genesis hash is %s, not %s", ErrOtherChain, m.GenesisHash, f.Trust.Genesis)
 	case f.Trust.Block != (types.BlockHash{}) && m.BlockHash != f.Trust.Block:
-		return fmt.Errorf("%w: it is of block %s, not of %s", ErrOtherChain, m.BlockHash, f.Trust.Block)
+		return fmt.Errorf("%w: it is for block %s, not %s", ErrOtherChain, m.BlockHash, f.Trust.Block)
 	}
 	return f.refused[identify(m)]
 }

@@ -187,14 +187,14 @@ func TestVerifyFinds(t *testing.T) {
 		"two chunks in the wrong order": {func(_ *testing.T, l *loose) {
 			i := l.first(KindState)
 			l.plain[i+1], l.plain[i+2] = l.plain[i+2], l.plain[i+1]
-		}, "does not begin where"},
+		}, "does not start where"},
 		"a chunk twice": {func(_ *testing.T, l *loose) {
 			i := l.first(KindState) + 1
 			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindState)
-		}, "does not begin where"},
+		}, "does not start where"},
 		"the first chunk left out": {func(_ *testing.T, l *loose) { l.remove(l.first(KindState)) }, "not the first"},
 		"a chunk left out": {
-			func(_ *testing.T, l *loose) { l.remove(l.first(KindState) + 1) }, "does not begin where",
+			func(_ *testing.T, l *loose) { l.remove(l.first(KindState) + 1) }, "does not start where",
 		},
 		"the last chunk left out": {func(_ *testing.T, l *loose) { l.remove(l.first(KindCode) - 1) }, ""},
 		"a chunk that ends early": {func(_ *testing.T, l *loose) {
@@ -273,10 +273,10 @@ func TestVerifyFinds(t *testing.T) {
 			l.executed(t, func(b *chain.Entry) {
 				b.Transactions, b.Receipts, b.Reasons = b.Transactions[1:], b.Receipts[1:], b.Reasons[1:]
 			})
-		}, "transactions are others"},
+		}, "its transactions differ"},
 		"another receipt": {func(t *testing.T, l *loose) {
 			l.executed(t, func(b *chain.Entry) { b.Receipts[0].GasUsed++ })
-		}, "receipts are others"},
+		}, "its receipts differ"},
 		"two receipts the other way round": {func(t *testing.T, l *loose) {
 			l.executed(t, func(b *chain.Entry) {
 				i := slices.Index(b.Reasons, exec.Reverted)
@@ -284,14 +284,14 @@ func TestVerifyFinds(t *testing.T) {
 				b.Receipts[i], b.Receipts[j] = b.Receipts[j], b.Receipts[i]
 				b.Reasons[i], b.Reasons[j] = b.Reasons[j], b.Reasons[i]
 			})
-		}, "receipts are others"},
+		}, "its receipts differ"},
 		"another witness": {func(t *testing.T, l *loose) {
 			l.executed(t, func(b *chain.Entry) {
 				signed := *b.Transactions[0].Signed()
 				signed.Witness = types.WitnessKey{Signature: types.Signature{1}}
 				b.Transactions[0] = types.NewTx(signed)
 			})
-		}, "transactions are others"},
+		}, "its transactions differ"},
 		"a receipt too many": {func(t *testing.T, l *loose) {
 			l.executed(t, func(b *chain.Entry) { b.Receipts = append(b.Receipts, b.Receipts[0]) })
 		}, "lists"},
@@ -305,7 +305,7 @@ func TestVerifyFinds(t *testing.T) {
 				i := slices.IndexFunc(b.Accesses, func(a types.Access) bool { return len(a.New) > 0 })
 				b.Accesses[i].New = nil
 			})
-		}, "is not as the block left it"},
+		}, "differs from the block's result"},
 		"a read that the state contradicts": {func(t *testing.T, l *loose) {
 			var key []byte
 			l.run(t, 1, func(c *stateChunk) { key = c.entries[0].key })

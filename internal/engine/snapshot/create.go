@@ -26,9 +26,9 @@ import (
 
 var (
 	// ErrExists is returned if a snapshot of that height already exists.
-	ErrExists = errors.New("there is a snapshot of this block already")
+	ErrExists = errors.New("a snapshot of this block already exists")
 	// ErrNoBlock is returned while the chain has only block 0, whose seal is empty: a snapshot needs a sealed block.
-	ErrNoBlock = errors.New("there is no block after that of the genesis yet")
+	ErrNoBlock = errors.New("there is no block after genesis yet")
 )
 
 // runBytes bounds the encoded entries in a chunk. It leaves room for the siblings up to maxChunkBytes.
@@ -161,7 +161,7 @@ func (c *creator) create(g types.Genesis, now uint64) (Manifest, error) {
 // pieces writes data that may be longer than a chunk.
 func (c *creator) pieces(kind Kind, data []byte, limit int) error {
 	if len(data) > limit {
-		return fmt.Errorf("the %s has %d bytes, a snapshot holds at most %d", kind, len(data), limit)
+		return fmt.Errorf("the %s has %d bytes, but a snapshot can hold at most %d", kind, len(data), limit)
 	}
 	for len(data) > 0 {
 		n := min(len(data), maxChunkBytes)

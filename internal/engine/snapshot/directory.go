@@ -72,7 +72,7 @@ func list(dir string, bad func(error)) ([]Manifest, error) {
 		}
 		m, _, err := readManifest(os.DirFS(filepath.Join(dir, entry.Name())))
 		if err == nil && uint64(m.Height) != height {
-			err = fmt.Errorf("%w: it is of block %d", ErrManifest, m.Height)
+			err = fmt.Errorf("%w: it is for block %d", ErrManifest, m.Height)
 		}
 		if err != nil {
 			bad(fmt.Errorf("%s: %w", filepath.Join(dir, entry.Name()), err))

@@ -76,12 +76,12 @@ var (
 	// ErrDamaged is returned for a chunk whose SHA-256 is not the manifest's.
 	ErrDamaged = errors.New("the chunk is damaged")
 	// ErrFalse is returned if a chunk, or all chunks together, do not match the sealed header.
-	ErrFalse = errors.New("the snapshot is not true")
+	ErrFalse = errors.New("the snapshot is invalid")
 	// ErrOtherChain is returned for a snapshot of another chain than the requested one.
-	ErrOtherChain = errors.New("the snapshot is of another chain")
+	ErrOtherChain = errors.New("the snapshot belongs to another chain")
 	// ErrUntrusted is returned if the block is sealed by a key other than the genesis's producer and its hash was not
 	// given.
-	ErrUntrusted = errors.New("the snapshot's block is not known to be the chain's")
+	ErrUntrusted = errors.New("cannot verify that the snapshot's block belongs to the chain")
 )
 
 // Unusable reports whether an error means that a snapshot does not belong to the requested chain, so that fetching it
@@ -129,22 +129,22 @@ func checkManifest(m Manifest) (header types.SignedHeader, err error) {
 		return header, fmt.Errorf("%w: "+text, append([]any{ErrManifest}, args...)...)
 	}
 	if m.Format != Format {
-		return refuse("its format is %q, this program knows %s", m.Format, Format)
+		return refuse("its format is %q, but this program supports %s", m.Format, Format)
 	}
 	if header, err = types.DecodeSignedHeader(m.Header); err != nil {
 		return refuse("its header: %w", err)
 	}
 	switch h := header.Header; {
 	case !params.Known(h.Version):
-		return refuse("its header is of version %d, which this program does not know", h.Version)
+		return refuse("its header has protocol version %d, which this program does not support", h.Version)
 	case h.Height == 0:
-		return refuse("it is of block 0")
+		return refuse("it is for block 0")
 	case h.Height != m.Height || h.Hash() != m.BlockHash || h.StateRoot != m.StateRoot || h.ChainID != m.ChainID:
-		return refuse("its header is of another block than it says")
+		return refuse("its header belongs to a different block than it states")
 	case !header.VerifySeal():
-		return refuse("its header's seal is not the producer's")
+		return refuse("its header is not signed by the producer")
 	case m.ChunkCount != uint64(len(m.Chunks)) || len(m.Chunks) > maxChunks:
-		return refuse("it lists %d chunks and says %d, at most %d", len(m.Chunks), m.ChunkCount, maxChunks)
+		return refuse("it lists %d chunks but states %d; the maximum is %d", len(m.Chunks), m.ChunkCount, maxChunks)
 	}
 	var size uint64
 	of := make(map[Kind]int)
@@ -164,7 +164,7 @@ func checkManifest(m Manifest) (header types.SignedHeader, err error) {
 		size += c.SizeBytes
 	}
 	if size != m.SizeBytes {
-		return refuse("its chunks have %d bytes, it says %d", size, m.SizeBytes)
+		return refuse("its chunks have %d bytes, but it states %d", size, m.SizeBytes)
 	}
 	for _, kind := range kinds[:3] {
 		if of[kind] == 0 {
@@ -186,16 +186,17 @@ type Trust struct {
 func (t Trust) checkGenesis(m Manifest, header types.SignedHeader, g types.Genesis, zero types.BlockHash) error {
 	switch {
 	case zero != m.GenesisHash || g.ChainID != m.ChainID:
-		return fmt.Errorf("%w: its genesis is that of %s, it says %s", ErrFalse, zero, m.GenesisHash)
+		return fmt.Errorf("%w: its genesis has the hash %s, but it states %s", ErrFalse, zero, m.GenesisHash)
 	case t.Genesis != (types.BlockHash{}) && zero != t.Genesis:
 		return fmt.Errorf("%w: its genesis hash is %s, not %s", ErrOtherChain, zero, t.Genesis)
 	case t.Block != (types.BlockHash{}) && m.BlockHash != t.Block:
-		return fmt.Errorf("%w: it is of block %d, %s, not of %s", ErrOtherChain, m.Height, m.BlockHash, t.Block)
+		return fmt.Errorf("%w: it is for block %d, %s, not %s", ErrOtherChain, m.Height, m.BlockHash, t.Block)
 	case t == (Trust{}) || t.Block == m.BlockHash || header.Header.Producer == g.Parameters.Producer:
 		return nil
 	default:
-		return fmt.Errorf("%w: block %d is sealed by %s, the genesis names %s as producer; if production was handed over, "+
-			"give the hash of the block, %s, from a source that you trust",
+		return fmt.Errorf("%w: block %d is signed by %s, but the producer in the genesis is %s; if production was "+
+			"handed over, confirm the block hash %s from a source that you trust, with --bootstrap-hash or "+
+			"--block-hash",
 			ErrUntrusted, m.Height, header.Header.Producer, g.Parameters.Producer, m.BlockHash)
 	}
 }

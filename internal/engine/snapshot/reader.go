@@ -124,7 +124,7 @@ func (r *reader) addRun(run provenRun) error {
 	case r.run.chain == nil && run.before != nil:
 		return fmt.Errorf("%w: it is not the first of the state", ErrFalse)
 	case r.run.chain != nil && (run.before == nil || *run.before != r.runEnd.Path):
-		return fmt.Errorf("%w: it does not begin where the chunk before ends", ErrFalse)
+		return fmt.Errorf("%w: it does not start where the previous chunk ends", ErrFalse)
 	}
 	for _, e := range run.chain {
 		if err := r.entry(e); err != nil {
@@ -138,7 +138,7 @@ func (r *reader) addRun(run provenRun) error {
 func (r *reader) entry(e chain.StateEntry) (err error) {
 	if value, touched := r.touched[string(e.Key)]; touched {
 		if !bytes.Equal(value, e.Value) {
-			return fmt.Errorf("%w: state key %x is not as the block left it", ErrFalse, e.Key)
+			return fmt.Errorf("%w: state key %x differs from the block's result", ErrFalse, e.Key)
 		}
 		delete(r.touched, string(e.Key))
 	}
@@ -174,7 +174,7 @@ func checkParameters(value []byte) error {
 	case err != nil:
 		return err
 	case !params.Known(p.Version):
-		return fmt.Errorf("parameters of version %d, which this program does not know", p.Version)
+		return fmt.Errorf("parameters of protocol version %d, which this program does not support", p.Version)
 	}
 	return params.Check(p)
 }
@@ -289,9 +289,9 @@ func (r *reader) finish() error {
 	case !r.run.last:
 		return refuse("the end of the state is not there")
 	case r.contracts != 0:
-		return refuse("the list of contracts is not that of the state's")
+		return refuse("the list of contracts does not match the state")
 	case err != nil || total != r.supply.Supply:
-		return refuse("balances and burned coins are not the supply")
+		return refuse("balances and burned coins do not add up to the supply")
 	case r.accounts != r.manifest.Accounts || r.deployed != r.manifest.Contracts || r.stored != r.manifest.StorageEntries:
 		return refuse("the state has %d accounts, %d contracts and %d storage entries, the manifest says %d, %d and %d",
 			r.accounts, r.deployed, r.stored, r.manifest.Accounts, r.manifest.Contracts, r.manifest.StorageEntries)

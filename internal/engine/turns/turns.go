@@ -10,7 +10,7 @@ import (
 )
 
 // ErrBusy says that as many requests of this client wait already as may.
-var ErrBusy = errors.New("too many requests of this client wait for their turn")
+var ErrBusy = errors.New("too many requests of this client are waiting")
 
 // Limits bound who holds slots and who waits for them.
 type Limits struct {

@@ -67,7 +67,7 @@ func (c *code) prepare(machine []byte) (err error) {
 			}
 		}
 	} else if module == nil {
-		return errors.New("the interpreter cannot run what is left of a module for machine code")
+		return errors.New("the interpreter cannot run a module that is stripped for machine code")
 	}
 	generation, err := e.enterGeneration(len(module))
 	if err != nil {

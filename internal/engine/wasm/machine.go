@@ -20,7 +20,7 @@ import (
 // machine code. So neither the code nor wazero's copy of it is read or validated again.
 
 // errFiles is returned if wazero accepts no cache but a directory.
-var errFiles = errors.New("this version of wazero takes no cache but a directory")
+var errFiles = errors.New("this version of wazero accepts only a directory as its cache")
 
 // keeper is the file cache of a runtime that compiles.
 type keeper struct {

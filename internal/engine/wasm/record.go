@@ -68,7 +68,7 @@ func (e *Engine) machineOf(hash types.CodeHash, module *vm.Module) (machine []by
 	old, ok := e.loadRecord(hash)
 	if module.Instrumented() == nil { // the module came from a record
 		if !ok || old.program != e.program {
-			return nil, false, errors.New("what was kept of a module was lost while it was used")
+			return nil, false, errors.New("the cached data of a module was lost while in use")
 		}
 		return old.machine, true, nil
 	}

@@ -43,7 +43,7 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 		return nil
 	}
 	if e.Header.Height != 0 || e.Header.Parent != g.Digest() || len(e.Transactions) > 0 {
-		return fmt.Errorf("%w: block 0 is not that of the genesis", ErrBadEntry)
+		return fmt.Errorf("%w: block 0 does not match the genesis", ErrBadEntry)
 	}
 	b := s.db.NewBatch(1 << 20)
 	b.Set(keyFormat, encodeFormat())

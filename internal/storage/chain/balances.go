@@ -23,7 +23,7 @@ type Balances struct {
 }
 
 // ErrNoBalances is returned for a store that is not of version 1 of the protocol, or keeps no state.
-var ErrNoBalances = errors.New("there is no chain of version 1 of the protocol, with its state")
+var ErrNoBalances = errors.New("there is no chain of protocol version 1 with its state")
 
 // ReadBalances reads the balances in a store of version 1 of the protocol. It returns [ErrCorrupt] unless they and what
 // was burned add up to the supply.

@@ -243,7 +243,7 @@ func decodeReason(row []byte) (exec.Reason, error) {
 	if reason := exec.Reason(row); FailureReason(reason) {
 		return reason, nil
 	}
-	return "", fmt.Errorf("%w: %q is no reason of failure", ErrCorrupt, row)
+	return "", fmt.Errorf("%w: %q is not a reason of failure", ErrCorrupt, row)
 }
 
 func readHeader(r kv.Reader, h types.Height) (types.SignedHeader, error) {

@@ -63,10 +63,10 @@ func (c *checker) genesisHeader(signed types.SignedHeader) {
 func (c *checker) header(h types.Height, signed types.SignedHeader, before *types.Header) {
 	header := signed.Header
 	if header.Height != h {
-		c.add(inBlock(h), "its header is of height %d", header.Height)
+		c.add(inBlock(h), "its header has height %d", header.Height)
 	}
 	if header.ChainID != c.genesis.ChainID {
-		c.add(inBlock(h), "its header is of chain %d, the genesis of %d", header.ChainID, c.genesis.ChainID)
+		c.add(inBlock(h), "its header has chain id %d, but the genesis has %d", header.ChainID, c.genesis.ChainID)
 	}
 	if h == 0 {
 		c.genesisHeader(signed)
@@ -136,7 +136,7 @@ func (c *checker) sizes(h types.Height, index indexed, accesses []types.Access) 
 	entry := Entry{Result: exec.Result{Transactions: index.txs, Accesses: accesses}}
 	said, err := readSizes(c.view.snapshot, h)
 	if is := entry.sizes(); err == nil && said != is {
-		c.add(inBlock(h), "its lists have the sizes %v, the row says %v", is, said)
+		c.add(inBlock(h), "its lists have the sizes %v, but the row says %v", is, said)
 	}
 	return err
 }
@@ -156,13 +156,13 @@ func (c *checker) lists(h types.Height, header types.Header, index indexed) erro
 		}
 	}
 	if root := lists.TransactionsRoot(index.txs); root != header.TransactionsRoot {
-		c.add(inBlock(h), "its transactions have the root %s, its header says %s", root, header.TransactionsRoot)
+		c.add(inBlock(h), "its transactions have the root %s, but its header says %s", root, header.TransactionsRoot)
 	}
 	if root := lists.ReceiptsRoot(index.receipts); root != header.ReceiptsRoot {
-		c.add(inBlock(h), "its receipts have the root %s, its header says %s", root, header.ReceiptsRoot)
+		c.add(inBlock(h), "its receipts have the root %s, but its header says %s", root, header.ReceiptsRoot)
 	}
 	if gas != header.GasUsed {
-		c.add(inBlock(h), "its receipts used %d gas, its header says %d", gas, header.GasUsed)
+		c.add(inBlock(h), "its receipts used %d gas, but its header says %d", gas, header.GasUsed)
 	}
 	return nil
 }

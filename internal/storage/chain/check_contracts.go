@@ -33,14 +33,14 @@ func (c *checker) deployments() error {
 		c.contracts.remove(d.Contract)
 		record, err := c.view.snapshot.Get(tableState.key(state.ContractKey(d.Contract)))
 		if errors.Is(err, kv.ErrNotFound) {
-			c.add(where, "%s of block %d is no contract", d.Contract, d.Height)
+			c.add(where, "%s of block %d is not a contract", d.Contract, d.Height)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		if contract, err := state.DecodeContract(record); err == nil && contract.Height != d.Height {
-			c.add(where, "%s is of block %d, its record says %d", d.Contract, d.Height, contract.Height)
+			c.add(where, "%s was deployed in block %d, but its record says %d", d.Contract, d.Height, contract.Height)
 		}
 		return c.ctx.Err()
 	})
@@ -94,9 +94,9 @@ func (c *checker) codesOfDeploys() error {
 		case !use.sized:
 			c.add(where, "code %s has no size", hash)
 		case stored && !use.used:
-			c.add(where, "code %s is of block %d, and no block brought it", hash, use.since)
+			c.add(where, "code %s is recorded for block %d, but no block deployed it", hash, use.since)
 		case stored && use.since != use.first:
-			c.add(where, "code %s is of block %d, its first deploy of block %d", hash, use.since, use.first)
+			c.add(where, "code %s is recorded for block %d, but was first deployed in block %d", hash, use.since, use.first)
 		}
 	}
 	return nil
@@ -142,7 +142,7 @@ func (c *checker) codeSizes() error {
 			return err
 		}
 		if len(code) != int(known.size) {
-			c.add(where, "code %x is said to have %d bytes, it has %d", key[1:], known.size, len(code))
+			c.add(where, "the record of code %x says %d bytes, but it has %d", key[1:], known.size, len(code))
 		}
 		if len(key) == 33 {
 			if use := c.codes[types.CodeHash(key[1:])]; use != nil {
@@ -219,7 +219,7 @@ func (c *checker) holders() error {
 	}
 	for token, difference := range c.tokens.tokens {
 		if difference != 0 {
-			c.add(where, "those of %s are not what its Transfer events add up to", token)
+			c.add(where, "the balances of %s do not match the sum of its Transfer events", token)
 		}
 	}
 	return nil

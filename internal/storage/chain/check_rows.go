@@ -54,7 +54,7 @@ func (c *checker) countRows() error {
 			case t == tableHashes && h == 0: // block 0's, which is kept
 				return c.rowOfGenesis(key)
 			default:
-				c.add(allTables[t], "a row of block %d, which is not kept, under %x", h, key)
+				c.add(allTables[t], "a row of block %d, which is pruned, under %x", h, key)
 			}
 			return nil
 		})

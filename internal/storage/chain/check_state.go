@@ -143,7 +143,7 @@ func (c *checker) leaves() error {
 		return err
 	}
 	if root, said := loaded.Root(), c.view.head.Header.StateRoot; root != said {
-		c.add("state", "its tree has the root %s, the head's header says %s", root, said)
+		c.add("state", "its tree has the root %s, but the head's header says %s", root, said)
 	}
 	if l.matched == c.report.StateKeys {
 		return nil
@@ -190,7 +190,7 @@ func (l *leafChecker) fill() (bool, error) {
 		}
 		value, err := l.view.snapshot.Get(tableState.key(row.key))
 		if errors.Is(err, kv.ErrNotFound) {
-			l.add(allTables[tableLeaves], "row %x is of state key %x, which has no value", l.it.Key(), row.key)
+			l.add(allTables[tableLeaves], "row %x is for state key %x, which has no value", l.it.Key(), row.key)
 			continue
 		}
 		if err != nil {
@@ -204,10 +204,10 @@ func (l *leafChecker) fill() (bool, error) {
 		l.ready = append(l.ready, tree.Leaf{Path: paths[i], Digest: leaf.leaf})
 		switch name := paths[i].Bytes(); {
 		case paths[i] != right[i]:
-			l.add(allTables[tableLeaves], "row %x is of state key %x, whose path is %x", name, keys[i], right[i].Bytes())
+			l.add(allTables[tableLeaves], "row %x is for state key %x, whose path is %x", name, keys[i], right[i].Bytes())
 			continue
 		case leaf.leaf != stored[i].leaf:
-			l.add(allTables[tableLeaves], "row %x: its leaf digest is not that of path and value", name)
+			l.add(allTables[tableLeaves], "row %x: its leaf digest does not match its path and value", name)
 		}
 		l.matched++
 	}

@@ -193,7 +193,7 @@ func TestCheckNames(t *testing.T) {
 			other := header5
 			other.Header.ChainID++
 			b.Set(tableHeaders.atHeight(5), other.Encode())
-		}, "block 5: its header is of chain 31338"},
+		}, "block 5: its header has chain id 31338"},
 		"a time before the parent's": {func(b *kv.Batch) {
 			other := header5
 			other.Header.Timestamp -= 100_000
@@ -203,7 +203,7 @@ func TestCheckNames(t *testing.T) {
 			other := header5
 			other.Header.GasUsed++
 			b.Set(tableHeaders.atHeight(5), other.Encode())
-		}, "gas, its header says"},
+		}, "gas, but its header says"},
 		"another genesis": {func(b *kv.Batch) {
 			other := c.genesis
 			other.Time++
@@ -215,7 +215,7 @@ func TestCheckNames(t *testing.T) {
 		},
 		"a transaction ID of no block": {
 			func(b *kv.Batch) { b.Set(tableIDs.key(make([]byte, 32)), Position{500, 0}.encode()) },
-			"transaction IDs: a row of block 500, which is not kept",
+			"transaction IDs: a row of block 500, which is pruned",
 		},
 		"an account's row too many": {
 			func(b *kv.Batch) { b.Set(accountRow(types.Account{1}, 5), encodeIndices([]uint32{0})) },
@@ -234,12 +234,12 @@ func TestCheckNames(t *testing.T) {
 			hash := [32]byte(mustHex(t, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"))
 			b.Set(tableCodes.key(hash[:]), nil)
 			b.Set(tableCodeSizes.key(hash[:]), codeSize{since: 1}.encode())
-		}, "and no block brought it"},
+		}, "but no block deployed it"},
 		"code without a size": {func(b *kv.Batch) { b.Delete(tableCodeSizes.key(hash[:])) }, "has no size"},
 		"code of a later block": {
 			func(b *kv.Batch) {
 				b.Set(tableCodeSizes.key(hash[:]), codeSize{7, uint32(len(code.value))}.encode())
-			}, "is of block 7, its first deploy of",
+			}, "is recorded for block 7, but was first deployed in",
 		},
 		"a policy that no block revealed": {func(b *kv.Batch) {
 			policy := types.Policy{Number: 99}
@@ -263,10 +263,10 @@ func TestCheckNames(t *testing.T) {
 				of, sum := holding{1}, tokenSum{low: 5}
 				b.Set(tableHolders.key(of[:]), sum.appendTo(nil))
 				b.Set(appendRank(nil, &of, sum), nil)
-			}, "are not what its Transfer events add up to",
+			}, "do not match the sum of its Transfer events",
 		},
 		"a contract listed twice": {
-			func(b *kv.Batch) { b.Set(tableDeploys.at(1, 1000), make([]byte, 32)) }, "is no contract",
+			func(b *kv.Batch) { b.Set(tableDeploys.at(1, 1000), make([]byte, 32)) }, "is not a contract",
 		},
 		"an event's row too many": {
 			func(b *kv.Batch) { b.Set(appendEventRow(nil, eventOfID, &[32]byte{1}, 5), eventPlace{}.appendTo(nil)) },

@@ -24,7 +24,7 @@ func rangeRows(log int) (lower, upper []byte) {
 // hasSpan returns nil if the span's blocks and the header before them are stored, else an error like [Store.Proof].
 func (v *view) hasSpan(span blockproof.Span) error {
 	if !span.Valid() {
-		return fmt.Errorf("%x is no span: %w", uint64(span), ErrNotFound)
+		return fmt.Errorf("%x is not a span: %w", uint64(span), ErrNotFound)
 	}
 	if err := v.has(span.Last()); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (s *Store) AppendTogether(entries []Entry, span blockproof.Span, proof []by
 		return err
 	}
 	if !v.stateless {
-		return fmt.Errorf("%w: blocks are put together only where no state is kept", ErrBadEntry)
+		return fmt.Errorf("%w: only a stateless node stores blocks as ranges", ErrBadEntry)
 	}
 	size := len(proof)
 	for i := range entries {

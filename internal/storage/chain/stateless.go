@@ -101,7 +101,7 @@ func (c *checker) codesOfBlocks() error {
 		case !use.sized:
 			c.add(allTables[tableCodes], "code %s has no size", hash)
 		case !use.used:
-			c.add(allTables[tableCodes], "code %s is said to be used by block %d", hash, use.since)
+			c.add(allTables[tableCodes], "code %s is recorded as used by block %d", hash, use.since)
 		}
 	}
 	return nil

@@ -58,7 +58,7 @@ func TestCheckFindsFalseCodes(t *testing.T) {
 	}{
 		{"another block", func(b *kv.Batch, hash types.CodeHash, code []byte, since types.Height) {
 			b.Set(tableCodeSizes.key(hash[:]), codeSize{since + 1, uint32(len(code))}.encode())
-		}, "is said to be used by block"},
+		}, "is recorded as used by block"},
 		{"no size", func(b *kv.Batch, hash types.CodeHash, _ []byte, _ types.Height) {
 			b.Delete(tableCodeSizes.key(hash[:]))
 		}, "has no size"},

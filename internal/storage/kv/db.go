@@ -23,7 +23,7 @@ var (
 	// ErrLocked is returned when a directory to open is already open, in this or another process.
 	ErrLocked = errors.New("the directory is in use by another process")
 	// ErrNone is returned when a database to be opened read-only does not exist.
-	ErrNone = errors.New("there is no database")
+	ErrNone = errors.New("the database does not exist")
 	// ErrFailed is returned for a write that failed to reach the disk. Whether it did is only known after a restart.
 	// After one failure a database accepts no more writes.
 	ErrFailed = errors.New("the database failed to write")

@@ -47,6 +47,6 @@ func (l *Log) Alone(cluster [16]byte, data []byte) error {
 	if err := l.commit(b, true); err != nil {
 		return err
 	}
-	l.failed = errors.New("the log has become another one, and was not opened anew")
+	l.failed = errors.New("the log was replaced since it was opened")
 	return nil
 }

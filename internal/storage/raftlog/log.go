@@ -23,7 +23,7 @@ var (
 	ErrDamaged = errors.New("the cluster's log is damaged")
 	// ErrLost is returned for a database that has forgotten a promise of its member. It must never act as that member
 	// again: remove the member and add a new one.
-	ErrLost = errors.New("the database has forgotten what this member promised to the others")
+	ErrLost = errors.New("the database lacks votes or entries that this member has confirmed to the others")
 	// ErrBadWrite is returned for a write that does not follow the log. The write changes nothing.
 	ErrBadWrite = errors.New("the write does not follow the log")
 )
