@@ -119,7 +119,7 @@ func (b builtContract) people(t *output.Text) {
 		output.Field{Name: "Module", Value: b.Module},
 		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", b.Size, b.CodeHash)},
 		output.Field{Name: "Deploy", Value: fmt.Sprintf("%d gas, plus the gas of init", b.DeployGas)},
-		output.Field{Name: "Of it", Value: dearestText(b.Dearest)},
+		output.Field{Name: "Mostly for", Value: dearestText(b.Dearest)},
 		output.Field{Name: "Source", Value: b.Source},
 		output.Field{Name: "Source hash", Value: b.SourceHash},
 	)

@@ -479,7 +479,7 @@ func (v accountView) signers(network types.Network) string {
 	case v.isKey:
 		return "its own key"
 	case !types.IsKey(v.Account):
-		return "the policy whose hash it is, which is not known here"
+		return "the policy with this hash, which is unknown here"
 	}
 	return "its own key, or the policy with this hash"
 }

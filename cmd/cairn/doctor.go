@@ -223,7 +223,7 @@ func checkDataDir(settings nodeSettings, here place) []finding {
 	for _, p := range here.Problems {
 		findings = append(findings, finding{
 			Check: p.Where, State: stateProblem, Detail: p.What,
-			Advice: "do what it says; `cairn db check --data-dir " + dir + "` looks at the whole directory",
+			Advice: "follow the message; `cairn db check --data-dir " + dir + "` checks the whole directory",
 		})
 	}
 	return append(findings, checkLeftovers(dir)...)

@@ -92,7 +92,7 @@ func newNode() *cobra.Command {
 	return cli.Service(withSettingsFile(&cobra.Command{
 		Use:   "node",
 		Short: "Run a node of a network",
-		Long: "Run a node of a network that `cairn init` started. Settings come from flags, CAIRN_* variables and " +
+		Long: "Run a node of a network that `cairn init` created. Settings come from flags, CAIRN_* variables and " +
 			"DATA-DIR/cairn.toml.",
 		Example: "  cairn init ./mychain\n  cairn node --data-dir ./mychain\n  cairn node --data-dir ./replica --mode " +
 			"replica --upstream http://127.0.0.1:8777 --genesis-hash HASH",

@@ -128,7 +128,7 @@ func newSignerUnlock() *cobra.Command {
 			Lock string `json:"lock"`
 		}{path}
 		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
-			t.Fields(output.Field{Name: "made anew", Value: result.Lock})
+			t.Fields(output.Field{Name: "reset", Value: result.Lock})
 		})
 	})
 }

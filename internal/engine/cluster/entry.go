@@ -147,7 +147,7 @@ func decodeBlock(body []byte) (Block, error) {
 		return Block{}, err
 	}
 	if !params.Known(start.Version) {
-		return Block{}, fmt.Errorf("%w: block %d is of version %d", exec.ErrUnknownVersion, start.Height, start.Version)
+		return Block{}, fmt.Errorf("%w: block %d has protocol version %d", exec.ErrUnknownVersion, start.Height, start.Version)
 	}
 	header, err := types.DecodeSignedHeader(body[:min(len(body), types.SignedHeaderBytes)])
 	if err == nil && header.Seal != (types.Seal{}) {

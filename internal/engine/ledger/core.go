@@ -163,7 +163,7 @@ type UnknownVersion struct {
 
 // Error implements error.
 func (u *UnknownVersion) Error() string {
-	return fmt.Sprintf("%v: block %d is of version %d", exec.ErrUnknownVersion, u.Height, u.Version)
+	return fmt.Sprintf("%v: block %d has protocol version %d", exec.ErrUnknownVersion, u.Height, u.Version)
 }
 
 // Unwrap returns [exec.ErrUnknownVersion].

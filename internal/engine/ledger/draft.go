@@ -81,7 +81,7 @@ func ReceiveProposal(
 		return nil, err
 	}
 	if h := b.header.Header; b.unknown {
-		return nil, fmt.Errorf("%w: proposal %d is of version %d", exec.ErrUnknownVersion, h.Height, h.Version)
+		return nil, fmt.Errorf("%w: proposal %d has protocol version %d", exec.ErrUnknownVersion, h.Height, h.Version)
 	}
 	if b.header.Seal != (types.Seal{}) {
 		return nil, fmt.Errorf("%w: proposal %d is sealed", ErrAltered, b.header.Header.Height)

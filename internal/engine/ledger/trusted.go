@@ -90,7 +90,7 @@ func (s *Start) check(chainID uint64, genesis types.BlockHash) error {
 	h, parent := s.Block.header.Header, s.Parent.Header
 	switch {
 	case s.Block.unknown:
-		return fmt.Errorf("%w: block %d is of version %d", exec.ErrUnknownVersion, h.Height, h.Version)
+		return fmt.Errorf("%w: block %d has protocol version %d", exec.ErrUnknownVersion, h.Height, h.Version)
 	case s.Block.hash != s.Trusted:
 		return fmt.Errorf("%w: block %d has the hash %s, not %s", ErrUntrusted, h.Height, s.Block.hash, s.Trusted)
 	case h.ChainID != chainID:

@@ -53,7 +53,8 @@ func (r *Replica) unknownVersion(ctx context.Context, u *upstream, unknown *ledg
 			})
 		}
 		r.setHolding(fmt.Sprintf(
-			"block %d is of version %d, which this node does not know and which begins at %s by its clock",
+			"block %d has protocol version %d, which this node does not support and which takes effect at %s by its "+
+				"clock",
 			unknown.Height, unknown.Version, timeOf(unknown.Upgrade.From),
 		))
 		if err := pause.For(ctx, versionPoll); err != nil {

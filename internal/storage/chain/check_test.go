@@ -245,12 +245,12 @@ func TestCheckNames(t *testing.T) {
 			policy := types.Policy{Number: 99}
 			hash := policy.Hash()
 			b.Set(tablePolicies.key(hash[:]), revealed{5, policy.Encode()}.encode())
-		}, "policies: they are not those that the blocks revealed first"},
+		}, "policies: they do not match the policies that the blocks revealed"},
 		"a policy of a later block": {func(b *kv.Batch) {
 			policy := toyPolicy(0)
 			hash := policy.Hash()
 			b.Set(tablePolicies.key(hash[:]), revealed{7, policy.Encode()}.encode())
-		}, "which is said to be of block 7"},
+		}, "which is recorded for block 7"},
 		"a policy under another hash": {func(b *kv.Batch) {
 			hash := toyPolicy(0).Hash()
 			b.Set(tablePolicies.key(hash[:]), revealed{1, toyPolicy(1).Encode()}.encode())

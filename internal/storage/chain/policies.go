@@ -181,7 +181,7 @@ func (c *checker) revealed(index indexed) error {
 		case err != nil:
 			return err
 		case since > index.height:
-			c.add(inBlock(index.height), "it reveals the policy %s, which is said to be of block %d", hash, since)
+			c.add(inBlock(index.height), "it reveals the policy %s, which is recorded for block %d", hash, since)
 		case since == index.height && c.firstStored(since):
 			c.policies.difference -= c.policies.hash(hash, since)
 		}
@@ -192,7 +192,7 @@ func (c *checker) revealed(index indexed) error {
 // allRevealed checks that each policy is of the block that revealed it first.
 func (c *checker) allRevealed() error {
 	if c.policies.difference != 0 {
-		c.add(allTables[tablePolicies], "they are not those that the blocks revealed first")
+		c.add(allTables[tablePolicies], "they do not match the policies that the blocks revealed")
 	}
 	return nil
 }
