@@ -54,7 +54,7 @@ func TestPublishedSourceIsFound(t *testing.T) {
 	publish := func(contract, source string) []string {
 		return []string{"contract", "publish", contract, "--source", source}
 	}
-	refused("was not published at this node", "contract", "verify", "said", "--yes")
+	refused("is not published on this node", "contract", "verify", "said", "--yes")
 	refused("the code contains no source hash", publish("silent", tar)...)
 	refused("but the archive is 0x", publish("said", other)...)
 	refused("--admin-token-file", publish("said", tar)...)
