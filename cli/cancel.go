@@ -110,13 +110,13 @@ func (s *session) findPending(
 		if err == nil && tx != nil && tx.BlockHeight != nil {
 			err = fmt.Errorf("transaction %s is in block %d", tx.Hash, *tx.BlockHeight)
 		}
-		return api.PendingTransaction{}, errors.Join(err, errNotPending(which.hash))
+		return api.PendingTransaction{}, errors.Join(err, errNotPending(which.hash.String()))
 	}
-	return api.PendingTransaction{}, s.usedBy(ctx, from, which.nonce, errNotPending(which.nonce))
+	return api.PendingTransaction{}, s.usedBy(ctx, from, which.nonce, errNotPending(fmt.Sprintf("with nonce %d", which.nonce)))
 }
 
-func errNotPending(which any) error {
-	return fmt.Errorf("the mempool has no transaction of this account with %v", which)
+func errNotPending(which string) error {
+	return fmt.Errorf("this account has no pending transaction %s", which)
 }
 
 // usedBy says which transaction in a block has used a nonce; where none is known it is the error otherwise.

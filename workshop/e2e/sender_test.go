@@ -203,8 +203,8 @@ func TestCancelCommand(t *testing.T) {
 		t.Errorf("the mempool has %+v (%v), want %s", pool, err, instead.TransactionHash)
 	}
 	for which, want := range map[string]string{
-		"1": "in block 1", sent[2].TransactionHash.String(): "in block 1", "7": "no transaction 7",
-		types.TxID{1}.String(): "no transaction 0x01",
+		"1": "in block 1", sent[2].TransactionHash.String(): "in block 1", "7": "no pending transaction with nonce 7",
+		types.TxID{1}.String(): "no pending transaction 0x01",
 	} {
 		if r := u.run("cancel", which, "--from", "dev0"); r.code != exitFailed || !strings.Contains(r.stderr, want) {
 			t.Errorf("cancel %s: %s", which, r)
