@@ -174,7 +174,8 @@ test("a passkey makes an account, pays, is paid for, pays for others, gets a sec
   const begun = Date.now();
   await fill(tab, "form.inline", { name: "Ada" });
   await tab.until(card("Ada"));
-  assert.equal((await passkeys()).length, 1);
+  const [ada, ...others] = await passkeys();
+  assert.equal(others.length, 0);
   await tab.until(`/Cairn only[^]*Owner: 1 of 1[^]*passkey/.test(${card("Ada")}.innerText)`);
   const address = await tab.run<string>(`${card("Ada")}.querySelector('.mono').textContent`);
   assert.match(address, /^bcrt1p/);
@@ -237,7 +238,7 @@ test("a passkey makes an account, pays, is paid for, pays for others, gets a sec
   await tab.until(`/✓ in block/.test(${card("Ada")}.querySelector('.review').innerText)`);
 
   // Another browser of the same person: only the passkey is there.
-  const [, bob] = await passkeys();
+  const bob = (await passkeys()).find((p) => p.credentialId !== ada!.credentialId); // Chromium lists them in any order
   await tab.call("WebAuthn.removeCredential", { authenticatorId: authenticator, credentialId: bob!.credentialId });
   await tab.run("localStorage.clear()");
   await page(tab, node, "wallet", at);
