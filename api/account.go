@@ -46,7 +46,7 @@ type Account struct {
 
 // PendingRecovery is a change of an account's authority that waits for its time. A SetPolicy of the account stops it.
 type PendingRecovery struct {
-	Authority types.Account `json:"authority" doc:"who may sign from then on"`
+	Authority types.Account `json:"authority" doc:"the account's authority from then on: who may sign"`
 	Policy    *types.Policy `json:"policy" doc:"the policy whose hash that is; null if there is none, or it is unknown"`
 	From      uint64        `json:"from" doc:"when it takes effect, in milliseconds of Unix time"`
 }

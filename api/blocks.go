@@ -87,7 +87,7 @@ type Block struct {
 	GasLimit         Quantity          `json:"gasLimit" doc:"the gas that they could use"`
 	BaseFee          Quantity          `json:"baseFee" doc:"the price per gas that was burned"`
 	Producer         types.PublicKey   `json:"producer" doc:"the key whose seal the block carries"`
-	Seal             Seal              `json:"seal" doc:"what shows that the producer made the block"`
+	Seal             Seal              `json:"seal" doc:"the producer's signature over the block"`
 	Version          uint32            `json:"version" doc:"the version of the protocol by which it was made"`
 	TimestampMs      uint64            `json:"timestampMs" doc:"the block's time, in milliseconds of Unix time"`
 	Size             uint64            `json:"size" doc:"the length of bincode(Block) in bytes"`

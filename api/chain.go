@@ -80,7 +80,7 @@ type NodeInfo struct {
 	BlockHeight       types.Height      `json:"block_height" doc:"the height of the latest block"`
 	ProtocolPublicKey string            `json:"protocol_public_key" doc:"the key whose signature blocks carry now: hex without 0x, which no other answer lacks"`
 	PeerCount         uint64            `json:"peer_count" doc:"replicas that sync from here, or upstreams in use"`
-	Build             Build             `json:"build" doc:"what the program was built of"`
+	Build             Build             `json:"build" doc:"the program's commit, toolchain and platform"`
 	ChainID           uint64            `json:"chain_id" doc:"the chain id"`
 	GenesisHash       types.BlockHash   `json:"genesis_hash" doc:"the hash of block 0, which names the chain"`
 	ProtocolVersion   uint32            `json:"protocol_version" doc:"the version of the protocol by which the next block is made, of one at the latest block's time"`
@@ -91,7 +91,7 @@ type NodeInfo struct {
 	OldestHeight      types.Height      `json:"oldest_height" doc:"the oldest height whose state can be read"`
 	Proofs            *ProofRange       `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
 	RangeProofs       []RangeProofs     `json:"range_proofs" doc:"the ranges of blocks that have a proof together, by their length"`
-	Primary           *string           `json:"primary" doc:"where the primary is reached; null on a primary"`
+	Primary           *string           `json:"primary" doc:"the primary's URL; null on a primary"`
 	ProducerKey       *types.PublicKey  `json:"producer_key" doc:"the key with which this node makes blocks while it is the producer's; null if it has none"`
 	Override          *Override         `json:"parameters_override" doc:"parameters set outside the chain; null when there are none"`
 	Cluster           *Cluster          `json:"cluster" doc:"the cluster that this node is a member of; null of none"`
@@ -155,7 +155,7 @@ type SyncStatus struct {
 	PrimaryHeight        *types.Height `json:"primary_height" doc:"the height of the primary's latest block, as an upstream said last; null while none ever did"`
 	BlocksBehind         *uint64       `json:"blocks_behind" doc:"how many blocks are missing here; null while no upstream says"`
 	SyncRateBlocksPerSec Fraction      `json:"sync_rate_blocks_per_sec" doc:"blocks imported a second; 0 on a primary"`
-	State                SyncState     `json:"state" doc:"what the node is doing"`
+	State                SyncState     `json:"state" doc:"the node's present activity"`
 	Reason               *string       `json:"reason" doc:"why it is not ready, holds or halted, and what to do about it; null otherwise"`
 	ETASecs              *uint64       `json:"eta_secs" doc:"seconds until synced at the present rate; null when unknown or synced"`
 	Upstreams            []Upstream    `json:"upstreams" doc:"the nodes that blocks come from; empty on a primary"`
@@ -163,7 +163,7 @@ type SyncStatus struct {
 
 // Upstream is a node that another node follows.
 type Upstream struct {
-	URL    string        `json:"url" doc:"where it is, without a password"`
+	URL    string        `json:"url" doc:"the upstream's URL, without a password"`
 	InUse  bool          `json:"in_use" doc:"whether blocks come from it now"`
 	Height *types.Height `json:"height" doc:"the height of its latest block, as it said last; null while it never did"`
 	Fault  *string       `json:"fault" doc:"why it was left: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong"`
@@ -191,8 +191,8 @@ type GenesisInfo struct {
 // ParametersInfo is the result of [GetParameters].
 type ParametersInfo struct {
 	Height       types.Height    `json:"height" doc:"the block after which these are in force"`
-	Version      uint32          `json:"version" doc:"of protocol rules and gas schedule"`
-	GasLimit     types.Gas       `json:"gas_limit" doc:"of a block"`
+	Version      uint32          `json:"version" doc:"the version of protocol rules and gas schedule"`
+	GasLimit     types.Gas       `json:"gas_limit" doc:"the gas limit of a block"`
 	BlockBytes   uint32          `json:"block_bytes" doc:"the most bytes that a block's transactions may have together"`
 	TargetBPS    uint16          `json:"target_bps" doc:"the share of gas_limit at which the base fee stands still, in 1/10000"`
 	MinBaseFee   types.Amount    `json:"min_base_fee" doc:"the base fee's lower bound"`
@@ -239,7 +239,7 @@ type AccountProof struct {
 	Key       Data              `json:"key" doc:"the state key"`
 	Value     *Data             `json:"value" doc:"the value under the key; null if there is none"`
 	Siblings  []types.StateRoot `json:"siblings" doc:"the digests beside the path, the root's child first"`
-	End       ProofEnd          `json:"end" doc:"what stands where the path ends"`
+	End       ProofEnd          `json:"end" doc:"the kind of node at the end of the path"`
 }
 
 // ProofEndType is the type of the end of a proof's path.
@@ -255,8 +255,8 @@ const (
 // ProofEnd is the node at the end of a proof's path.
 type ProofEnd struct {
 	Type      ProofEndType `json:"type" doc:"leaf: the key's own; empty: nothing; other: another key's leaf"`
-	Path      *Data        `json:"path,omitempty" doc:"of another key's leaf: its path"`
-	ValueHash *Data        `json:"valueHash,omitempty" doc:"of another key's leaf: the hash of its value"`
+	Path      *Data        `json:"path,omitempty" doc:"the path of another key's leaf"`
+	ValueHash *Data        `json:"valueHash,omitempty" doc:"the hash of the value of another key's leaf"`
 }
 
 // Merkle returns the proof in the form that package proof verifies. It fails for an end of no kind, or one without what

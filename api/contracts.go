@@ -50,7 +50,7 @@ type GetStorageProofParams struct {
 
 // ListContractsParams are the parameters of [ListContracts].
 type ListContractsParams struct {
-	Limit  *uint64 `json:"limit" jsonrpc:"optional" doc:"at most so many, 1 to 1,000; 100 by default"`
+	Limit  *uint64 `json:"limit" jsonrpc:"optional" doc:"maximum number of items, 1 to 1,000; 100 by default"`
 	Cursor string  `json:"cursor" jsonrpc:"optional" doc:"the cursor of the last item seen"`
 }
 

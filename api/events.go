@@ -29,6 +29,6 @@ type EventFilter struct {
 	FromBlock  *types.Height     `json:"from_block,omitempty" doc:"the first height, at most one above the head; by default the first that is kept"`
 	ToBlock    *types.Height     `json:"to_block,omitempty" doc:"the last height, which the chain must have; by default the latest"`
 	Topics     []*types.Digest   `json:"topics,omitempty" doc:"the topics that they begin with, the first the SHA-256 of the name; null stands for any"`
-	Limit      *uint64           `json:"limit,omitempty" doc:"at most so many, 1 to 10,000; 1,000 by default"`
+	Limit      *uint64           `json:"limit,omitempty" doc:"maximum number of items, 1 to 10,000; 1,000 by default"`
 	Cursor     string            `json:"cursor,omitempty" doc:"the cursor of the last item seen: only what comes after it"`
 }

@@ -49,5 +49,5 @@ type FeeHistory struct {
 	OldestBlock   types.Height `json:"oldestBlock" doc:"the first block's height"`
 	BaseFeePerGas []Quantity   `json:"baseFeePerGas" doc:"each block's base fee, then the next block's"`
 	GasUsedRatio  []Fraction   `json:"gasUsedRatio" doc:"each block's gas used by its gas limit"`
-	Reward        [][]Quantity `json:"reward" doc:"of each block the priority fees at the percentiles, weighted by gas used"`
+	Reward        [][]Quantity `json:"reward" doc:"for each block, its priority fees at the percentiles, weighted by gas used"`
 }

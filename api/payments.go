@@ -31,13 +31,13 @@ type GetPaymentsParams struct {
 
 // PaymentFilter selects payments and their order.
 type PaymentFilter struct {
-	Accounts  []string      `json:"accounts,omitempty" doc:"whose payments, at most 1,000; by default everyone's"`
+	Accounts  []string      `json:"accounts,omitempty" doc:"the accounts that pay or are paid, at most 1,000; by default all"`
 	Direction Direction     `json:"direction,omitempty" doc:"only those that the accounts get, or only those that they make; by default both"`
 	Kinds     []PaymentKind `json:"kinds,omitempty" doc:"only of these kinds; by default all"`
 	Order     Order         `json:"order,omitempty" doc:"desc: newest first; by default asc"`
 	FromBlock *types.Height `json:"from_block,omitempty" doc:"the lowest height, at most one above the head; by default the first that is kept"`
 	ToBlock   *types.Height `json:"to_block,omitempty" doc:"the highest height, which the chain must have; by default the latest"`
-	Limit     *uint64       `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default"`
+	Limit     *uint64       `json:"limit,omitempty" doc:"maximum number of items, 1 to 1,000; 100 by default"`
 	Cursor    string        `json:"cursor,omitempty" doc:"resume of a page, or the cursor of a payment: only what comes after it in the order"`
 }
 
@@ -90,16 +90,16 @@ type PaymentPage struct {
 
 // Payment is an amount that a transaction moved from one account to another, or to itself.
 type Payment struct {
-	Cursor           string          `json:"cursor" doc:"where what comes after it begins"`
+	Cursor           string          `json:"cursor" doc:"the cursor of the next item"`
 	BlockHeight      types.Height    `json:"block_height" doc:"the height of its block"`
 	BlockHash        types.BlockHash `json:"block_hash" doc:"the hash of its block"`
 	Timestamp        uint64          `json:"timestamp" doc:"the time of its block, in seconds of Unix time"`
 	TransactionHash  types.TxID      `json:"tx_hash" doc:"the transaction's hash"`
 	TransactionIndex uint32          `json:"transaction_index" doc:"the transaction's place in the block"`
-	Log              *uint32         `json:"log" doc:"of a payment by a contract or a step of a batch: its event's index in the transaction, from 0; null otherwise"`
+	Log              *uint32         `json:"log" doc:"for a payment by a contract or by a step of a batch, the index of its event in the transaction, from 0; null otherwise"`
 	Kind             PaymentKind     `json:"kind" doc:"transfer, deploy, instantiate, call, batch or contract"`
-	From             types.Account   `json:"from" doc:"who paid"`
-	To               types.Account   `json:"to" doc:"who was paid"`
+	From             types.Account   `json:"from" doc:"the account that paid"`
+	To               types.Account   `json:"to" doc:"the account that was paid"`
 	Amount           Quantity        `json:"amount" doc:"how much, in smallest units"`
 	Memo             *Data           `json:"memo" doc:"the 32 bytes that came with it; null if none did"`
 }

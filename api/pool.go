@@ -24,7 +24,7 @@ type PendingTransactionsParams struct {
 // PendingFilter selects pending transactions.
 type PendingFilter struct {
 	Sender string  `json:"sender,omitempty" doc:"only of this account: a taproot address, or a public key in hex"`
-	Limit  *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 2,000; 100 by default"`
+	Limit  *uint64 `json:"limit,omitempty" doc:"maximum number of items, 1 to 2,000; 100 by default"`
 }
 
 // PendingTransaction is an item of the result of [GetPendingTransactions], with the fields for a list.

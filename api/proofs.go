@@ -53,28 +53,28 @@ type VerifyProofParams struct {
 
 // ProofVerdict is the result of [VerifyProof].
 type ProofVerdict struct {
-	Valid        bool    `json:"valid" doc:"whether the proof holds"`
-	Statement    string  `json:"statement" doc:"what it says if it does"`
-	SecurityBits uint32  `json:"security_bits" doc:"its proven security; 0 of a proof that does not hold"`
-	Reason       *string `json:"reason" doc:"why it does not hold; null when it does"`
+	Valid        bool    `json:"valid" doc:"whether the proof is valid"`
+	Statement    string  `json:"statement" doc:"the statement that a valid proof proves"`
+	SecurityBits uint32  `json:"security_bits" doc:"the proof's proven security; 0 if it is invalid"`
+	Reason       *string `json:"reason" doc:"why the proof is invalid; null if it is valid"`
 }
 
 // GetAccessListParams are the parameters of [GetAccessList].
 type GetAccessListParams struct {
 	Block  BlockRef `json:"block" doc:"the block's height, or latest"`
-	Cursor string   `json:"cursor" jsonrpc:"optional" doc:"that of the page before; the first page by default"`
+	Cursor string   `json:"cursor" jsonrpc:"optional" doc:"the cursor of the previous page; the first page by default"`
 }
 
 // AccessList is the result of [GetAccessList].
 type AccessList struct {
 	Height types.Height `json:"height" doc:"the block's height"`
 	Data   Data         `json:"data" doc:"the next bytes of the encoded list"`
-	Cursor *string      `json:"cursor" doc:"where the next page begins; null at the end"`
+	Cursor *string      `json:"cursor" doc:"the cursor of the next page; null at the end"`
 }
 
 // ProofNotice announces a proof that has become available: the notification of [TopicProofs].
 type ProofNotice struct {
 	Height    types.Height `json:"block_height" doc:"the block's height"`
-	Statement string       `json:"statement" doc:"what the proof says"`
-	Size      uint64       `json:"size" doc:"of the proof, in bytes"`
+	Statement string       `json:"statement" doc:"the statement that the proof proves"`
+	Size      uint64       `json:"size" doc:"the proof's size in bytes"`
 }

@@ -48,22 +48,22 @@ func Topics() []Topic {
 
 // SubscribeParams are the parameters of [Subscribe].
 type SubscribeParams struct {
-	Topic  Topic              `json:"topic" doc:"what to send"`
+	Topic  Topic              `json:"topic" doc:"the topic to subscribe to"`
 	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"which part of it, and from where on"`
 }
 
 // SubscriptionFilter restricts a subscription. Only events, newBlocks, proofs and payments support from_block.
 type SubscriptionFilter struct {
-	FromBlock   *types.Height     `json:"from_block,omitempty" doc:"of newBlocks, events, proofs and payments: the first height, at most one above the head; by default the next"`
-	HeadersOnly bool              `json:"headers_only,omitempty" doc:"of newBlocks: without transactions' hashes (an empty array); txCount still counts them; false by default"`
-	ContractID  *types.ContractID `json:"contract_id,omitempty" doc:"of events: only of this contract"`
-	EventName   *string           `json:"event_name,omitempty" doc:"of events: only of this name"`
-	Topics      []*types.Digest   `json:"topics,omitempty" doc:"of events: the topics that they begin with; null stands for any"`
+	FromBlock   *types.Height     `json:"from_block,omitempty" doc:"for newBlocks, events, proofs and payments: the first height, at most one above the head; by default the next"`
+	HeadersOnly bool              `json:"headers_only,omitempty" doc:"for newBlocks: omit transactions' hashes (an empty array); txCount still counts them; false by default"`
+	ContractID  *types.ContractID `json:"contract_id,omitempty" doc:"for events: only events of this contract"`
+	EventName   *string           `json:"event_name,omitempty" doc:"for events: only events with this name"`
+	Topics      []*types.Digest   `json:"topics,omitempty" doc:"for events: their first topics; null matches any topic"`
 	Cursor      string            `json:"cursor,omitempty" doc:"instead of from_block: the cursor of the last event or EventProgress, or of the last page or payment"`
-	Progress    bool              `json:"progress,omitempty" doc:"of events: whether to send an EventProgress now and then while no event matches; false by default"`
-	Accounts    []string          `json:"accounts,omitempty" doc:"of payments: whose, at most 1,000; by default everyone's"`
-	Direction   Direction         `json:"direction,omitempty" doc:"of payments: only those to the accounts (in), or by them (out); by default both"`
-	Kinds       []PaymentKind     `json:"kinds,omitempty" doc:"of payments: only of these kinds; by default all"`
+	Progress    bool              `json:"progress,omitempty" doc:"for events: whether to send an EventProgress now and then while no event matches; false by default"`
+	Accounts    []string          `json:"accounts,omitempty" doc:"for payments: the accounts that pay or are paid, at most 1,000; by default all"`
+	Direction   Direction         `json:"direction,omitempty" doc:"for payments: only payments to the accounts (in) or by them (out); by default both"`
+	Kinds       []PaymentKind     `json:"kinds,omitempty" doc:"for payments: only payments of these kinds; by default all"`
 }
 
 // Matches reports whether an event matches the contract, name and topics of the filter.
@@ -101,7 +101,7 @@ type Event struct {
 	LogIndex         uint32           `json:"log_index" doc:"its place among the block's events"`
 	Topics           []Data           `json:"topics" doc:"SHA-256 of the event's name, then its own topics"`
 	TransactionIndex uint32           `json:"transaction_index" doc:"the transaction's place in the block"`
-	Cursor           string           `json:"cursor" doc:"where what comes after it begins"`
+	Cursor           string           `json:"cursor" doc:"the cursor of the next item"`
 	BlockHash        types.BlockHash  `json:"block_hash" doc:"the hash of its block"`
 	Timestamp        uint64           `json:"timestamp" doc:"the time of its block, in seconds of Unix time"`
 }
@@ -110,7 +110,7 @@ type Event struct {
 // events.
 type EventProgress struct {
 	BlockHeight types.Height `json:"block_height" doc:"the height of the block"`
-	Cursor      string       `json:"cursor" doc:"where what comes after it begins"`
+	Cursor      string       `json:"cursor" doc:"the cursor of the next item"`
 }
 
 // ErrSubscriptions is returned if the connection already has data.limit subscriptions.

@@ -40,7 +40,7 @@ type GetTokenHoldersParams struct {
 
 // HolderPage says which part of a token's holders is asked.
 type HolderPage struct {
-	Limit  *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default"`
+	Limit  *uint64 `json:"limit,omitempty" doc:"maximum number of items, 1 to 1,000; 100 by default"`
 	Cursor string  `json:"cursor,omitempty" doc:"the cursor of the last item seen"`
 }
 
@@ -49,5 +49,5 @@ type TokenHolder struct {
 	Address     types.Account `json:"address" doc:"the holder"`
 	Balance     Quantity      `json:"balance" doc:"its balance in smallest units of the token, never 0"`
 	BlockHeight types.Height  `json:"block_height" doc:"the block after which the balance holds"`
-	Cursor      string        `json:"cursor" doc:"where what comes after it begins"`
+	Cursor      string        `json:"cursor" doc:"the cursor of the next item"`
 }

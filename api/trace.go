@@ -49,18 +49,18 @@ type TraceCall struct {
 	Value    Quantity            `json:"value" doc:"the native amount that came with the call"`
 	Gas      Quantity            `json:"gas" doc:"the gas that it could use"`
 	GasUsed  Quantity            `json:"gasUsed" doc:"the gas that it used, the calls below included"`
-	Output   Data                `json:"output" doc:"what it returned, or the revert data"`
+	Output   Data                `json:"output" doc:"the call's output, or its revert data"`
 	Error    *string             `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	Cause    *TrapCause          `json:"cause" doc:"if it trapped, what at; null otherwise"`
 	HostGas  map[string]Quantity `json:"hostGas" doc:"the gas that host functions took by their names, without that of the calls below"`
 	// Parts, HostGas and BelowGas add up to GasUsed.
 	Parts    map[string]Quantity `json:"parts" doc:"its other gas by parts other than 0: instructions, memory (memory.grow), instance (of its calls), new_account, forfeited (by a trap or an unpaid price). With hostGas and belowGas they add up to gasUsed"`
 	BelowGas Quantity            `json:"belowGas" doc:"the gas that the calls below it used, those that are left out included"`
-	Storage  []TraceWrite        `json:"storage" doc:"what it wrote to its storage, in order"`
-	Events   []TraceEvent        `json:"events" doc:"what it emitted, in order"`
-	Debug    []string            `json:"debug" doc:"what it said with the host function debug, in order"`
+	Storage  []TraceWrite        `json:"storage" doc:"the call's writes to its storage, in order"`
+	Events   []TraceEvent        `json:"events" doc:"the events that the call emitted, in order"`
+	Debug    []string            `json:"debug" doc:"the call's messages by the host function debug, in order"`
 	Calls    []TraceCall         `json:"calls" doc:"the calls that it made, in order"`
-	Caller   types.Account       `json:"caller" doc:"who called"`
+	Caller   types.Account       `json:"caller" doc:"the calling account"`
 	View     bool                `json:"view" doc:"whether it ran in view context"`
 	// A recursive function appears in StoppedAt only once.
 	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were requested: where its active functions stood, the innermost first; empty if its code is too large"`

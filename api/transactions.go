@@ -57,7 +57,7 @@ type GetTransactionsByAddressParams struct {
 
 // TransactionPage selects a part of a list.
 type TransactionPage struct {
-	Limit   *uint64       `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default"`
+	Limit   *uint64       `json:"limit,omitempty" doc:"maximum number of items, 1 to 1,000; 100 by default"`
 	Cursor  string        `json:"cursor,omitempty" doc:"the cursor of the last item seen"`
 	ToBlock *types.Height `json:"to_block,omitempty" doc:"the highest height, which the chain must have; by default the latest"`
 }
@@ -77,7 +77,7 @@ type GetBlockTransactionsParams struct {
 // BlockTransactionsPage selects a part of a block's transactions.
 type BlockTransactionsPage struct {
 	From  uint64  `json:"from,omitempty" doc:"the index of the first, 0 by default"`
-	Limit *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default; fewer if their arguments are long"`
+	Limit *uint64 `json:"limit,omitempty" doc:"maximum number of items, 1 to 1,000; 100 by default; fewer if their arguments are long"`
 }
 
 // GetBlockReceiptsParams are the parameters of [GetBlockReceipts].
@@ -89,12 +89,12 @@ type GetBlockReceiptsParams struct {
 // BlockReceiptsPage selects a part of a block's receipts.
 type BlockReceiptsPage struct {
 	From  uint64  `json:"from,omitempty" doc:"the index of the first transaction, 0 by default"`
-	Limit *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 10,000; 1,000 by default; fewer if they are large"`
+	Limit *uint64 `json:"limit,omitempty" doc:"maximum number of items, 1 to 10,000; 1,000 by default; fewer if they are large"`
 }
 
 // ListRecentTransactionsParams are the parameters of [ListRecentTransactions].
 type ListRecentTransactionsParams struct {
-	Limit *uint64 `json:"limit" jsonrpc:"optional" doc:"at most so many, 1 to 1,000; 50 by default"`
+	Limit *uint64 `json:"limit" jsonrpc:"optional" doc:"maximum number of items, 1 to 1,000; 50 by default"`
 }
 
 // Transaction is the result of [GetTransactionByHash].
@@ -114,22 +114,22 @@ type Transaction struct {
 	MaxPriorityFeePerGas Quantity          `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
 	Payer                *types.Account    `json:"payer" doc:"the account that pays the fee; null if the sender does"`
 	ValidUntil           *uint64           `json:"validUntil" doc:"the latest time of a block that may have it, in Unix milliseconds; null for none"`
-	Memo                 *Data             `json:"memo" doc:"of a transfer: the 32 bytes that it carries; null if it carries none"`
-	Steps                []types.Step      `json:"steps" null:"true" doc:"of a batch: the transfers and calls that it makes, in order; null otherwise"`
-	Input                *Input            `json:"input" doc:"what else the payload carries; null of a transfer and a batch"`
+	Memo                 *Data             `json:"memo" doc:"the 32-byte memo of a transfer; null without one"`
+	Steps                []types.Step      `json:"steps" null:"true" doc:"the transfers and calls of a batch, in order; null otherwise"`
+	Input                *Input            `json:"input" doc:"the rest of the payload; null for a transfer or batch"`
 	TransactionIndex     *uint32           `json:"transactionIndex" doc:"its place in the block; null while pending"`
-	Witness              Witness           `json:"witness" doc:"what shows that the sender signed"`
-	PayerWitness         *Witness          `json:"payerWitness" doc:"what shows that the payer signed; null without a payer"`
+	Witness              Witness           `json:"witness" doc:"the sender's witness: its signatures, and the policy if one is in force"`
+	PayerWitness         *Witness          `json:"payerWitness" doc:"the payer's witness; null without a payer"`
 	Error                *string           `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
-	Contract             *types.ContractID `json:"contract,omitempty" doc:"of a deploy or instantiate: the contract that it creates"`
+	Contract             *types.ContractID `json:"contract,omitempty" doc:"the contract that a deploy or instantiate creates"`
 	Cursor               string            `json:"cursor,omitempty" doc:"in a list: where the next page begins"`
 	GasUsed              *Quantity         `json:"gasUsed" doc:"the gas that it used; null while pending"`
-	Fee                  *Quantity         `json:"fee" doc:"what was paid for that: gasUsed × gasPrice; null while pending"`
+	Fee                  *Quantity         `json:"fee" doc:"the fee paid, gasUsed × gasPrice; null while pending"`
 }
 
 // Input is the content of a transaction's payload besides its value, memo and steps.
 type Input struct {
-	Function   *string           `json:"function,omitempty" doc:"of a call: the function's name"`
+	Function   *string           `json:"function,omitempty" doc:"the name of the called function"`
 	Args       *Data             `json:"args,omitempty" doc:"of a call, deploy or instantiate: the arguments"`
 	Name       *string           `json:"name,omitempty" doc:"of a deploy or instantiate: the contract's name"`
 	CodeHash   *types.CodeHash   `json:"codeHash,omitempty" doc:"of a deploy: the SHA-256 of its code"`

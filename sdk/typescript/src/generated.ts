@@ -102,7 +102,7 @@ export interface ABIVariant {
 }
 
 export interface AccessList {
-  /** where the next page begins; null at the end */
+  /** the cursor of the next page; null at the end */
   cursor: string | null;
   /** the next bytes of the encoded list */
   data: Hex;
@@ -132,7 +132,7 @@ export interface Account {
 }
 
 export interface AccountProof {
-  /** what stands where the path ends */
+  /** the kind of node at the end of the path */
   end: ProofEnd;
   /** the block after which the proof holds */
   height: number;
@@ -197,7 +197,7 @@ export interface Block {
   producer: Hash;
   /** the root over the leaves of the receipts */
   receiptsRoot: Hash;
-  /** what shows that the producer made the block */
+  /** the producer's signature over the block */
   seal: Seal;
   /** the length of bincode(Block) in bytes */
   size: number;
@@ -267,14 +267,14 @@ export interface BlockRange {
 export interface BlockReceiptsPage {
   /** the index of the first transaction, 0 by default */
   from?: number | null | undefined;
-  /** at most so many, 1 to 10,000; 1,000 by default; fewer if they are large */
+  /** maximum number of items, 1 to 10,000; 1,000 by default; fewer if they are large */
   limit?: number | null | undefined;
 }
 
 export interface BlockTransactionsPage {
   /** the index of the first, 0 by default */
   from?: number | null | undefined;
-  /** at most so many, 1 to 1,000; 100 by default; fewer if their arguments are long */
+  /** maximum number of items, 1 to 1,000; 100 by default; fewer if their arguments are long */
   limit?: number | null | undefined;
 }
 
@@ -335,7 +335,7 @@ export interface Event {
   block_height: number;
   /** the contract that emitted it; zero for a log of the protocol */
   contract_id: Hash;
-  /** where what comes after it begins */
+  /** the cursor of the next item */
   cursor: string;
   /** the event's data */
   data: Hex;
@@ -362,7 +362,7 @@ export interface EventFilter {
   event_name?: string | null | undefined;
   /** the first height, at most one above the head; by default the first that is kept */
   from_block?: number | null | undefined;
-  /** at most so many, 1 to 10,000; 1,000 by default */
+  /** maximum number of items, 1 to 10,000; 1,000 by default */
   limit?: number | null | undefined;
   /** the last height, which the chain must have; by default the latest */
   to_block?: number | null | undefined;
@@ -410,7 +410,7 @@ export interface FeeHistory {
   gasUsedRatio: (number)[];
   /** the first block's height */
   oldestBlock: number;
-  /** of each block the priority fees at the percentiles, weighted by gas used */
+  /** for each block, its priority fees at the percentiles, weighted by gas used */
   reward: ((bigint)[])[];
 }
 
@@ -484,7 +484,7 @@ export interface HeaderRange {
 export interface HolderPage {
   /** the cursor of the last item seen */
   cursor?: string | null | undefined;
-  /** at most so many, 1 to 1,000; 100 by default */
+  /** maximum number of items, 1 to 1,000; 100 by default */
   limit?: number | null | undefined;
 }
 
@@ -520,7 +520,7 @@ export interface Input {
   codeHash?: Hash;
   /** of a deploy: the length of its code in bytes */
   codeSize?: number;
-  /** of a call: the function's name */
+  /** the name of the called function */
   function?: string;
   /** of a deploy or instantiate: the contract's name */
   name?: string;
@@ -591,7 +591,7 @@ export interface MessageVerdict {
 export interface NodeInfo {
   /** the height of the latest block */
   block_height: number;
-  /** what the program was built of */
+  /** the program's commit, toolchain and platform */
   build: Build;
   /** the chain id */
   chain_id: number;
@@ -611,7 +611,7 @@ export interface NodeInfo {
   parameters_override: Override | null;
   /** replicas that sync from here, or upstreams in use */
   peer_count: number;
-  /** where the primary is reached; null on a primary */
+  /** the primary's URL; null on a primary */
   primary: string | null;
   /** the key with which this node makes blocks while it is the producer's; null if it has none */
   producer_key: Hash | null;
@@ -673,7 +673,7 @@ export interface ParametersInfo {
   block_bytes: number;
   /** the account that receives priority fees */
   fee_recipient: Hash;
-  /** of a block */
+  /** the gas limit of a block */
   gas_limit: bigint;
   /** the block after which these are in force */
   height: number;
@@ -691,7 +691,7 @@ export interface ParametersInfo {
   target_bps: number;
   /** the upgrade that is announced; null if there is none */
   upgrade: Upgrade | null;
-  /** of protocol rules and gas schedule */
+  /** the version of protocol rules and gas schedule */
   version: number;
 }
 
@@ -702,19 +702,19 @@ export interface Payment {
   block_hash: Hash;
   /** the height of its block */
   block_height: number;
-  /** where what comes after it begins */
+  /** the cursor of the next item */
   cursor: string;
-  /** who paid */
+  /** the account that paid */
   from: Hash;
   /** transfer, deploy, instantiate, call, batch or contract */
   kind: "transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract";
-  /** of a payment by a contract or a step of a batch: its event's index in the transaction, from 0; null otherwise */
+  /** for a payment by a contract or by a step of a batch, the index of its event in the transaction, from 0; null otherwise */
   log: number | null;
   /** the 32 bytes that came with it; null if none did */
   memo: Hex | null;
   /** the time of its block, in seconds of Unix time */
   timestamp: number;
-  /** who was paid */
+  /** the account that was paid */
   to: Hash;
   /** the transaction's place in the block */
   transaction_index: number;
@@ -723,7 +723,7 @@ export interface Payment {
 }
 
 export interface PaymentFilter {
-  /** whose payments, at most 1,000; by default everyone's */
+  /** the accounts that pay or are paid, at most 1,000; by default all */
   accounts?: (string)[] | null | undefined;
   /** resume of a page, or the cursor of a payment: only what comes after it in the order */
   cursor?: string | null | undefined;
@@ -733,7 +733,7 @@ export interface PaymentFilter {
   from_block?: number | null | undefined;
   /** only of these kinds; by default all */
   kinds?: ("transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract")[] | null | undefined;
-  /** at most so many, 1 to 1,000; 100 by default */
+  /** maximum number of items, 1 to 1,000; 100 by default */
   limit?: number | null | undefined;
   /** desc: newest first; by default asc */
   order?: "asc" | "desc" | null | undefined;
@@ -753,14 +753,14 @@ export interface PaymentPage {
 }
 
 export interface PendingFilter {
-  /** at most so many, 1 to 2,000; 100 by default */
+  /** maximum number of items, 1 to 2,000; 100 by default */
   limit?: number | null | undefined;
   /** only of this account: a taproot address, or a public key in hex */
   sender?: string | null | undefined;
 }
 
 export interface PendingRecovery {
-  /** who may sign from then on */
+  /** the account's authority from then on: who may sign */
   authority: Hash;
   /** when it takes effect, in milliseconds of Unix time */
   from: number;
@@ -814,11 +814,11 @@ export interface PolicyProof {
 }
 
 export interface ProofEnd {
-  /** of another key's leaf: its path */
+  /** the path of another key's leaf */
   path?: Hex;
   /** leaf: the key's own; empty: nothing; other: another key's leaf */
   type: "leaf" | "empty" | "other";
-  /** of another key's leaf: the hash of its value */
+  /** the hash of the value of another key's leaf */
   valueHash?: Hex;
 }
 
@@ -830,13 +830,13 @@ export interface ProofRange {
 }
 
 export interface ProofVerdict {
-  /** why it does not hold; null when it does */
+  /** why the proof is invalid; null if it is valid */
   reason: string | null;
-  /** its proven security; 0 of a proof that does not hold */
+  /** the proof's proven security; 0 if it is invalid */
   security_bits: number;
-  /** what it says if it does */
+  /** the statement that a valid proof proves */
   statement: string;
-  /** whether the proof holds */
+  /** whether the proof is valid */
   valid: boolean;
 }
 
@@ -951,13 +951,13 @@ export interface SigningText {
 export interface SnapshotChunk {
   /** its place in the list */
   index: number;
-  /** what is in it: genesis, block, state, code, policies, contracts or holders */
+  /** its content: genesis, block, state, code, policies, contracts or holders */
   kind: string;
   /** SHA-256 of the file */
   sha256: Hash;
-  /** of the file, which is compressed with zstd */
+  /** the size of the file, which is compressed with zstd */
   size_bytes: number;
-  /** where it is, relative to the node's public address; ranges are served */
+  /** the chunk's URL, relative to the node's public address; ranges are served */
   url: string;
 }
 
@@ -982,11 +982,11 @@ export interface StateSnapshot {
   genesisHash: Hash;
   /** bincode(SignedHeader) of the block: the root's signature */
   header: Hex;
-  /** of the block after which the state is */
+  /** the height of the block after which the state is */
   height: number;
   /** the newest height up to this one that the node has files of */
   newest_files: number | null;
-  /** of all chunks */
+  /** the total size of all chunks */
   size_bytes: number;
   /** that block's state root */
   state_root: Hash;
@@ -1005,25 +1005,25 @@ export interface Step {
 }
 
 export interface SubscriptionFilter {
-  /** of payments: whose, at most 1,000; by default everyone's */
+  /** for payments: the accounts that pay or are paid, at most 1,000; by default all */
   accounts?: (string)[] | null | undefined;
-  /** of events: only of this contract */
+  /** for events: only events of this contract */
   contract_id?: Hash | null | undefined;
   /** instead of from_block: the cursor of the last event or EventProgress, or of the last page or payment */
   cursor?: string | null | undefined;
-  /** of payments: only those to the accounts (in), or by them (out); by default both */
+  /** for payments: only payments to the accounts (in) or by them (out); by default both */
   direction?: "in" | "out" | "both" | null | undefined;
-  /** of events: only of this name */
+  /** for events: only events with this name */
   event_name?: string | null | undefined;
-  /** of newBlocks, events, proofs and payments: the first height, at most one above the head; by default the next */
+  /** for newBlocks, events, proofs and payments: the first height, at most one above the head; by default the next */
   from_block?: number | null | undefined;
-  /** of newBlocks: without transactions' hashes (an empty array); txCount still counts them; false by default */
+  /** for newBlocks: omit transactions' hashes (an empty array); txCount still counts them; false by default */
   headers_only?: boolean | null | undefined;
-  /** of payments: only of these kinds; by default all */
+  /** for payments: only payments of these kinds; by default all */
   kinds?: ("transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract")[] | null | undefined;
-  /** of events: whether to send an EventProgress now and then while no event matches; false by default */
+  /** for events: whether to send an EventProgress now and then while no event matches; false by default */
   progress?: boolean | null | undefined;
-  /** of events: the topics that they begin with; null stands for any */
+  /** for events: their first topics; null matches any topic */
   topics?: (Hash | null)[] | null | undefined;
 }
 
@@ -1040,7 +1040,7 @@ export interface SyncStatus {
   primary_height: number | null;
   /** why it is not ready, holds or halted, and what to do about it; null otherwise */
   reason: string | null;
-  /** what the node is doing */
+  /** the node's present activity */
   state: "producing" | "syncing" | "following" | "holding" | "halted";
   /** blocks imported a second; 0 on a primary */
   sync_rate_blocks_per_sec: number;
@@ -1064,7 +1064,7 @@ export interface TokenHolder {
   balance: bigint;
   /** the block after which the balance holds */
   block_height: number;
-  /** where what comes after it begins */
+  /** the cursor of the next item */
   cursor: string;
 }
 
@@ -1090,7 +1090,7 @@ export interface TraceCall {
   args: Hex;
   /** the gas that the calls below it used, those that are left out included */
   belowGas: bigint;
-  /** who called */
+  /** the calling account */
   caller: Hash;
   /** the calls that it made, in order */
   calls: (TraceCall)[];
@@ -1100,11 +1100,11 @@ export interface TraceCall {
   codeHash: Hash;
   /** the contract */
   contract: Hash;
-  /** what it said with the host function debug, in order */
+  /** the call's messages by the host function debug, in order */
   debug: (string)[];
   /** why it failed, a word in snake_case; null otherwise */
   error: string | null;
-  /** what it emitted, in order */
+  /** the events that the call emitted, in order */
   events: (TraceEvent)[];
   /** the function's name */
   function: string;
@@ -1114,13 +1114,13 @@ export interface TraceCall {
   gasUsed: bigint;
   /** the gas that host functions took by their names, without that of the calls below */
   hostGas: Record<string, bigint>;
-  /** what it returned, or the revert data */
+  /** the call's output, or its revert data */
   output: Hex;
   /** its other gas by parts other than 0: instructions, memory (memory.grow), instance (of its calls), new_account, forfeited (by a trap or an unpaid price). With hostGas and belowGas they add up to gasUsed */
   parts: Record<string, bigint>;
   /** if it failed and places were requested: where its active functions stood, the innermost first; empty if its code is too large */
   stoppedAt: (TracePlace)[];
-  /** what it wrote to its storage, in order */
+  /** the call's writes to its storage, in order */
   storage: (TraceWrite)[];
   /** the native amount that came with the call */
   value: bigint;
@@ -1158,13 +1158,13 @@ export interface Transaction {
   blockHash: Hash | null;
   /** the height of its block; null while pending */
   blockHeight: number | null;
-  /** of a deploy or instantiate: the contract that it creates */
+  /** the contract that a deploy or instantiate creates */
   contract?: Hash;
   /** in a list: where the next page begins */
   cursor?: string;
   /** why it failed, a word in snake_case; null otherwise */
   error: string | null;
-  /** what was paid for that: gasUsed × gasPrice; null while pending */
+  /** the fee paid, gasUsed × gasPrice; null while pending */
   fee: bigint | null;
   /** the sender */
   from: Hash;
@@ -1176,23 +1176,23 @@ export interface Transaction {
   gasUsed: bigint | null;
   /** the transaction's hash, which the sender signs */
   hash: Hash;
-  /** what else the payload carries; null of a transfer and a batch */
+  /** the rest of the payload; null for a transfer or batch */
   input: Input | null;
   /** the most it pays per gas */
   maxFeePerGas: bigint;
   /** the most of that which goes to the fee recipient */
   maxPriorityFeePerGas: bigint;
-  /** of a transfer: the 32 bytes that it carries; null if it carries none */
+  /** the 32-byte memo of a transfer; null without one */
   memo: Hex | null;
   /** the sender's count of transactions before it */
   nonce: bigint;
   /** the account that pays the fee; null if the sender does */
   payer: Hash | null;
-  /** what shows that the payer signed; null without a payer */
+  /** the payer's witness; null without a payer */
   payerWitness: Witness | null;
   /** pending, success or failed */
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
-  /** of a batch: the transfers and calls that it makes, in order; null otherwise */
+  /** the transfers and calls of a batch, in order; null otherwise */
   steps: (Step)[] | null;
   /** the recipient, or the called or created contract; of a batch, set_policy and configure the sender */
   to: Hash;
@@ -1204,14 +1204,14 @@ export interface Transaction {
   validUntil: number | null;
   /** the native amount moved; of a batch the sum of its steps' */
   value: bigint;
-  /** what shows that the sender signed */
+  /** the sender's witness: its signatures, and the policy if one is in force */
   witness: Witness;
 }
 
 export interface TransactionPage {
   /** the cursor of the last item seen */
   cursor?: string | null | undefined;
-  /** at most so many, 1 to 1,000; 100 by default */
+  /** maximum number of items, 1 to 1,000; 100 by default */
   limit?: number | null | undefined;
   /** the highest height, which the chain must have; by default the latest */
   to_block?: number | null | undefined;
@@ -1249,7 +1249,7 @@ export interface Upstream {
   height: number | null;
   /** whether blocks come from it now */
   in_use: boolean;
-  /** where it is, without a password */
+  /** the upstream's URL, without a password */
   url: string;
 }
 
@@ -1398,7 +1398,7 @@ export interface Methods {
   svc_getSigningText: { params: [transaction: Hex, role?: "sender" | "payer" | null]; result: SigningText };
   /** A Merkle proof of any state key, or of its absence, under the state root of a block within the proof window. docs/protocol.md, "State", has the keys. */
   svc_getStateProof: { params: [key: Hex, block?: BlockRef | null]; result: AccountProof };
-  /** The state after a block: its root, its size, and the files of its snapshot if the node has them. A development chain on disk makes those of the latest block when asked. */
+  /** The state after a block: its root, its size, and the files of its snapshot if the node has them. A development chain on disk makes a snapshot of the latest block on request. */
   svc_getStateSnapshot: { params: [block?: BlockRef | null]; result: StateSnapshot };
   /** The value under a key of a contract's storage; 0x if there is none. */
   svc_getStorageAt: { params: [contract: Hash, key: Hex, block?: BlockRef | null]; result: Hex };
