@@ -24,8 +24,8 @@ func (a *app) newProof() *cobra.Command {
 		Short: "Verify transactions, headers and blocks without trusting a node (light client)",
 		Long: `Verify transactions, headers and blocks without trusting a node, as a light client does.
 The STARK proof of a block proves that its state root follows from the previous one by
-exactly the block's access list (statement S1). Executing the transactions on that list
-shows that it is what they do.`,
+exactly the block's access list (statement S1). It does not prove the execution: to check
+that, execute the transactions on the list.`,
 		Example: "  cairn proof inclusion 0x4f1c… --trusted-header 0:0x77ab…\n  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof",
 	})
 	group.AddCommand(a.newProofInclusion(), a.newProofHeaders(), a.newProofGet(), a.newProofVerify(), a.newProofChain())

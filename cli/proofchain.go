@@ -45,8 +45,8 @@ func (a *app) newProofChain() *cobra.Command {
 		Long: `Verify the proofs of all blocks after a trusted block, up to a height or to the node's
 newest proof. Each proof starts where the previous one ends, and covers as many blocks
 as possible. Each block must be signed by the producer in force, which follows from the
-access lists. Whether the lists are what the transactions do is checked by a stateless
-replica (cairn node --verify stateless). One run verifies at most 100,000 proofs; it
+access lists. To check also that the transactions were executed correctly, run a
+stateless replica (cairn node --verify stateless). One run verifies at most 100,000 proofs; it
 then prints how far it came, and the next run can start there.`,
 		Example: "  cairn proof chain --trusted-header 0:0x4f1c…\n  cairn proof chain 5000 --trusted-header 4096:0x77ab…",
 		Args:    cobra.MaximumNArgs(1),

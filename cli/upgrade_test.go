@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The nodes that are named are asked, and no other; without a name it is that of --rpc-url.
+// TestUpgradeCheck: the command asks the nodes in its arguments, or without arguments the node of --rpc-url.
 func TestUpgradeCheck(t *testing.T) {
 	const nobody = "http://127.0.0.1:1" // nobody listens there
 	a, b := startNode(t), startNode(t)

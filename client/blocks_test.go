@@ -196,7 +196,7 @@ func TestBlockInPages(t *testing.T) {
 	id := func(i int) types.TxID { return types.TxID{byte(i >> 8), byte(i), 1} }
 	for name, test := range map[string]struct {
 		gives func(i int) types.TxID // nil: none
-		ends  int                    // the node has so many
+		ends  int                    // number of transactions that the node has
 		want  error
 	}{
 		"all":                 {id, count, nil},

@@ -192,7 +192,7 @@ step "a cluster of three"
 on a install -d -m 700 /etc/cairn
 # shellcheck disable=SC2046 # words
 on a cairn init /var/lib/cairn --network regtest $("$outage" -accounts) >"$DAY/a/init.log"
-on a mv /var/lib/cairn/admin.key /root/
+on a mv /var/lib/cairn/admin.key /etc/cairn/
 settings a >"$DAY/a/disk/cairn/cairn.toml"
 PIN=$(on a cairn cluster init --data-dir /var/lib/cairn --name a --address "$(link a)" --json | jq -r .result.pin)
 on a systemctl enable --quiet --now cairn
@@ -313,7 +313,7 @@ take_next() {
 	on "$1" sed -i /next-protocol-key/d /var/lib/cairn/cairn.toml
 }
 rolling give_next
-on a cairn configure --producer "$NEXT" --admin-key /root/admin.key --rpc-url "$(url a)"
+on a cairn configure --producer "$NEXT" --admin-key /etc/cairn/admin.key --rpc-url "$(url a)"
 rolling take_next
 
 step "rotation of a certificate"
