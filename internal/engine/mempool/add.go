@@ -54,18 +54,38 @@ func (p *Pool) tellAccepted(c *candidate) {
 	}
 }
 
-// examine decodes transactions, and verifies the signatures of those that the pool would take now.
+// examine decodes transactions, and verifies the signatures of those that the pool would take now. No client is refused
+// because of a state before one that it could read: while the pool is behind, what is refused waits for it.
 func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *batch {
+	newest, behind := p.behind()
 	b := p.decode(encoded)
+	p.check(ctx, b, source)
+	if stale := b.refusedByState(); behind && len(stale) > 0 && p.reach(ctx, newest) {
+		rules := p.rules()
+		for _, c := range stale {
+			c.err = c.checkStatic(rules)
+		}
+		p.check(ctx, b, source)
+	}
+	return b
+}
+
+// check refuses the candidates that the pool would not take now, and verifies the signatures of the others.
+func (p *Pool) check(ctx context.Context, b *batch, source string) {
 	p.screen(b)
 	p.admit(b)
 	p.checkTexts(b)
-	if waiting := b.pending(); len(waiting) > 0 {
-		p.verifier.check(ctx, waiting, source)
+	var unverified []*candidate
+	for _, c := range b.pending() {
+		if c.verified == nil {
+			unverified = append(unverified, c)
+		}
+	}
+	if len(unverified) > 0 {
+		p.verifier.check(ctx, unverified, source)
 	}
 	// The pool may have changed during the verification. Candidates that are refused here are not journaled.
 	p.screen(b)
-	return b
 }
 
 // decode decodes transactions into candidates, and makes all checks that need no account.
@@ -117,6 +137,17 @@ func (b *batch) pending() []*candidate {
 		}
 	}
 	return waiting
+}
+
+// refusedByState returns the candidates that a later state may allow.
+func (b *batch) refusedByState() []*candidate {
+	var refused []*candidate
+	for _, c := range b.candidates {
+		if dependsOnAccounts(c.err) || dependsOnParameters(c.err) {
+			refused = append(refused, c)
+		}
+	}
+	return refused
 }
 
 // screen refuses the candidates that the pool would not take now, each judged as if those before it were in the pool.

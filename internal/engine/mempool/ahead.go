@@ -46,6 +46,19 @@ func dependsOnParameters(err error) bool {
 	return false
 }
 
+// dependsOnAccounts reports whether a transaction that was refused with err may be valid once blocks have changed its
+// accounts.
+func dependsOnAccounts(err error) bool {
+	for _, of := range []error{
+		exec.ErrNonceTooHigh, exec.ErrIntrinsicGas, exec.ErrCannotPay, exec.ErrPayerCannotPay, exec.ErrWrongPolicy,
+	} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	return false
+}
+
 // refuseUsed refuses the candidates whose nonce is used. It passes those whose account cannot be read, as on a node
 // without state.
 func (p *Pool) refuseUsed(b *batch) {

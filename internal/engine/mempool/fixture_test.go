@@ -206,11 +206,17 @@ func (c *fakeChain) pass(d time.Duration) {
 func (c *fakeChain) head() Head {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return Head{Height: c.height, Env: c.env, Account: func(a types.Account) (state.Account, error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.accounts[a], c.readErr
-	}}
+	height := c.height
+	return Head{
+		Height: height,
+		Env:    c.env,
+		Account: func(a types.Account) (state.Account, error) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.accounts[a], c.readErr
+		},
+		Newest: func() types.Height { return height },
+	}
 }
 
 // block advances the chain by one block that leaves accounts with these records and returns its accesses.

@@ -1,6 +1,7 @@
 package mempool
 
 import (
+	"context"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
@@ -17,14 +18,45 @@ type Head struct {
 	// Account reads an account from the state after the newest block. It may already return a newer state if [Pool.Reset]
 	// is later called for that block. It must be safe for concurrent use.
 	Account func(types.Account) (state.Account, error)
+	// Newest returns the height of the newest block that clients can read. It is above Height from when a block is on disk
+	// until [Pool.Reset] is called for it. It must be safe for concurrent use.
+	Newest func() types.Height
 }
 
 // headState is the pool's head and its history.
 type headState struct {
 	Head
 	generation uint64        // number of heads so far
+	moved      chan struct{} // closed when the next head replaces this one
 	since      time.Time     // time of the last Reset
 	interval   time.Duration // time between the last two blocks
+}
+
+// behind returns the height of the newest block that clients can read, if the pool does not know that block yet.
+func (p *Pool) behind() (newest types.Height, behind bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	newest = p.head.Newest()
+	return newest, p.head.Height < newest
+}
+
+// reach waits for the block at a height. It returns false if ctx or the pool ends before.
+func (p *Pool) reach(ctx context.Context, height types.Height) bool {
+	for {
+		p.mu.Lock()
+		there, moved := p.head.Height >= min(height, p.head.Newest()), p.head.moved // a rewound chain is lower
+		p.mu.Unlock()
+		if there {
+			return true
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return false
+		case <-p.loops.done:
+			return false
+		}
+	}
 }
 
 // time returns the time by which the pool judges at its head: the clock's, but never before the newest block's.
@@ -64,5 +96,6 @@ func headOf(l Chain, tip *ledger.Tip) Head {
 			defer view.Close()
 			return exec.ReadAccount(view, a)
 		},
+		Newest: func() types.Height { return l.Store().Head().Header.Height },
 	}
 }

@@ -59,7 +59,9 @@ func TestScreenAndKeep(t *testing.T) {
 		t.Errorf("the journal brings %v", got)
 	}
 	moment = moment.Add(2 * time.Hour)
-	if err := p.Reset(Head{Height: p.head.Height + 1, Env: p.head.Env, Account: p.head.Account}, nil); err != nil {
+	next := p.head.Head
+	next.Height++
+	if err := p.Reset(next, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(contents(p)); n != 0 {
@@ -87,7 +89,9 @@ func TestRestoreBeforeItsTime(t *testing.T) {
 	}
 	p := openCopy(t, c, opts.Journal, Options{Moment: opts.Moment, Expiry: opts.Expiry})
 	moment = added.Add(time.Minute)
-	if err := p.Reset(Head{Height: p.head.Height + 1, Env: p.head.Env, Account: p.head.Account}, nil); err != nil {
+	next := p.head.Head
+	next.Height++
+	if err := p.Reset(next, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := contents(p); !got[tx.ID()].Added.Equal(added) {

@@ -130,7 +130,7 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 		changed:  make(chan struct{}, 1),
 		journal:  journaling{wanted: make(chan struct{}, 1)},
 		loops:    loops{done: make(chan struct{})},
-		head:     headState{Head: head, generation: 1},
+		head:     headState{Head: head, generation: 1, moved: make(chan struct{})},
 		index:    newIndex(),
 		judging:  judging{wake: make(chan struct{}, 1)},
 	}

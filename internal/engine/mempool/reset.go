@@ -97,6 +97,8 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	parameters := p.head.Env.Parameters
 	p.head.Head = head
 	p.head.generation++
+	close(p.head.moved)
+	p.head.moved = make(chan struct{})
 	for s := range p.index.recovering {
 		if r := s.state.Pending; r != nil && r.From <= p.time() {
 			changed = append(changed, s)

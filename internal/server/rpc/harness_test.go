@@ -22,7 +22,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
-	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
@@ -144,7 +143,7 @@ func startTestChain(
 		testClock:   testClock{nextTime: 1000 * (genesisTime + 1)},
 		standing:    standing{state: api.StateProducing, mode: api.ModePrimary},
 	}
-	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
+	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, mempool.HeadOf(c.ledger))
 	check(t, err)
 	c.config = Config{
 		Chain:     store,
@@ -202,14 +201,6 @@ func check(t testing.TB, err error) {
 	}
 }
 
-func (c *testChain) poolHead() mempool.Head {
-	tip := c.ledger.Tip()
-	return mempool.Head{Height: tip.Header.Header.Height, Env: tip.Env,
-		Account: func(a types.Account) (state.Account, error) {
-			return c.store.Account(tip.Header.Header.Height, a)
-		}}
-}
-
 // mine makes a block of everything executable.
 func (c *testChain) mine() types.SignedHeader {
 	c.t.Helper()
@@ -258,7 +249,7 @@ func (c *testChain) produce(txs ledger.Transactions) error {
 		return err
 	}
 	c.nextTime += 1000
-	return c.pool.Reload(c.poolHead())
+	return c.pool.Reload(mempool.HeadOf(c.ledger))
 }
 
 // PeerCount and State make the chain a Node.
@@ -317,7 +308,7 @@ func (c *testChain) Revert(_ context.Context, id uint64) error {
 	}
 	height := c.snapshots[id-1]
 	c.snapshots = c.snapshots[:id-1]
-	return errors.Join(c.ledger.Rewind(height), c.pool.Reload(c.poolHead()))
+	return errors.Join(c.ledger.Rewind(height), c.pool.Reload(mempool.HeadOf(c.ledger)))
 }
 
 func (c *testChain) Fund(ctx context.Context, to types.Account, amount types.Amount) (types.TxID, error) {
