@@ -1,11 +1,15 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // What appends itself is what encoding/json gives.
@@ -13,7 +17,8 @@ func TestAppendedJSON(t *testing.T) {
 	for _, v := range []jsonrpc.Appender{
 		Quantity(0), Quantity(1), Quantity(0xabcdef), Quantity(math.MaxUint64), Data(nil), Data{}, Data{0},
 		Data{0xab, 0xcd, 0xef},
-		&BlockItem{}, &BlockItem{Raw: Data{1, 2}}, &BlockItem{Block: &Block{Height: 3}, Raw: Data{}},
+		&PaymentPage{}, &PaymentPage{Payments: []Payment{}, Resume: "a\"\u2028é", Height: 7, Complete: true},
+		&fullPage, &BlockItem{}, &BlockItem{Raw: Data{1, 2}}, &BlockItem{Block: &Block{Height: 3}, Raw: Data{}},
 	} {
 		want, err := json.Marshal(v)
 		if err != nil {
@@ -22,5 +27,74 @@ func TestAppendedJSON(t *testing.T) {
 		if got := string(v.AppendJSON([]byte("x"))); got != "x"+string(want) {
 			t.Errorf("%#v: got %s, want %s", v, got, want)
 		}
+	}
+}
+
+var fullPage = PaymentPage{Resume: "00ff", Height: math.MaxUint64, Payments: []Payment{
+	{Cursor: "0a0b", Kind: PaymentTransfer, Amount: 1},
+	{
+		Cursor: "0c", BlockHeight: 1, BlockHash: types.BlockHash{2}, Timestamp: 3, TransactionHash: types.TxID{4},
+		TransactionIndex: 5, Log: new(uint32(6)), Kind: PaymentContract, From: types.Account{7}, To: types.Account{31: 8},
+		Amount: math.MaxUint64, Memo: new(Data{9}),
+	},
+}}
+
+// What parses itself reads exactly what it writes, and nothing that encoding/json would not read alike.
+func TestParsedJSON(t *testing.T) {
+	for _, page := range []PaymentPage{{Payments: []Payment{}}, fullPage} {
+		text := page.AppendJSON(nil)
+		var got PaymentPage
+		if !got.ParseJSON(text) || !reflect.DeepEqual(got, page) {
+			t.Errorf("%s: got %+v", text, got)
+		}
+	}
+	text := fullPage.AppendJSON(nil)
+	for i := range text {
+		for _, c := range []byte("0\"\\ ,}x\x00\xff") {
+			changed := bytes.Clone(text)
+			changed[i] = c
+			parsesAlike(t, changed)
+		}
+		parsesAlike(t, text[:i])
+		parsesAlike(t, slices.Concat(text[:i], []byte{'0'}, text[i:]))
+	}
+}
+
+// parsesAlike holds ParseJSON to encoding/json where it takes a text, and to its promise to change nothing elsewhere.
+func parsesAlike(t *testing.T, text []byte) {
+	t.Helper()
+	var got, want PaymentPage
+	switch err := json.Unmarshal(text, &want); {
+	case !got.ParseJSON(text):
+		if !reflect.DeepEqual(got, PaymentPage{}) {
+			t.Errorf("%s: refused, but changed to %+v", text, got)
+		}
+	case err != nil || !reflect.DeepEqual(got, want):
+		t.Errorf("%s: got %+v, want %+v, %v", text, got, want, err)
+	}
+}
+
+func FuzzParsePaymentPage(f *testing.F) {
+	f.Add(fullPage.AppendJSON(nil))
+	f.Fuzz(parsesAlike)
+}
+
+func BenchmarkPaymentPage(b *testing.B) {
+	page := PaymentPage{Payments: make([]Payment, MaxPayments)}
+	for i := range page.Payments {
+		page.Payments[i] = fullPage.Payments[0]
+		page.Payments[i].Cursor = "0000000000000029000000010000000012345678"
+	}
+	text := page.AppendJSON(nil)
+	for name, run := range map[string]func(){
+		"append": func() { text = page.AppendJSON(text[:0]) },
+		"parse":  func() { page.ParseJSON(text) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				run()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/MaxPayments, "ns/payment")
+		})
 	}
 }

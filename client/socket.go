@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -33,6 +35,7 @@ type socket struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 	lastID uint64
+	text   bytes.Buffer // the last message
 }
 
 // webSocketURL is the endpoint for WebSocket of the node at an http or https URL.
@@ -114,11 +117,20 @@ type message struct {
 	Params json.RawMessage `json:"params"`
 }
 
-func (s *socket) read(ctx context.Context) (m message, err error) {
-	_, text, err := s.ws.Read(ctx)
-	if err != nil {
-		return m, fmt.Errorf("%w: %w", ErrUnreachable, err)
+// receive reads a message. Its bytes are valid until the next call.
+func (s *socket) receive(ctx context.Context) ([]byte, error) {
+	_, message, err := s.ws.Reader(ctx)
+	if err == nil {
+		s.text.Reset()
+		_, err = s.text.ReadFrom(message)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return s.text.Bytes(), nil
+}
+
+func decodeMessage(text []byte) (m message, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("%w: %w", ErrBadAnswer, err)
 	}
@@ -137,7 +149,11 @@ func (s *socket) call(ctx context.Context, method string, params []any, result a
 	if err := s.ws.Write(ctx, websocket.MessageText, body); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	m, err := s.read(ctx)
+	text, err := s.receive(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := decodeMessage(text)
 	switch {
 	case err != nil:
 		return err
@@ -153,18 +169,39 @@ func (s *socket) call(ctx context.Context, method string, params []any, result a
 }
 
 // notification waits for the next notification and decodes its parameters.
-func (s *socket) notification(ctx context.Context, params any) error {
-	m, err := s.read(ctx)
+func notification[R any](ctx context.Context, s *socket) (params api.NotificationParams[R], err error) {
+	text, err := s.receive(ctx)
 	if err != nil {
-		return err
+		return params, err
+	}
+	if parse, ok := any(&params.Result).(jsonrpc.Parser); ok {
+		if id, result, ok := cutNotification(text); ok && parse.ParseJSON(result) {
+			return params, params.Subscription.UnmarshalText(id)
+		}
+	}
+	m, err := decodeMessage(text)
+	if err != nil {
+		return params, err
 	}
 	if m.Method != api.Notification {
-		return fmt.Errorf("%w: it is not a notification", ErrBadAnswer)
+		return params, fmt.Errorf("%w: it is not a notification", ErrBadAnswer)
 	}
-	if err := json.Unmarshal(m.Params, params); err != nil {
-		return fmt.Errorf("%w: notification: %w", ErrBadAnswer, err)
+	if err := json.Unmarshal(m.Params, &params); err != nil {
+		return params, fmt.Errorf("%w: notification: %w", ErrBadAnswer, err)
 	}
-	return nil
+	return params, nil
+}
+
+// notificationPrefix is how the node begins a notification.
+const notificationPrefix = `{"jsonrpc":"2.0","method":"` + api.Notification + `","params":{"subscription":"`
+
+// cutNotification cuts a notification, in the form in which the node writes it, into the subscription's ID and the
+// result. It returns false for any other text.
+func cutNotification(text []byte) (id, result []byte, ok bool) {
+	rest, begins := bytes.CutPrefix(text, []byte(notificationPrefix))
+	rest, ends := bytes.CutSuffix(rest, []byte("}}"))
+	id, result, cut := bytes.Cut(rest, []byte(`","result":`))
+	return id, result, begins && ends && cut && len(id) <= len("0x")+16
 }
 
 // nextHeight is the height of the block after the head.

@@ -162,8 +162,8 @@ func receive[R any](
 	}
 	*connected = true
 	for {
-		var n api.NotificationParams[R]
-		if err := s.notification(ctx, &n); err != nil {
+		n, err := notification[R](ctx, s)
+		if err != nil {
 			return false, err
 		}
 		if n.Subscription == id && !take(n.Result) {

@@ -92,6 +92,9 @@ func (a *answer) decode(result any) error {
 
 // decodeExact decodes raw; numbers in interfaces keep their exact text.
 func decodeExact(raw []byte, into any) error {
+	if p, ok := into.(Parser); ok && p.ParseJSON(raw) {
+		return nil
+	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	return decoder.Decode(into)

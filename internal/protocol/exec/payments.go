@@ -37,11 +37,11 @@ type Payment struct {
 	Place    uint32       // position in the transaction: 0 for its own value, n for its n-th log, counted from 1
 }
 
-// Payments returns all payments of an included transaction, in order. After genesis, only payments and fees change
-// balances.
-func Payments(tx *types.Transaction, receipt *types.Receipt) (payments []Payment) {
+// AppendPayments appends all payments of an included transaction, in order. After genesis, only payments and fees
+// change balances.
+func AppendPayments(payments []Payment, tx *types.Transaction, receipt *types.Receipt) []Payment {
 	if receipt.Status != types.StatusSuccess {
-		return nil
+		return payments
 	}
 	if to, ok := tx.Recipient(); ok && tx.Value > 0 {
 		payment := Payment{From: tx.Sender, To: to, Amount: tx.Value}

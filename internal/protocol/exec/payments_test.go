@@ -77,7 +77,7 @@ func TestPayments(t *testing.T) {
 		}
 		tx := types.Transaction{Sender: from, Nonce: 7}
 		tc.action.in(&tx)
-		if got := Payments(&tx, &receipt); !reflect.DeepEqual(got, tc.want) {
+		if got := AppendPayments(nil, &tx, &receipt); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}
@@ -212,7 +212,7 @@ func (s *spender) block(ran map[string]int) {
 		price := fees.Price(result.Header.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
 		want[payerOf(tx)] -= types.Amount(receipt.GasUsed) * price
 		want[collector] += types.Amount(receipt.GasUsed) * (price - result.Header.BaseFee)
-		for _, p := range Payments(tx, receipt) {
+		for _, p := range AppendPayments(nil, tx, receipt) {
 			ran[string(p.Kind)]++
 			if p.From == p.To {
 				ran[string(p.Kind)+" to itself"]++

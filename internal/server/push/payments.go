@@ -3,9 +3,9 @@ package push
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/cairn-chain/cairn/api"
@@ -24,6 +24,8 @@ const (
 	// memory for rendering one.
 	smallPage     = 16
 	paymentMemory = 2 << 10
+	// paymentText is about the size of a payment in JSON, in bytes.
+	paymentText = 640
 	// accountBytes is the size of an account in a filter.
 	accountBytes = 80
 )
@@ -31,12 +33,12 @@ const (
 // errReverted is returned when the last block of a subscription was reverted.
 var errReverted = errors.New("the chain was taken back")
 
-// blockPayments holds all payments of a block, indexed by account.
+// blockPayments holds all payments of a block.
 type blockPayments struct {
 	header   types.Header
 	hash     types.BlockHash
 	payments []chain.Payment
-	parties  []party // in ascending order
+	parties  func() []party // an index of the payments by account, in ascending order; made at the first call
 }
 
 // party is the prefix of an account that sent or received a payment.
@@ -64,12 +66,16 @@ func (s *Server) readPayments(height types.Height) (any, int, error) {
 		return nil, 0, gone(err)
 	}
 	b := &blockPayments{header: header, hash: header.Hash(), payments: payments}
-	for i := range payments {
-		b.parties = append(b.parties, party{beginning(payments[i].From), uint32(i)},
-			party{beginning(payments[i].To), uint32(i)})
-	}
-	slices.SortFunc(b.parties, party.compare)
-	return b, cap(b.payments)*int(unsafe.Sizeof(chain.Payment{})) + cap(b.parties)*int(unsafe.Sizeof(party{})), nil
+	b.parties = sync.OnceValue(func() []party {
+		parties := make([]party, 0, 2*len(payments))
+		for i := range payments {
+			parties = append(parties, party{beginning(payments[i].From), uint32(i)},
+				party{beginning(payments[i].To), uint32(i)})
+		}
+		slices.SortFunc(parties, party.compare)
+		return parties
+	})
+	return b, cap(payments) * int(unsafe.Sizeof(chain.Payment{})+2*unsafe.Sizeof(party{})), nil
 }
 
 // of returns the payments that match a filter, in order, after a cursor.
@@ -86,11 +92,12 @@ func (b *blockPayments) of(f *chain.PaymentFilter, after *chain.PaymentCursor) (
 		}
 		return found
 	}
+	parties := b.parties()
 	var indices []uint32
 	for account := range f.Accounts {
-		i, _ := slices.BinarySearchFunc(b.parties, party{account: beginning(account)}, party.compare)
-		for ; i < len(b.parties) && b.parties[i].account == beginning(account); i++ {
-			indices = append(indices, b.parties[i].payment)
+		i, _ := slices.BinarySearchFunc(parties, party{account: beginning(account)}, party.compare)
+		for ; i < len(parties) && parties[i].account == beginning(account); i++ {
+			indices = append(indices, parties[i].payment)
 		}
 	}
 	slices.Sort(indices)
@@ -201,8 +208,7 @@ func (f *paymentFeed) catchUp(ctx context.Context, next types.Height) error {
 		if passed = len(page.Payments) == 0 && f.quiet(end); passed {
 			return nil, nil
 		}
-		text, err := json.Marshal(page)
-		return [][]byte{text}, err
+		return [][]byte{page.AppendJSON(nil)}, nil
 	})
 	if err == nil {
 		f.come(end, !passed)
@@ -265,8 +271,8 @@ func (f *paymentFeed) tell(
 		for i, p := range payments {
 			rendered[i] = source.Payment(p, &b.header, b.hash)
 		}
-		text, err := json.Marshal(source.PaymentPage(rendered, end))
-		return [][]byte{text}, err
+		page := source.PaymentPage(rendered, end)
+		return [][]byte{page.AppendJSON(make([]byte, 0, paymentText*(len(rendered)+1)))}, nil
 	}
 	if len(payments) > smallPage {
 		err = f.turn(ctx, paymentMemory*int64(len(payments)), render)

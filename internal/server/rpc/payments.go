@@ -172,7 +172,8 @@ func unknownWord(member string) error {
 const paymentCursorBytes = 8 + 4 + 4 + 4
 
 func paymentCursor(c chain.PaymentCursor) string {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, paymentCursorBytes), uint64(c.Height))
+	var room [paymentCursorBytes]byte
+	b := binary.BigEndian.AppendUint64(room[:0], uint64(c.Height))
 	b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, c.Index), c.Place)
 	return hex.EncodeToString(append(b, c.Block[:]...))
 }

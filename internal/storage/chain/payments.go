@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -115,11 +116,11 @@ func (s *Store) Payments(
 	})
 }
 
-func paymentsOf(id types.TxID, tx *types.Transaction, receipt *types.Receipt, p Position) []Payment {
-	found := exec.Payments(tx, receipt)
-	payments := make([]Payment, len(found))
-	for i := range found {
-		payments[i] = Payment{found[i], p, id}
+// appendPayments appends the payments of the transaction at a position.
+func appendPayments(payments []Payment, tx *types.Transaction, receipt *storedReceipt, p Position) []Payment {
+	var few [2]exec.Payment // most transactions have one
+	for _, payment := range exec.AppendPayments(few[:0], tx, &receipt.Receipt) {
+		payments = append(payments, Payment{payment, p, receipt.id})
 	}
 	return payments
 }
@@ -132,13 +133,20 @@ func (s *Store) BlockPayments(h types.Height) (header types.Header, payments []P
 			return nil, err
 		}
 		header = signed.Header
-		b, err := readIndexed(r, h)
+		txs, err := readRuns(r, tableTransactions, h, itemsDecoder(types.DecodeSignedTransaction))
 		if err != nil {
 			return nil, err
 		}
-		for i, tx := range b.txs {
-			at := Position{h, uint32(i)}
-			payments = append(payments, paymentsOf(tx.ID(), &tx.Signed().Transaction, &b.receipts[i], at)...)
+		receipts, err := readReceipts(r, h) // they have the transactions' IDs, which need not be computed again
+		if err == nil && len(receipts) != len(txs) {
+			err = fmt.Errorf("%w: block %d has %d transactions and %d receipts", ErrCorrupt, h, len(txs), len(receipts))
+		}
+		if err != nil {
+			return nil, err
+		}
+		payments := make([]Payment, 0, len(txs))
+		for i := range txs {
+			payments = appendPayments(payments, &txs[i].Transaction, &receipts[i], Position{h, uint32(i)})
 		}
 		return payments, nil
 	})

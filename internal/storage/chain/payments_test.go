@@ -23,7 +23,7 @@ func naivePayments(blocks []toyBlock) (all []placed) {
 	for _, b := range blocks {
 		for i, tx := range b.block().Transactions {
 			p := Position{b.Header.Height, uint32(i)}
-			for _, payment := range exec.Payments(&tx.Transaction, &b.Receipts[i]) {
+			for _, payment := range exec.AppendPayments(nil, &tx.Transaction, &b.Receipts[i]) {
 				all = append(all, placed{
 					Payment{payment, p, tx.ID()}, PaymentCursor{p, payment.Place, [4]byte(b.hash())},
 				})

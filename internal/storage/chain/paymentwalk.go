@@ -329,7 +329,7 @@ func (w *paymentWalk) payments(p Position) ([]Payment, error) {
 	if err != nil {
 		return nil, err
 	}
-	payments := paymentsOf(receipt.id, &tx.Transaction, &receipt.Receipt, p)
+	payments := appendPayments(nil, &tx.Transaction, &receipt, p)
 	if w.Descending {
 		slices.Reverse(payments)
 	}
