@@ -53,3 +53,18 @@ func TestEveryMethodIsWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestWorth(t *testing.T) {
+	for _, tc := range []struct{ name, kind, description, want string }{
+		{"block_height", "integer", "the block's height", ""},
+		{"balance", "[Quantity](#quantity)", "its balance in smallest units", ""},
+		{"mode", "`primary`, `replica`", "primary or replica", ""},
+		{"value", "[Data](#data) or null", "the value under the key; null if there is none", "the value under the key"},
+		{"full", "boolean or null", "whether all is there; false by default", "whether all is there"},
+		{"amount", "[Quantity](#quantity)", "at least 1", "at least 1"},
+	} {
+		if got := worth(tc.name, tc.kind, tc.description); got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
