@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Payments have no table of their own: account rows name the transactions that concern each account, and exec.Payments
+// Payments have no table of their own: account rows name the transactions that concern each account, and exec.AppendPayments
 // derives the payments of those.
 
 // Payment is a payment of an included transaction.

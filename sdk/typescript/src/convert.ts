@@ -11,31 +11,40 @@ export function convert(shape: string | undefined, value: unknown): unknown {
     case "b":
       if (typeof value === "bigint") return value;
       if (typeof value === "string" && /^(0|[1-9]\d{0,19})$/.test(value)) return BigInt(value); // one over 2^53 - 1
-      if (typeof value === "string" && /^(0|[1-9][0-9]{0,19})$/.test(value)) return BigInt(value);
       return BigInt(integer(value));
     case "n":
       return integer(value);
     case "f":
       if (typeof value !== "number" && typeof value !== "bigint") throw bad("a number", value);
       return Number(value);
-    case "[":
+    case "[": {
       if (!Array.isArray(value)) throw bad("an array", value);
-      return value.map((item) => convert(shape.slice(1), item));
+      const of = shape.slice(1);
+      for (let i = 0; i < value.length; i++) value[i] = convert(of, value[i]);
+      return value;
+    }
     case "{":
-      return members(value, () => shape.slice(1));
+      members(value, Object.keys(object(value)), () => shape.slice(1));
+      return value;
   }
   if (typeof value === "string") return value; // the hash of an object that was not asked for
   const known = shapes[shape];
-  return members(value, (name) => (known && Object.hasOwn(known, name) ? known[name] : undefined));
+  if (known) members(value, Object.keys(known), (name) => known[name]);
+  else object(value);
+  return value;
 }
 
-function members(value: unknown, shape: (name: string) => string | undefined): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw bad("an object", value);
-  for (const [name, member] of Object.entries(value)) {
-    const of = shape(name);
-    if (of !== undefined) (value as Record<string, unknown>)[name] = convert(of, member);
+/** members converts some members of an object, where it has them. */
+function members(value: unknown, names: string[], shape: (name: string) => string | undefined): void {
+  const of = object(value);
+  for (const name of names) {
+    if (Object.hasOwn(of, name)) of[name] = convert(shape(name), of[name]);
   }
-  return value;
+}
+
+function object(value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw bad("an object", value);
+  return value as Record<string, unknown>;
 }
 
 function integer(value: unknown): number {

@@ -3,6 +3,7 @@
  * SyntaxError.
  */
 export function parseJSON(text: string): unknown {
+  if (!LONG_INTEGER.test(text)) return JSON.parse(text);
   // Such integers are quoted behind a mark that the text's author could not know, and read back by it.
   const mark = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16)).join("-") + ":";
   const marked = outsideStrings(text, (part) => part.replace(/-?\d{16,}(?![\d.eE])/g, (digits, at: number) => {
@@ -13,6 +14,9 @@ export function parseJSON(text: string): unknown {
     return typeof value === "string" && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value;
   });
 }
+
+/** LONG_INTEGER finds every integer of 16 digits and more between two JSON tokens, and perhaps some inside strings. */
+const LONG_INTEGER = /(?:^|[\[,:\s])-?\d{16,}(?:[\],}\s]|$)/;
 
 /** isInteger reports whether digits at a place are a number of their own, not the decimals or the exponent of one, nor beginning with 0. */
 function isInteger(part: string, at: number, digits: string): boolean {
