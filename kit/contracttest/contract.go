@@ -53,6 +53,8 @@ type Result struct {
 	Faults []Fault
 	// Inner lists the first 64 calls made by contracts, in the order in which they ended.
 	Inner []InnerCall
+	// Digests lists the first 64 digests that contracts computed with the host functions sha256, keccak256 and blake3.
+	Digests [][32]byte
 
 	says string // typed revert error, decoded by the ABI of its contract; empty if there is none
 }
@@ -296,7 +298,8 @@ func (c *Chain) send(from Account, action client.Action, o Options) (*types.Cont
 	var receipt types.Receipt
 	var reason exec.Reason
 	stops := c.watched(func() { receipt, reason = c.block(verified, heard) })
-	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops, Faults: heard.faults, Inner: heard.inner}
+	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops, Faults: heard.faults, Inner: heard.inner,
+		Digests: heard.digests}
 	if reason == exec.ModuleRefused {
 		result.Detail = c.simulate(tx, false).Detail // not stored by the chain
 	}
@@ -324,7 +327,7 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	c.must(err)
 	result := Result{
 		Output: outcome.Output, Events: outcome.Logs, Debug: heard.debug, Detail: outcome.Detail, Stops: stops,
-		Faults: heard.faults, Inner: heard.inner,
+		Faults: heard.faults, Inner: heard.inner, Digests: heard.digests,
 	}
 	c.finish(&result, heard.Trace(outcome.GasUsed, outcome.Reason))
 	return result

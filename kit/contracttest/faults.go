@@ -34,16 +34,18 @@ type InnerCall struct {
 	Reason   string // reason of the failure; empty on success
 }
 
-// mostInner bounds the recorded inner calls of a result.
-const mostInner = 64
+// mostInner bounds the recorded inner calls of a result, mostDigests its digests.
+const mostInner, mostDigests = 64, 64
 
-// watcher is a tracer that records inner calls and faults, innermost call first, including faults that the caller
+// watcher is a tracer that records digests, inner calls and faults, innermost call first, including faults that the caller
 // handled.
 type watcher struct {
 	limit  types.Gas // of the transaction
 	open   []exec.CallInfo
 	faults []Fault
 	inner  []InnerCall
+
+	digests [][32]byte
 }
 
 // enoughShare divides a transaction's gas limit: a call that runs out of gas is at fault only if it had at least
@@ -69,6 +71,13 @@ func (w *watcher) Exit(reason exec.Reason, _ vm.Cause, output []byte, _ types.Ga
 		return
 	}
 	w.faults = append(w.faults, f)
+}
+
+// Digest implements [exec.DigestTracer].
+func (w *watcher) Digest(digest [32]byte) {
+	if len(w.digests) < mostDigests {
+		w.digests = append(w.digests, digest)
+	}
 }
 
 // Charge implements [exec.Tracer].

@@ -93,6 +93,7 @@ func (r *Rehearsal) play(from types.Account, call client.Action, view bool) Resu
 		Stops:   stops,
 		Faults:  heard.faults,
 		Inner:   heard.inner,
+		Digests: heard.digests,
 	}
 }
 

@@ -42,6 +42,12 @@ type Tracer interface {
 	Debug(message []byte)
 }
 
+// A DigestTracer is a [Tracer] that also learns which digests running contracts compute with host functions.
+type DigestTracer interface {
+	Tracer
+	Digest(digest [32]byte)
+}
+
 // CallInfo describes a call of a contract.
 type CallInfo struct {
 	Contract types.ContractID

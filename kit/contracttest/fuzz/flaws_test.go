@@ -47,6 +47,22 @@ func market(w *fuzz.World) {
 	})
 }
 
+// sealed returns the setup of an auction of sealed bids. Each opened bid must have its coins.
+func sealed(code string) func(*fuzz.World) {
+	return func(w *fuzz.World) {
+		alice := w.Actor("alice")
+		w.Actor("bob")
+		k := w.Deploy(alice, "auction", module(w.T, code), nil)
+		w.Target(k)
+		w.Invariant("opened bids are paid for", func(v *fuzz.View) error {
+			if opened, has := v.Uint(k, "opened", nil), uint64(v.Balance(k.Account())); opened > has {
+				return fmt.Errorf("%d were opened, and %d are there", opened, has)
+			}
+			return nil
+		})
+	}
+}
+
 // bank owes what was put in, and must have it.
 func bank(w *fuzz.World) {
 	alice, bob := w.Actor("alice"), w.Actor("bob")

@@ -23,7 +23,10 @@ func TestFindsFlaws(t *testing.T) {
 	for _, flaw := range []struct {
 		name  string
 		setup func(*fuzz.World)
-	}{{"market", market}, {"bank", bank}, {"router", router}, {"pool", pool}} {
+	}{
+		{"market", market}, {"bank", bank}, {"router", router}, {"pool", pool},
+		{"sealed bids in Rust", sealed("sealed")}, {"sealed bids in AssemblyScript", sealed("as-sealed")},
+	} {
 		t.Run(flaw.name, func(t *testing.T) {
 			for seed := range *seeds {
 				report, failure := fuzz.Search(t, fuzz.Config{Seed: seed + 1, Calls: 1_000_000}, flaw.setup)

@@ -171,12 +171,19 @@ func (s *search) sequence() *Failure {
 		next = kept[:1+s.rand.IntN(len(kept))]
 	}
 	last := ""
+	var openings []Move // of commitments made in this sequence
 	for range len(next) + 1 + s.rand.IntN(s.Depth) {
 		var m Move
 		if len(next) > 0 {
 			m, next = next[0], next[1:]
+		} else if len(openings) > 0 && s.rand.IntN(3) == 0 {
+			m = pick(s.rand, openings)
 		} else {
 			m = g.move()
+		}
+		opening, commits := s.seen.opening(m.Args)
+		if commits && s.rand.IntN(4) > 0 {
+			m.From = opening.From // a commitment is often of its sender too
 		}
 		// Rarely repeat a call known to run out of gas: it takes as long as all other calls together.
 		if s.known[m.To+"."+m.Call+" out_of_gas"] && s.rand.IntN(64) > 0 {
@@ -191,6 +198,12 @@ func (s *search) sequence() *Failure {
 		}
 		if m.Call == "" {
 			continue
+		}
+		if commits && r.OK {
+			openings = append(openings, opening)
+		}
+		if _, ok := s.world.contracts[m.To]; ok {
+			s.seen.computed(m, r.Digests)
 		}
 		if f := s.judge(p, m, r, moves); f != nil && !s.passedOver(f) {
 			return f

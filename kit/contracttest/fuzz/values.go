@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"math"
@@ -17,6 +18,7 @@ import (
 const (
 	seenNumbers = 256 // numbers remembered
 	seenValues  = 16  // values remembered per name
+	seenDigests = 512 // digests remembered
 	mostItems   = 3   // greatest length of a list
 )
 
@@ -27,10 +29,16 @@ type dictionary struct {
 	good     map[string][]any // arguments of successful calls, by parameter name and type
 	next     int              // index of the next number to replace
 	i32, i64 []*big.Int       // constants in the contracts' codes
+
+	// openings holds, by digest, the calls that computed a digest. A contract that keeps a commitment compares it with
+	// the digest of what a later call reveals: whoever commits to the digest of a call can make that call afterwards.
+	openings   map[string]Move
+	digests    []string // of openings, in hex
+	nextDigest int      // index of the next digest to replace
 }
 
 func newDictionary(w *World) *dictionary {
-	d := &dictionary{good: map[string][]any{}}
+	d := &dictionary{good: map[string][]any{}, openings: map[string]Move{}}
 	for _, n := range w.named.order {
 		d.accounts = append(d.accounts, name(n))
 	}
@@ -98,6 +106,44 @@ func (d *dictionary) took(p abi.Parameter, v any) {
 		d.next++
 		values[d.next%seenValues] = v
 	}
+}
+
+// computed remembers the digests that a call computed, whether or not it succeeded.
+func (d *dictionary) computed(m Move, digests [][32]byte) {
+	m.Script = nil
+	for _, digest := range digests {
+		text := "0x" + hex.EncodeToString(digest[:])
+		if _, known := d.openings[text]; known {
+			continue
+		}
+		if len(d.digests) < seenDigests {
+			d.digests = append(d.digests, text)
+		} else {
+			delete(d.openings, d.digests[d.nextDigest])
+			d.digests[d.nextDigest] = text
+			d.nextDigest = (d.nextDigest + 1) % seenDigests
+		}
+		d.openings[text] = m
+	}
+}
+
+// opening returns the call that computed a digest which an argument contains.
+func (d *dictionary) opening(argument any) (m Move, ok bool) {
+	switch v := argument.(type) {
+	case string:
+		m, ok = d.openings[v]
+	case []any:
+		for i := 0; i < len(v) && !ok; i++ {
+			m, ok = d.opening(v[i])
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			if m, ok = d.opening(v[key]); ok {
+				break
+			}
+		}
+	}
+	return m, ok
 }
 
 // maker generates values of types.
@@ -183,6 +229,9 @@ func (m maker) base(t abi.Type) any {
 	case abi.Hash:
 		return m.bytes(len(types.CodeHash{}))
 	case abi.Bytes:
+		if len(m.seen.digests) > 0 && m.IntN(8) == 0 {
+			return m.bytes(sha256.Size)
+		}
 		return m.bytes(m.IntN(40))
 	default:
 		return pick(m.Rand, []string{"", "a", "name", strings.Repeat("long", 20), "ä\"\\\n"})
@@ -190,6 +239,9 @@ func (m maker) base(t abi.Type) any {
 }
 
 func (m maker) bytes(n int) string {
+	if n == sha256.Size && len(m.seen.digests) > 0 && m.IntN(2) == 0 {
+		return pick(m.Rand, m.seen.digests)
+	}
 	b := make([]byte, n)
 	if fill := m.IntN(3); fill > 0 {
 		for i := range b {

@@ -28,7 +28,7 @@ mod values;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::{env, fs, panic};
+use std::{env, fs, mem, panic};
 
 pub(super) use moves::{act, answers, Adversary};
 use moves::{Act, Args, Call, Move};
@@ -261,11 +261,15 @@ impl Play<'_, '_> {
         moves::instruct(self.world, script);
         let names = &self.world.names;
         let args = call.args.text(names);
+        world(|w| w.digests.clear());
         let ended = self.world.chain.call(names[from].1, names[call.to].1, &call.function, &args, call.coins);
         if let (Some(values), Ok(output)) = (&mut self.values, &ended) {
             values.see(output);
             world(|w| w.state.events.last().map(|e| values.see(&e.data)));
             values.succeeded(call);
+        }
+        if let Some(values) = &mut self.values {
+            values.computed(from, call, world(|w| mem::take(&mut w.digests)))
         }
         let broken = if ended.is_ok() { self.world.broken() } else { None };
         (ended, broken)
@@ -324,12 +328,20 @@ impl<'a> Search<'a> {
             base = known[..1 + self.random.below(known.len())].to_vec();
         }
         let (mut made, mut before, mut is_new) = (vec![], "", false);
+        let mut openings: Vec<Move> = vec![]; // of commitments made in this sequence
         let start = now();
         let length = base.len() + 1 + self.random.below(self.config.depth);
         let mut base = base.into_iter();
         let mut found = None;
         for _ in 0..length.min(self.config.depth) {
-            let next = base.next().unwrap_or_else(|| self.random_move());
+            let next = base.next().unwrap_or_else(|| match openings.len() {
+                n if n > 0 && self.random.below(3) == 0 => openings[self.random.below(n)].clone(),
+                _ => self.random_move(),
+            });
+            let opening = match &next {
+                Move::Call { call, .. } => self.values.opening(call),
+                Move::Pass { .. } => None,
+            };
             let mut play = Play { world: self.world, calls: 0, values: Some(&mut self.values) };
             let (ended, broken) = play.one(&next);
             *calls += play.calls;
@@ -340,7 +352,8 @@ impl<'a> Search<'a> {
             };
             is_new |= self.seen.len() < 4_096 && self.seen.insert(outcome);
             if ended.is_ok() {
-                before = what
+                before = what;
+                openings.extend(opening.map(|(from, call)| Move::Call { from, call, script: vec![] }))
             }
             made.push(next);
             if broken.is_some() {
@@ -364,7 +377,7 @@ impl<'a> Search<'a> {
         if r.below(16) == 0 {
             return Move::Pass { blocks: 1, seconds: [1, 60, 86_400, 31_536_000][r.below(4)] };
         }
-        let from = self.world.actors[r.below(self.world.actors.len())];
+        let mut from = self.world.actors[r.below(self.world.actors.len())];
         let script = match self.world.adversary {
             None => vec![],
             Some(_) => (0..r.below(3)).map(|_| self.act()).collect(),
@@ -374,7 +387,13 @@ impl<'a> Search<'a> {
                 let call = Call { to, function: "run".into(), coins: 0, args: Args::Values(vec![]) };
                 Move::Call { from, call, script }
             }
-            _ => Move::Call { from, call: self.call(), script },
+            _ => {
+                let call = self.call();
+                if let Some((opener, _)) = self.values.opening(&call).filter(|_| self.random.below(4) > 0) {
+                    from = opener // a commitment is often of its sender too
+                }
+                Move::Call { from, call, script }
+            }
         }
     }
 

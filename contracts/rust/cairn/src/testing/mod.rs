@@ -166,6 +166,8 @@ struct World {
     /// The name of each value in storage, and where the static is that has it.
     stored: BTreeMap<([u8; 32], &'static str), usize>,
     adversary: Option<fuzz::Adversary>,
+    /// The digests that contracts computed since a search last took them.
+    digests: Vec<[u8; 32]>,
     sender: Account,
     height: u64,
     time: u64,

@@ -10,6 +10,9 @@ use super::{
 use crate::heap::fixed;
 use crate::Account;
 
+/// How many digests of a call a search learns.
+const MAX_DIGESTS: usize = 64;
+
 const MAX_OUTPUT: usize = 64 << 10; // return and revert data, arguments
 const MAX_KEY: usize = 256;
 const MAX_VALUE: usize = 16 << 10; // of storage; of an event's data
@@ -200,15 +203,25 @@ pub unsafe fn emit(
 }
 
 pub unsafe fn sha256(data: *const u8, len: usize, out: *mut u8) {
-    give(out, &sha256::sum(from_raw_parts(data, len)))
+    give_digest(out, sha256::sum(from_raw_parts(data, len)))
+}
+
+/// Gives a digest to the contract, and has a search learn it.
+unsafe fn give_digest(out: *mut u8, digest: [u8; 32]) {
+    world(|w| {
+        if w.digests.len() < MAX_DIGESTS {
+            w.digests.push(digest)
+        }
+    });
+    give(out, &digest)
 }
 
 pub unsafe fn keccak256(data: *const u8, len: usize, out: *mut u8) {
-    give(out, &keccak::sum(from_raw_parts(data, len)))
+    give_digest(out, keccak::sum(from_raw_parts(data, len)))
 }
 
 pub unsafe fn blake3(data: *const u8, len: usize, out: *mut u8) {
-    give(out, &super::blake3::sum(from_raw_parts(data, len)))
+    give_digest(out, super::blake3::sum(from_raw_parts(data, len)))
 }
 
 pub unsafe fn schnorr_verify(key: *const u8, message: *const u8, len: usize, signature: *const u8) -> i32 {

@@ -8,6 +8,7 @@ use crate::testing::world;
 use crate::Account;
 
 const MAX_SEEN: usize = 256;
+const MAX_DIGESTS: usize = 512;
 const MAX_DEPTH: usize = 6;
 
 /// Random numbers (splitmix64).
@@ -122,12 +123,18 @@ pub(super) struct Place<'a> {
     pub name: &'a str,
 }
 
-/// What values are made of: numbers that were seen, and what parameters of a name took in calls that succeeded.
+/// What values are made of: numbers that were seen, what parameters of a name took in calls that succeeded, and digests
+/// that calls computed.
 #[derive(Default)]
 pub(super) struct Values {
     seen: Vec<u128>,
     next: usize,
     good: BTreeMap<String, Vec<Value>>,
+    /// By digest, in JSON, the account that made the call which computed it, and the call. A contract that keeps a
+    /// commitment compares it with the digest of what a later call reveals: who commits to the digest of a call can make
+    /// that call afterwards.
+    openings: BTreeMap<String, (usize, Call)>,
+    digests: Vec<String>,
 }
 
 impl Values {
@@ -158,6 +165,31 @@ impl Values {
                 good.push(value.clone())
             }
         }
+    }
+
+    /// Learns the digests that a call computed, whether or not it succeeded.
+    pub fn computed(&mut self, from: usize, call: &Call, digests: Vec<[u8; 32]>) {
+        for digest in digests {
+            let digits: String = digest.iter().map(|b| format!("{:02x}", b)).collect();
+            let text = format!("\"0x{}\"", digits);
+            if self.openings.contains_key(&text) {
+                continue;
+            }
+            if self.digests.len() == MAX_DIGESTS {
+                self.openings.remove(&self.digests.remove(0));
+            }
+            self.digests.push(text.clone());
+            self.openings.insert(text, (from, call.clone()));
+        }
+    }
+
+    /// The call that computed a digest which is an argument of this one, and who made it.
+    pub fn opening(&self, call: &Call) -> Option<(usize, Call)> {
+        let Args::Values(list) = &call.args else { return None };
+        list.iter().find_map(|(_, value)| match value {
+            Value::Text(text) => self.openings.get(text).cloned(),
+            _ => None,
+        })
     }
 
     /// Coins for a call.
@@ -218,6 +250,9 @@ impl Values {
 
     fn base(&self, r: &mut Random, place: Place, of: &str, depth: usize) -> Value {
         let hex = |r: &mut Random, n: usize| {
+            if n == 32 && !self.digests.is_empty() && r.below(2) == 0 {
+                return Value::Text(self.digests[r.below(self.digests.len())].clone());
+            }
             let digits: String = (0..n).map(|_| format!("{:02x}", if r.below(2) == 0 { 0 } else { r.below(256) })).collect();
             Value::Text(format!("\"0x{}\"", digits))
         };
