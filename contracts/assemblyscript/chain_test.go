@@ -119,11 +119,11 @@ func (c *chain) apply(from crypto.PrivateKey, action client.Action, later uint64
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	seed, err := exec.Seed(c.head, c.params, c.head.Timestamp+1_000*later)
+	template, err := exec.HeaderTemplate(c.head, c.params, c.head.Timestamp+1_000*later)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	run := exec.Begin(types.Regtest, c.params, c.state, seed, exec.Machine{Engine: c.engine, Codes: c.codes})
+	run := exec.Begin(types.Regtest, c.params, c.state, template, exec.Machine{Engine: c.engine, Codes: c.codes})
 	if _, err := run.Apply(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))[0]); err != nil {
 		c.t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (m *member) open() error {
 	if err := m.openKeys(); err != nil {
 		return err
 	}
-	m.Mempool.Moment, m.Mempool.Cluster = m.clock.Now, m.log.Member().Cluster
+	m.Mempool.Clock, m.Mempool.Cluster = m.clock.Now, m.log.Member().Cluster
 	m.Mempool.HeadAt = func(h types.Height) (mempool.Head, error) { return mempool.HeadAt(m.Maker, h) }
 	m.Mempool.Journal = m.Dir.Journal()
 	if err := m.openPool(); err != nil {
@@ -133,7 +133,7 @@ func (m *member) openService() (err error) {
 		Ledger:    m.Maker,
 		Pool:      m.pool,
 		Clock:     m.clock,
-		Picker:    sequencer.NewPicker(m.Maker, m.pool, m.Book, systemClock{}),
+		Selector:  sequencer.NewSelector(m.Maker, m.pool, m.Book, systemClock{}),
 		BlockTime: m.config.BlockTime,
 		OnBlock:   observeBlocks(m.Telemetry, m.interval),
 		OnTxBatch: m.Telemetry.Histogram("cluster_commit_seconds",
@@ -143,7 +143,7 @@ func (m *member) openService() (err error) {
 		Unable: m.unable,
 		Logger: m.Log,
 	}
-	m.observe(config.Picker, m.config.OnDebug)
+	m.observe(config.Selector, m.config.OnDebug)
 	for _, key := range m.keys {
 		config.Producers, config.Sign = append(config.Producers, key.PublicKey()), m.sign
 	}

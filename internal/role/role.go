@@ -179,13 +179,13 @@ func (b *base) unsigned() string {
 	return "no block is signed: " + b.signer.Fault().Error()
 }
 
-// observe sets a picker's callbacks for omitted transactions and debug messages, and its note.
-func (b *base) observe(p *sequencer.Picker, onDebug ledger.Debug) {
-	p.OnLeftOut, p.OnDebug, p.Note = b.leftOut, onDebug, b.note
+// observe sets a selector's callbacks for skipped transactions and debug messages, and its note.
+func (b *base) observe(p *sequencer.Selector, onDebug ledger.Debug) {
+	p.OnSkipped, p.OnDebug, p.Note = b.skipped, onDebug, b.note
 }
 
-// leftOut logs and counts a transaction that a picker omits.
-func (b *base) leftOut(l sequencer.LeftOut) {
+// skipped logs and counts a transaction that a block skipped.
+func (b *base) skipped(l sequencer.Skipped) {
 	signed := l.Tx.Signed()
 	log := b.Log.With(
 		"transaction", l.Tx.ID(), "sender", signed.Sender, "height", b.Ledger.Tip().Header.Header.Height,
@@ -193,7 +193,7 @@ func (b *base) leftOut(l sequencer.LeftOut) {
 	if call, ok := signed.Payload.(types.Call); ok {
 		log = log.With("contract", types.ContractID(signed.Target), "function", call.Function)
 	}
-	switch l.Fate {
+	switch l.Reason {
 	case sequencer.Overran:
 		b.overdue.dropped.Add(1)
 		log.Warn(

@@ -70,7 +70,7 @@ func (s *solo) open(mayLack bool) error {
 	}
 	s.Solo = sequencer.New(s.Maker, s.pool, s.Book, s.config.Key, systemClock{}, s.config.BlockTime)
 	s.OnBlock = observeBlocks(s.Telemetry, s.BlockTime)
-	s.observe(s.Picker, s.config.OnDebug)
+	s.observe(s.Selector, s.config.OnDebug)
 	if s.config.Development != nil {
 		s.Continue()
 	}

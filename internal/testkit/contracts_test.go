@@ -215,7 +215,7 @@ func (c *contractChain) deploy(amount types.Amount, codes ...[]byte) []types.Con
 // simulate executes a call on the head's state and drops what it wrote.
 func (c *contractChain) simulate(call action, view bool) (exec.Outcome, error) {
 	tip := c.ledger.Tip()
-	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, tip.Header.Header.Timestamp+1_000)
+	template, err := exec.HeaderTemplate(tip.Header.Header, tip.Parameters, tip.Header.Header.Timestamp+1_000)
 	if err != nil {
 		return exec.Outcome{}, err
 	}
@@ -228,7 +228,7 @@ func (c *contractChain) simulate(call action, view bool) (exec.Outcome, error) {
 		Sender: c.user.PublicKey(), Target: call.target, ChainID: chainID, GasLimit: call.gas, Value: call.value,
 		Payload: call.payload,
 	}}
-	outcome, err := exec.Call(tip.Parameters, state, seed, tx, exec.Simulation{
+	outcome, err := exec.Call(tip.Parameters, state, template, tx, exec.Simulation{
 		Machine: c.ledger.Machine(), Network: types.Regtest, View: view, Tracer: &b,
 	})
 	if err == nil {

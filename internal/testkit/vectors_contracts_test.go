@@ -153,11 +153,11 @@ func (s *contractScene) block() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	seed, err := exec.Seed(s.head, p, s.head.Timestamp+1500)
+	template, err := exec.HeaderTemplate(s.head, p, s.head.Timestamp+1500)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	run := exec.Begin(types.Regtest, p, s.committed, seed, exec.Machine{Engine: s.engine, Codes: s.codes})
+	run := exec.Begin(types.Regtest, p, s.committed, template, exec.Machine{Engine: s.engine, Codes: s.codes})
 	var block types.Block
 	for i, tx := range types.VerifyWitnesses(types.Regtest, types.NewTxs(s.pending...)) {
 		if tx == nil {

@@ -176,17 +176,17 @@ func (c *Chain) seed() (types.Header, types.Parameters) {
 	c.t.Helper()
 	p, err := exec.ReadParameters(c.state)
 	c.must(err)
-	seed, err := exec.Seed(c.head, p, c.head.Timestamp+blockTime+uint64(c.ahead/time.Millisecond))
+	template, err := exec.HeaderTemplate(c.head, p, c.head.Timestamp+blockTime+uint64(c.ahead/time.Millisecond))
 	c.must(err)
-	return seed, p
+	return template, p
 }
 
 // block makes the next block, with at most one transaction, traced by tracer. It returns the transaction's receipt and
 // the reason of its failure.
 func (c *Chain) block(tx *types.VerifiedTx, tracer exec.Tracer) (receipt types.Receipt, reason exec.Reason) {
 	c.t.Helper()
-	seed, p := c.seed()
-	run := exec.Begin(network, p, c.state, seed, c.machine)
+	template, p := c.seed()
+	run := exec.Begin(network, p, c.state, template, c.machine)
 	run.Trace(tracer)
 	if tx != nil {
 		_, err := run.Apply(tx)

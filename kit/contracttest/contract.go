@@ -273,7 +273,7 @@ func (k *Contract) Storage(key []byte) []byte {
 // send makes a block of one transaction.
 func (c *Chain) send(from Account, action client.Action, o Options) (*types.ContractID, Result) {
 	c.t.Helper()
-	seed, p := c.seed()
+	template, p := c.seed()
 	gas := o.Gas
 	if gas == 0 {
 		gas = p.GasLimit
@@ -286,7 +286,7 @@ func (c *Chain) send(from Account, action client.Action, o Options) (*types.Cont
 		ChainID:      ChainID,
 		Nonce:        record.Nonce,
 		GasLimit:     gas,
-		MaxFeePerGas: seed.BaseFee,
+		MaxFeePerGas: template.BaseFee,
 		Value:        action.Value,
 		Payload:      action.Payload,
 	}
@@ -310,7 +310,7 @@ func (c *Chain) send(from Account, action client.Action, o Options) (*types.Cont
 // simulate runs a transaction on the current state and discards its writes.
 func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	c.t.Helper()
-	seed, p := c.seed()
+	template, p := c.seed()
 	tx.ChainID = ChainID
 	if tx.GasLimit == 0 {
 		tx.GasLimit = p.GasLimit
@@ -320,7 +320,7 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	var err error
 	stops := c.watched(func() {
 		signed := types.SignedTransaction{Transaction: tx}
-		outcome, err = exec.Call(p, c.state, seed, signed, exec.Simulation{
+		outcome, err = exec.Call(p, c.state, template, signed, exec.Simulation{
 			Machine: c.machine, Network: network, View: view, Tracer: heard,
 		})
 	})

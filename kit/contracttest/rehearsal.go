@@ -27,8 +27,8 @@ type Mark struct {
 // Rehearse begins a rehearsal in the next block.
 func (c *Chain) Rehearse() *Rehearsal {
 	c.t.Helper()
-	seed, p := c.seed()
-	return &Rehearsal{c, exec.Rehearse(network, p, c.state, seed, c.machine), p.GasLimit}
+	template, p := c.seed()
+	return &Rehearsal{c, exec.Rehearse(network, p, c.state, template, c.machine), p.GasLimit}
 }
 
 // Call calls a function with encoded arguments and coins of the caller.

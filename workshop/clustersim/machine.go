@@ -251,13 +251,13 @@ func (p *process) openParts() (err error) {
 		Journal: journalFile,
 		FS:      files{p.disk},
 		Now:     p.Wall,
-		Moment:  p.times.Now,
+		Clock:   p.times.Now,
 		Cluster: p.log.Member().Cluster,
 		HeadAt:  func(h types.Height) (mempool.Head, error) { return mempool.HeadAt(p.ledger, h) },
 		Expiry:  expiry,
 	}
 	if p.setup.Bug == ExpiresByClock {
-		options.Moment = p.Wall
+		options.Clock = p.Wall
 	}
 	p.pool, err = mempool.New(options, mempool.HeadOf(p.ledger))
 	return err
@@ -271,7 +271,7 @@ func (p *process) config() (cluster.Config, error) {
 		Ledger:     p.ledger,
 		Pool:       p.pool,
 		Clock:      p.times,
-		Picker:     sequencer.NewPicker(p.ledger, p.pool, book, hands{p}),
+		Selector:   sequencer.NewSelector(p.ledger, p.pool, book, hands{p}),
 		Producers:  []types.PublicKey{p.keyOf().PublicKey()},
 		Sign:       p.sign,
 		Unable:     func() string { return p.unable },

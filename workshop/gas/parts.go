@@ -181,7 +181,7 @@ func (m *market) block(from person, action hunt.Action) (receipt types.Receipt, 
 	if err != nil {
 		return receipt, err
 	}
-	seed, err := exec.Seed(m.head, p, m.head.Timestamp+1_000)
+	template, err := exec.HeaderTemplate(m.head, p, m.head.Timestamp+1_000)
 	if err != nil {
 		return receipt, err
 	}
@@ -195,7 +195,7 @@ func (m *market) block(from person, action hunt.Action) (receipt types.Receipt, 
 		ChainID:      1,
 		Nonce:        nonce,
 		GasLimit:     p.GasLimit,
-		MaxFeePerGas: seed.BaseFee,
+		MaxFeePerGas: template.BaseFee,
 		Value:        action.Value,
 		Payload:      action.Payload,
 	}, from.key(), [32]byte{})
@@ -203,7 +203,7 @@ func (m *market) block(from person, action hunt.Action) (receipt types.Receipt, 
 		return receipt, err
 	}
 	m.meter.parts = parts{}
-	run := exec.Begin(types.Regtest, p, m.world, seed, exec.Machine{Engine: m.meter, Codes: m.world})
+	run := exec.Begin(types.Regtest, p, m.world, template, exec.Machine{Engine: m.meter, Codes: m.world})
 	if _, err := run.Apply(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))[0]); err != nil {
 		return receipt, err
 	}

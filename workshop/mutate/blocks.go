@@ -67,13 +67,13 @@ func makeBlock(r *rand.Rand, w *world, c *chain) (block types.Block, valid bool,
 	if up := c.present.Upgrade; up != nil { // nobody here knows the next version
 		timestamp = max(c.parent.Timestamp, min(timestamp, up.From-1))
 	}
-	seed, err := exec.Seed(c.parent, c.present, timestamp)
+	template, err := exec.HeaderTemplate(c.parent, c.present, timestamp)
 	if err != nil {
 		return types.Block{}, false, err
 	}
-	run := exec.Begin(c.network, c.present, c.entries, seed, c.machine())
+	run := exec.Begin(c.network, c.present, c.entries, template, c.machine())
 	maker := &maker{
-		world: w, chainID: c.parent.ChainID, network: c.network, present: c.present, baseFee: seed.BaseFee,
+		world: w, chainID: c.parent.ChainID, network: c.network, present: c.present, baseFee: template.BaseFee,
 		at: view{c.entries, timestamp}, contracts: c.contracts, codes: c.engine != nil,
 	}
 	used := map[types.Account]uint64{}

@@ -53,11 +53,11 @@ var rules = []struct {
 
 // place is where transactions are judged: behind a header, with the parameters and the state after it.
 type place struct {
-	network types.Network
-	parent  types.Header
-	present types.Parameters
-	entries mapState
-	seed    types.Header
+	network  types.Network
+	parent   types.Header
+	present  types.Parameters
+	entries  mapState
+	template types.Header
 }
 
 // judge returns the rule that an encoded transaction breaks, or 0, and what is derived from one that decodes.
@@ -66,7 +66,7 @@ func (p *place) judge(encoded []byte) (rule int, tx *types.Tx, err error) {
 	if err != nil {
 		return 1, nil, nil
 	}
-	run := exec.Begin(p.network, p.present, p.entries, p.seed, exec.Machine{})
+	run := exec.Begin(p.network, p.present, p.entries, p.template, exec.Machine{})
 	verified := types.VerifyWitnesses(p.network, []*types.Tx{tx})[0]
 	if verified == nil {
 		return 18, tx, nil
@@ -165,20 +165,20 @@ func (c *chain) judgeBlock(encoded []byte) (exec.Result, error) {
 		return exec.Result{}, refusal("encoding")
 	}
 	header := signed.Header
-	seed, err := exec.Seed(c.parent, c.present, header.Timestamp)
+	template, err := exec.HeaderTemplate(c.parent, c.present, header.Timestamp)
 	if err != nil {
 		return exec.Result{}, refusal(err.Error())
 	}
 	known := header
-	known.Version, known.ChainID, known.Height, known.Parent = seed.Version, seed.ChainID, seed.Height, seed.Parent
-	known.Producer, known.GasLimit, known.BaseFee = seed.Producer, seed.GasLimit, seed.BaseFee
+	known.Version, known.ChainID, known.Height, known.Parent = template.Version, template.ChainID, template.Height, template.Parent
+	known.Producer, known.GasLimit, known.BaseFee = template.Producer, template.GasLimit, template.BaseFee
 	if err := exec.CheckHeader(header, known); err != nil {
 		return exec.Result{}, refusal(err.Error())
 	}
 	if !signed.VerifySeal() {
 		return exec.Result{}, refusal("seal")
 	}
-	run := exec.Begin(c.network, c.present, c.entries, seed, c.machine())
+	run := exec.Begin(c.network, c.present, c.entries, template, c.machine())
 	for i, verified := range types.VerifyWitnesses(c.network, txs) {
 		if verified == nil {
 			return exec.Result{}, refusal(fmt.Sprintf("transaction %d: rule 18", i))

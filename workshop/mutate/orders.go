@@ -197,11 +197,11 @@ func (s *scene) transactions(r *rand.Rand) ([]types.SignedTransaction, uint64) {
 // build executes what is valid of the transactions in turn.
 func (s *scene) build(txs []types.SignedTransaction, timestamp uint64) (types.Block, error) {
 	c := s.chain
-	seed, err := exec.Seed(c.parent, c.present, timestamp)
+	template, err := exec.HeaderTemplate(c.parent, c.present, timestamp)
 	if err != nil {
 		return types.Block{}, err
 	}
-	run := exec.Begin(c.network, c.present, c.entries, seed, c.machine())
+	run := exec.Begin(c.network, c.present, c.entries, template, c.machine())
 	var block types.Block
 	for _, signed := range txs {
 		verified := types.VerifyWitnesses(c.network, types.NewTxs(signed))[0]

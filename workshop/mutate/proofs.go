@@ -101,7 +101,7 @@ func (m *mutator) inclusion(r *rand.Rand, c *chain, result exec.Result, number i
 
 // message judges a witness of a message to a contract, as account_verify does.
 func (m *mutator) message(r *rand.Rand, w *world, p *place) error {
-	at := view{p.entries, p.seed.Timestamp}
+	at := view{p.entries, p.template.Timestamp}
 	account, contract, text := w.account(r), types.ContractID(scalar(r)), data(r)
 	inForce, chainID := at.authority(account), p.parent.ChainID
 	signed := messageTo(p.network, chainID, contract, account, text)

@@ -63,11 +63,11 @@ func (m *mutator) replays(r *rand.Rand, cases int) error {
 
 // again sends all blocks and transactions to the chain that has them.
 func (m *mutator) again(r *rand.Rand, w *world, c *chain, blocks []types.Block) error {
-	seed, err := exec.Seed(c.parent, c.present, c.parent.Timestamp)
+	template, err := exec.HeaderTemplate(c.parent, c.present, c.parent.Timestamp)
 	if err != nil {
 		return err
 	}
-	run := exec.Begin(c.network, c.present, c.entries, seed, c.machine())
+	run := exec.Begin(c.network, c.present, c.entries, template, c.machine())
 	result, err := run.Finish()
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (m *mutator) abroad(home place, g types.Genesis, blocks []types.Block) erro
 	if err != nil {
 		return err
 	}
-	if c.seed, err = exec.Seed(c.parent, c.present, c.parent.Timestamp); err != nil {
+	if c.template, err = exec.HeaderTemplate(c.parent, c.present, c.parent.Timestamp); err != nil {
 		return err
 	}
 	if err := m.tellContext(&c.place); err != nil {

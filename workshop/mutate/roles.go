@@ -128,7 +128,7 @@ func newStage(r *rand.Rand, m *mutator) (*stage, error) {
 		return nil, err
 	}
 	s.place = s.chain.place
-	if s.seed, err = exec.Seed(s.parent, s.present, s.parent.Timestamp+1000); err != nil {
+	if s.template, err = exec.HeaderTemplate(s.parent, s.present, s.parent.Timestamp+1000); err != nil {
 		return nil, err
 	}
 	return s, m.tellContext(&s.place)
@@ -248,7 +248,7 @@ func (s *stage) uses(r *rand.Rand) (uses []use, signings []signing) {
 func (s *stage) transaction(r *rand.Rand, sender, payer types.Account) types.Transaction {
 	tx := types.Transaction{
 		Sender: sender, Target: s.key.key.PublicKey(), ChainID: s.parent.ChainID, GasLimit: 1_000_000, Payer: &payer,
-		MaxFeePerGas: s.seed.BaseFee, Value: types.Amount(r.IntN(1000)), Payload: types.Transfer{Memo: memo(r)},
+		MaxFeePerGas: s.template.BaseFee, Value: types.Amount(r.IntN(1000)), Payload: types.Transfer{Memo: memo(r)},
 	}
 	if r.IntN(2) == 0 {
 		tx.Payload = types.Batch{Steps: []types.Step{{Target: payer, Value: tx.Value, Action: tx.Payload}}}
@@ -339,7 +339,7 @@ func (s *stage) messageHolds(account types.Account, said []byte, w types.Witness
 
 // sealUse is the seal of an empty block.
 func (s *stage) sealUse() (types.Header, use) {
-	run := exec.Begin(s.network, s.present, s.entries, s.seed, exec.Machine{})
+	run := exec.Begin(s.network, s.present, s.entries, s.template, exec.Machine{})
 	result, err := run.Finish()
 	if err == nil {
 		err = s.chain.root(&result)

@@ -39,8 +39,8 @@ func (m *mutator) round(r *rand.Rand, cases int) error {
 		return err
 	}
 	maker := &maker{
-		world: w, chainID: p.parent.ChainID, network: p.network, present: p.present, baseFee: p.seed.BaseFee,
-		at: view{p.entries, p.seed.Timestamp},
+		world: w, chainID: p.parent.ChainID, network: p.network, present: p.present, baseFee: p.template.BaseFee,
+		at: view{p.entries, p.template.Timestamp},
 	}
 	for m.cases < end {
 		var err error
@@ -83,13 +83,13 @@ func newPlace(r *rand.Rand, w *world) *place {
 		GasLimit: p.present.GasLimit, BaseFee: max(p.present.MinBaseFee, types.Amount(r.IntN(100))),
 	}
 	p.parent.GasUsed = types.Gas(r.Uint64N(uint64(p.parent.GasLimit)))
-	seed, err := exec.Seed(p.parent, p.present, now+1)
+	template, err := exec.HeaderTemplate(p.parent, p.present, now+1)
 	if err != nil {
 		panic(err) // an upgrade begins later
 	}
-	p.seed = seed
+	p.template = template
 	for _, a := range w.accounts {
-		record := newRecord(r, w, a, seed.Timestamp)
+		record := newRecord(r, w, a, template.Timestamp)
 		if encoded := record.Encode(a); len(encoded) > 0 {
 			p.entries[string(state.AccountKey(a))] = encoded
 		}
@@ -129,8 +129,8 @@ func (m *mutator) tellContext(p *place) error {
 		}
 	}
 	text, err := json.Marshal(map[string]any{
-		"chain_id": p.parent.ChainID, "network": p.network, "parameters": p.present, "base_fee": uint64(p.seed.BaseFee),
-		"timestamp": p.seed.Timestamp, "gas_left": uint64(p.present.GasLimit), "bytes_left": p.present.BlockBytes,
+		"chain_id": p.parent.ChainID, "network": p.network, "parameters": p.present, "base_fee": uint64(p.template.BaseFee),
+		"timestamp": p.template.Timestamp, "gas_left": uint64(p.present.GasLimit), "bytes_left": p.present.BlockBytes,
 		"accounts": accounts,
 	})
 	if err != nil {

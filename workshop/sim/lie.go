@@ -92,7 +92,7 @@ func (p *process) emptyBlock(
 	timestamp uint64, change func(*chain.State, *exec.Result) error,
 ) (e chain.Entry, err error) {
 	tip := p.ledger.Tip()
-	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, timestamp)
+	template, err := exec.HeaderTemplate(tip.Header.Header, tip.Parameters, timestamp)
 	if err != nil {
 		return e, err
 	}
@@ -101,7 +101,7 @@ func (p *process) emptyBlock(
 		return e, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	result, err := exec.Begin(p.ledger.Network(), tip.Parameters, view, seed, p.ledger.Machine()).Finish()
+	result, err := exec.Begin(p.ledger.Network(), tip.Parameters, view, template, p.ledger.Machine()).Finish()
 	if err != nil {
 		return e, err
 	}

@@ -84,7 +84,7 @@ func (m *Member) current() *raftpb.Entry { return m.applying.messages[0].GetEntr
 // applied records that an entry is wholly applied.
 func (m *Member) applied(e *raftpb.Entry) error {
 	m.applying.working = false
-	m.decisions.done, m.decisions.doneAt, m.decisions.term = e.GetIndex(), m.world.Now(), e.GetTerm()
+	m.decisions.done, m.decisions.doneAt, m.decisions.term = e.GetIndex(), m.env.Now(), e.GetTerm()
 	m.sends.entryApplied(m, e)
 	return m.nextEntry()
 }
@@ -95,7 +95,7 @@ func (m *Member) nextEntry() error {
 	if m.applying.next++; m.applying.next < len(message.GetEntries()) {
 		return nil
 	}
-	m.applying.messages, m.applying.next, m.applying.since = m.applying.messages[1:], 0, m.world.Now()
+	m.applying.messages, m.applying.next, m.applying.since = m.applying.messages[1:], 0, m.env.Now()
 	for _, response := range message.GetResponses() {
 		if err := m.raw.Step(response); err != nil {
 			return err
@@ -104,7 +104,7 @@ func (m *Member) nextEntry() error {
 	return nil
 }
 
-// decided starts to derive a proposal, unless this member drafted it itself or already has the block in its chain.
+// decided starts to derive a proposal, unless this member built it itself or already has the block in its chain.
 func (m *Member) decided(decided *Proposal) error {
 	c := &proposal{Proposal: decided}
 	m.decisions.proposal = c
@@ -112,10 +112,10 @@ func (m *Member) decided(decided *Proposal) error {
 		return err
 	}
 	if d := m.leading.made; d != nil && d.Header().Hash() == c.Header.Hash() {
-		c.draft, c.proposed, m.leading.made = d, m.leading.madeAt, nil
+		c.block, c.proposed, m.leading.made = d, m.leading.madeAt, nil
 		return nil
 	}
-	m.world.Do(Executor, func() Event {
+	m.env.Do(Executor, func() Event {
 		d, err := m.derive(decided)
 		return func(m *Member) error {
 			if err := m.findReleased(c); err != nil {
@@ -125,7 +125,7 @@ func (m *Member) decided(decided *Proposal) error {
 				return &Diverged{Index: c.Index, Block: c.Encoded, Err: err}
 			}
 			if !c.known {
-				c.draft = d
+				c.block = d
 			}
 			if m.decisions.proposal == c && m.applying.releasing != nil {
 				return m.release()
@@ -136,18 +136,18 @@ func (m *Member) decided(decided *Proposal) error {
 	return nil
 }
 
-// findReleased checks whether the chain already has a proposal's block: it was released before a restart, or fetched with the
-// blocks up to a snapshot. If so, no draft is needed.
+// findReleased checks whether the chain already has a proposal's block: it was released before a restart, or fetched
+// with the blocks up to a snapshot. If so, it need not be derived.
 func (m *Member) findReleased(c *proposal) error {
 	if c.known || c.Header.Height > m.Ledger.Tip().Header.Header.Height {
 		return nil
 	}
-	c.known, c.draft = true, nil
+	c.known, c.block = true, nil
 	return m.checkKnown(c.Index, c.Header.Height, c.Header.Hash())
 }
 
 // derive executes a proposal and checks the result against its header.
-func (m *Member) derive(c *Proposal) (*ledger.Draft, error) {
+func (m *Member) derive(c *Proposal) (*ledger.PendingBlock, error) {
 	received, err := ledger.ReceiveProposal(m.Ledger.Network(), c.Encoded, func(id types.TxID) *types.VerifiedTx {
 		tx, _ := m.Pool.Get(id)
 		return tx
@@ -172,17 +172,17 @@ func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockH
 	return nil
 }
 
-// release starts to append the proposal to the chain once its draft is derived.
+// release starts to append the proposal to the chain once its block is derived.
 func (m *Member) release() error {
 	c, r := m.decisions.proposal, *m.applying.releasing
 	if c == nil || c.Index != r.Index {
 		return fmt.Errorf("entry %d releases the unknown proposal %d", m.decisions.machine.Applied(), r.Index)
 	}
-	if err := m.findReleased(c); err != nil || c.draft == nil && !c.known {
+	if err := m.findReleased(c); err != nil || c.block == nil && !c.known {
 		return err
 	}
 	m.applying.releasing = nil
-	m.world.Do(Applier, func() Event {
+	m.env.Do(Applier, func() Event {
 		err := m.append(c, r)
 		return func(m *Member) error {
 			if err != nil {
@@ -194,7 +194,7 @@ func (m *Member) release() error {
 			}
 			m.decisions.places = append(m.decisions.places, m.checkpoint())
 			if m.OnRelease != nil && !c.proposed.IsZero() {
-				m.OnRelease(m.world.Now().Sub(c.proposed))
+				m.OnRelease(m.env.Now().Sub(c.proposed))
 			}
 			return nil
 		}
@@ -207,7 +207,7 @@ func (m *Member) append(c *proposal, r Release) error {
 	if c.known {
 		return m.syncPool(r.Height)
 	}
-	block, err := m.Ledger.Release(c.draft, r.Signature)
+	block, err := m.Ledger.Release(c.block, r.Signature)
 	if err != nil {
 		return err
 	}
@@ -289,8 +289,8 @@ func (c Compaction) withDefaults() Compaction {
 	return c
 }
 
-// compact cuts a log that is too long, once the pool's journal is synced up to then. The chain needs no sync of its own: it
-// shares a write-ahead log with the cut.
+// compact cuts a log that is too long, once the pool's journal is synced up to then. The chain needs no sync of its
+// own: it shares a write-ahead log with the cut.
 func (m *Member) compact() {
 	if m.decisions.compaction || m.applying.working {
 		return
@@ -300,7 +300,7 @@ func (m *Member) compact() {
 		return
 	}
 	m.decisions.compaction = true
-	m.world.Do(Applier, func() Event {
+	m.env.Do(Applier, func() Event {
 		err := m.Pool.SyncJournal()
 		return func(m *Member) error {
 			m.decisions.compaction = false
@@ -313,8 +313,8 @@ func (m *Member) compact() {
 	})
 }
 
-// compactAt returns the place at which to cut the log, and whether the log is long enough to be cut. The place must not be
-// beyond raft's own applied index. Raft advances that by whole messages, and reads all entries beyond it before it
+// compactAt returns the place at which to cut the log, and whether the log is long enough to be cut. The place must not
+// be beyond raft's own applied index. Raft advances that by whole messages, and reads all entries beyond it before it
 // campaigns.
 func (m *Member) compactAt() (at place, long bool) {
 	c := m.Compaction.withDefaults()
@@ -339,8 +339,8 @@ func (m *Member) compactAt() (at place, long bool) {
 	return place{}, false
 }
 
-// minMatched returns the highest index that all active voters are known to have. On a member that does not lead it is the
-// last applied index.
+// minMatched returns the highest index that all active voters are known to have. On a member that does not lead it is
+// the last applied index.
 func (m *Member) minMatched() uint64 {
 	least := m.decisions.done
 	if m.standing.soft.RaftState == raft.StateLeader {

@@ -69,7 +69,7 @@ func TestCutLeavesWhatRaftReads(t *testing.T) {
 	}
 }
 
-// later is a world whose work is done when the test says so.
+// later is an Env whose work is done when the test says so.
 type later struct {
 	still
 	work []func() Event
@@ -97,10 +97,10 @@ func TestFetchedProposalIsReleased(t *testing.T) {
 		"another one, after this was derived": {2, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, world := memberOf(t), new(later)
-			m.world = world
+			m, env := memberOf(t), new(later)
+			m.env = env
 			batch := func(time uint64) ledger.Batch { return ledger.Batch{Time: time, Transactions: m.Pool.Best(0)} }
-			d, err := m.Ledger.Draft(batch(2))
+			d, err := m.Ledger.Propose(batch(2))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestFetchedProposalIsReleased(t *testing.T) {
 			}
 			steps := []func() error{
 				func() error { return m.decided(&Proposal{1, Block{d.Header(), d.Encode()}}) },
-				func() error { return world.next(m) },
+				func() error { return env.next(m) },
 				func() error {
 					r := release(t, "producer", *m.decisions.proposal.Proposal)
 					m.applying.releasing = &r
@@ -134,10 +134,10 @@ func TestFetchedProposalIsReleased(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || !m.decisions.proposal.known || m.decisions.proposal.draft != nil || len(world.work) != 1 {
-				t.Fatalf("known %t, %d to be done: %v", m.decisions.proposal.known, len(world.work), err)
+			if err != nil || !m.decisions.proposal.known || m.decisions.proposal.block != nil || len(env.work) != 1 {
+				t.Fatalf("known %t, %d to be done: %v", m.decisions.proposal.known, len(env.work), err)
 			}
-			if world.work[0](); m.Pool.Height() != 1 || m.Ledger.Tip().Header.Header.Height != 1 {
+			if env.work[0](); m.Pool.Height() != 1 || m.Ledger.Tip().Header.Header.Height != 1 {
 				t.Errorf("the pool is at %d, the chain at %d", m.Pool.Height(), m.Ledger.Tip().Header.Header.Height)
 			}
 		})
@@ -179,8 +179,8 @@ func TestSecondOpinion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var first, second int
 			leader := memberWith(t, ticking{10, new(int)})
-			m, world := memberWith(t, ticking{10, new(int)}), new(later)
-			m.world = world
+			m, env := memberWith(t, ticking{10, new(int)}), new(later)
+			m.env = env
 			opinion := func(name string, e vm.Engine) ledger.Opinion {
 				return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return e, nil }}
 			}
@@ -213,20 +213,20 @@ func TestSecondOpinion(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d, err := leader.Ledger.Draft(ledger.Batch{Time: 2, Transactions: leader.Pool.Best(0)})
+			d, err := leader.Ledger.Propose(ledger.Batch{Time: 2, Transactions: leader.Pool.Best(0)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := m.decided(&Proposal{1, Block{d.Header(), d.Encode()}}); err != nil {
 				t.Fatal(err)
 			}
-			err = world.next(m)
+			err = env.next(m)
 			if first != 1 || second != 1 {
 				t.Errorf("the engines were asked %d and %d times, want 1 and 1", first, second)
 			}
 			if c.agrees {
-				if draft := m.decisions.proposal.draft; err != nil || draft == nil || draft.Header() != d.Header() {
-					t.Errorf("got %+v, %v, want the draft that was decided", draft, err)
+				if block := m.decisions.proposal.block; err != nil || block == nil || block.Header() != d.Header() {
+					t.Errorf("got %+v, %v, want the block that was decided", block, err)
 				}
 				return
 			}

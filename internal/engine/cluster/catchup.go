@@ -51,25 +51,25 @@ func (m *Member) catchUp(message *raftpb.Message) error {
 		return nil
 	}
 	m.Logger.Info("this member's log is too far behind: fetching blocks from another member", "to", at.Head.Height)
-	m.catching = &catching{message: message, place: at, got: m.world.Now()}
+	m.catching = &catching{message: message, place: at, got: m.env.Now()}
 	return m.nextStep()
 }
 
 // retryCatching resumes the catch-up after a failed fetch.
 func (m *Member) retryCatching() {
 	c := m.catching
-	if c == nil || c.asking || m.world.Now().Sub(c.asked) < fetchPause {
+	if c == nil || c.asking || m.env.Now().Sub(c.asked) < fetchPause {
 		return
 	}
 	patience := giveUpTime
 	if lead := m.standing.soft.Lead; lead != raft.None && lead != c.message.GetFrom() {
 		patience = leaveTime
 	}
-	if m.world.Now().Sub(c.got) >= patience { // the leader sends another snapshot
+	if m.env.Now().Sub(c.got) >= patience { // the leader sends another snapshot
 		m.abandonSnapshot()
 		return
 	}
-	m.world.Do(Anyone, func() Event { return func(m *Member) error { return m.nextStep() } })
+	m.env.Do(Anyone, func() Event { return func(m *Member) error { return m.nextStep() } })
 }
 
 // abandonSnapshot abandons the snapshot.
@@ -80,8 +80,8 @@ func (m *Member) abandonSnapshot() {
 	m.catching = nil
 }
 
-// nextStep starts the next step of the catch-up: it requests the sender's pool, then the blocks up to the pool's head, and
-// then restores the pool.
+// nextStep starts the next step of the catch-up: it requests the sender's pool, then the blocks up to the pool's head,
+// and then restores the pool.
 func (m *Member) nextStep() error {
 	c := m.catching
 	switch {
@@ -94,22 +94,22 @@ func (m *Member) nextStep() error {
 		return nil // entries that are being applied finish first; a tick resumes
 	}
 	c.begun, m.applying.working = true, true
-	c.asking, c.asked = true, m.world.Now()
+	c.asking, c.asked = true, m.env.Now()
 	from := c.message.GetFrom()
 	if c.pending == nil {
-		m.world.Pending(from, func(p Pending, err error) Event {
+		m.env.Pending(from, func(p Pending, err error) Event {
 			return func(m *Member) error { return m.gotPending(c, p, err) }
 		})
 		return nil
 	}
 	if height := m.Ledger.Tip().Header.Header.Height; height < c.pending.Head.Height {
 		to := min(c.pending.Head.Height, height+fetchBlocks)
-		m.world.Blocks(from, height+1, to, func(blocks [][]byte, err error) Event {
+		m.env.Blocks(from, height+1, to, func(blocks [][]byte, err error) Event {
 			return func(m *Member) error { return m.gotBlocks(c, blocks, err) }
 		})
 		return nil
 	}
-	m.world.Do(Applier, func() Event {
+	m.env.Do(Applier, func() Event {
 		err := m.restore(c.pending)
 		return func(m *Member) error {
 			if m.catching != c || err != nil {
@@ -131,7 +131,7 @@ func (m *Member) gotPending(c *catching, p Pending, err error) error {
 	if err != nil || p.Head.Height < c.place.Head.Height || p.Applied < c.message.GetSnapshot().GetMetadata().GetIndex() {
 		return nil // a tick retries
 	}
-	c.pending, c.got = &p, m.world.Now()
+	c.pending, c.got = &p, m.env.Now()
 	return m.nextStep()
 }
 
@@ -144,13 +144,13 @@ func (m *Member) gotBlocks(c *catching, encoded [][]byte, err error) error {
 		c.asking = false
 		return nil
 	}
-	m.world.Do(Applier, func() Event {
+	m.env.Do(Applier, func() Event {
 		err := m.importAll(encoded)
 		return func(m *Member) error {
 			if m.catching != c {
 				return err
 			}
-			c.asking, c.got = false, m.world.Now()
+			c.asking, c.got = false, m.env.Now()
 			switch {
 			case errors.Is(err, ledger.ErrAltered):
 				return nil // a tick retries

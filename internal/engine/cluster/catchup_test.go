@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// still is a world that does nothing.
-type still struct{ World }
+// still is an Env that does nothing.
+type still struct{ Env }
 
 func (still) Now() time.Time { return time.Unix(9, 0) }
 
@@ -33,7 +33,7 @@ func TestOldPoolIsNotTaken(t *testing.T) {
 		},
 	} {
 		// Another entry is being applied, so nothing follows.
-		m := &Member{world: still{}, applying: applying{working: true}, catching: &catching{
+		m := &Member{env: still{}, applying: applying{working: true}, catching: &catching{
 			message: &raftpb.Message{Snapshot: &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: &at}}},
 			place:   Place{Head: Head{Height: height}},
 			asking:  true,
@@ -64,9 +64,9 @@ func TestSnapshotsAreGivenUp(t *testing.T) {
 		{9, leaveTime - time.Millisecond, false},
 		{9, leaveTime, true},
 	} {
-		m := &Member{world: idle{}, applying: applying{working: true}}
+		m := &Member{env: idle{}, applying: applying{working: true}}
 		m.standing.soft.Lead = c.lead
-		got := m.world.Now().Add(-c.silent)
+		got := m.env.Now().Add(-c.silent)
 		m.catching = &catching{message: &raftpb.Message{From: &from}, begun: true, got: got, asked: got}
 		m.retryCatching()
 		if left := m.catching == nil; left != c.left || m.applying.working == c.left {
@@ -75,7 +75,7 @@ func TestSnapshotsAreGivenUp(t *testing.T) {
 	}
 }
 
-// idle is a world that does no work.
+// idle is an Env that does no work.
 type idle struct{ still }
 
 func (idle) Do(Worker, func() Event) {}
@@ -84,7 +84,7 @@ func (idle) Do(Worker, func() Event) {}
 func TestOldSnapshotIsLeft(t *testing.T) {
 	index := uint64(7)
 	for done, left := range map[uint64]bool{index - 1: false, index: true, index + 1: true} {
-		m := &Member{self: 3, world: idle{}, applying: applying{messages: []*raftpb.Message{{}}}}
+		m := &Member{self: 3, env: idle{}, applying: applying{messages: []*raftpb.Message{{}}}}
 		m.decisions.done = done
 		m.catching = &catching{message: &raftpb.Message{ // to another member, so that it comes to no raft
 			Snapshot: &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: &index}},

@@ -217,7 +217,7 @@ func (m *Member) retryChange() error {
 
 // promoteLearner proposes to make a voter of the first learner that has been near for nearTime.
 func (m *Member) promoteLearner() error {
-	now := m.world.Now()
+	now := m.env.Now()
 	for _, p := range m.peers() {
 		if p.Voter {
 			delete(m.members.learners, p.ID)

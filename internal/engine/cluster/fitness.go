@@ -27,12 +27,12 @@ type fitness struct {
 
 // updateFitness updates the fitness, and clears a signing failure that is resolved or old.
 func (m *Member) updateFitness() {
-	m.fitness = fitness{offset: middle(m.world.Offsets())}
+	m.fitness = fitness{offset: medianOffset(m.env.Offsets())}
 	if m.Unable != nil {
 		m.fitness.unable = m.Unable()
 	}
 	if f := &m.leading.failed; f.err != nil && (m.Ledger.Tip().Header.Header.Height >= f.height ||
-		!m.leads() && m.world.Now().Sub(f.at) >= failTime) {
+		!m.leads() && m.env.Now().Sub(f.at) >= failTime) {
 		f.err = nil
 	}
 }
@@ -90,16 +90,17 @@ func (m *Member) outdated() uint32 {
 	return version
 }
 
-// defersVote reports whether a message requests votes too early. A member that cannot make blocks lets others stand first.
+// defersVote reports whether a message requests votes too early. A member that cannot make blocks lets others stand
+// first.
 func (m *Member) defersVote(message *raftpb.Message) bool {
 	return message.GetType() == raftpb.MessageType_MsgPreVote && m.unfit() != "" &&
-		m.world.Now().Sub(m.standing.lost) < standTime
+		m.env.Now().Sub(m.standing.lost) < standTime
 }
 
 // handOver transfers leadership to a member that can make blocks, at most once per handTime. If there is none, this
 // member stays leader.
 func (m *Member) handOver(reason string) {
-	now := m.world.Now()
+	now := m.env.Now()
 	if now.Sub(m.leading.handed) < handTime {
 		return
 	}
@@ -112,7 +113,7 @@ func (m *Member) handOver(reason string) {
 
 // successor returns the active voter that can make blocks and has most of the log, or 0 if there is none.
 func (m *Member) successor() (to uint64) {
-	most, unfit := uint64(0), m.world.Unfit()
+	most, unfit := uint64(0), m.env.Unfit()
 	for _, p := range m.peers() {
 		if p.ID != m.self && p.Voter && p.Active && p.Keyed && unfit[p.ID] == "" && p.Match > most {
 			to, most = p.ID, p.Match

@@ -13,7 +13,7 @@ import (
 // from blame for invalid transactions of its clients.
 func (m *Member) forward(s *send) {
 	try := s.try
-	m.world.Do(Anyone, func() Event {
+	m.env.Do(Anyone, func() Event {
 		verified := m.Pool.Verify(context.Background(), s.encoded, s.source, func() bool { return false })
 		return func(m *Member) error {
 			if s.reply == nil || s.try != try {
@@ -46,7 +46,7 @@ func (m *Member) forward(s *send) {
 // forwardToLeader asks the leader to take transactions; places holds their indexes in the send.
 func (m *Member) forwardToLeader(s *send, sent [][]byte, places []int) {
 	try := s.try
-	m.world.Forward(s.asked, sent, func(a Answer, err error) Event {
+	m.env.Forward(s.asked, sent, func(a Answer, err error) Event {
 		return func(m *Member) error {
 			if s.reply == nil || s.try != try {
 				return nil

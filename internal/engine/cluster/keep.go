@@ -48,13 +48,13 @@ func isTxBatch(e *raftpb.Entry) bool {
 // mayGather reports whether decided batches may be held back: on a follower, while no caller here waits for one.
 func (m *Member) mayGather() bool {
 	return m.standing.soft.RaftState == raft.StateFollower && m.standing.soft.Lead != raft.None && m.catching == nil &&
-		len(m.sends.behind) == 0 && len(m.sends.flying) == 0 && m.world.Now().Sub(m.applying.since) < holdTime
+		len(m.sends.behind) == 0 && len(m.sends.flying) == 0 && m.env.Now().Sub(m.applying.since) < holdTime
 }
 
-// applyBatches adds decided batches to the pool. For a batch that this member proposed, it uses the decoded batch and the
-// verified transactions that it still has.
+// applyBatches adds decided batches to the pool. For a batch that this member proposed, it uses the decoded batch and
+// the verified transactions that it still has.
 func (m *Member) applyBatches(entries []*raftpb.Entry) error {
-	decided := make([]mempool.Decided, len(entries))
+	decided := make([]mempool.CommittedBatch, len(entries))
 	verified := make(map[types.TxID]*types.VerifiedTx)
 	for i, e := range entries {
 		var entry Entry
@@ -75,11 +75,11 @@ func (m *Member) applyBatches(entries []*raftpb.Entry) error {
 		}
 		batch := entry.(TxBatch)
 		m.Clock.advance(batch.Time)
-		decided[i] = mempool.Decided{Index: e.GetIndex(), At: m.Clock.Now(), Transactions: batch.Transactions}
+		decided[i] = mempool.CommittedBatch{Index: e.GetIndex(), At: m.Clock.Now(), Transactions: batch.Transactions}
 	}
 	m.applying.working = true
-	m.world.Do(Applier, func() Event {
-		results, err := m.Pool.Keep(decided, func(id types.TxID) *types.VerifiedTx { return verified[id] })
+	m.env.Do(Applier, func() Event {
+		results, err := m.Pool.ApplyBatches(decided, func(id types.TxID) *types.VerifiedTx { return verified[id] })
 		return func(m *Member) error {
 			for i, e := range entries {
 				if err == nil {

@@ -60,9 +60,9 @@ func TestDecidedIntakesAreGathered(t *testing.T) {
 // A follower's batches wait for others, but not for long, not while a caller here waits for one, and no leader's do.
 func TestIntakesOfFollowersWait(t *testing.T) {
 	follower := func(change func(*Member)) *Member {
-		m := &Member{world: still{}}
+		m := &Member{env: still{}}
 		m.standing.soft = raft.SoftState{RaftState: raft.StateFollower, Lead: 7}
-		m.applying.add(decidedOf(3, 9, kindTxBatch), m.world.Now())
+		m.applying.add(decidedOf(3, 9, kindTxBatch), m.env.Now())
 		change(m)
 		return m
 	}
@@ -77,8 +77,8 @@ func TestIntakesOfFollowersWait(t *testing.T) {
 		{"a caller waits", false, func(m *Member) { m.sends.behind = []*send{{}} }},
 		{"one that led has proposed", false, func(m *Member) { m.sends.flying = map[uint64]*inflight{3: {}} }},
 		{"a snapshot has come", false, func(m *Member) { m.catching = new(catching) }},
-		{"for a tick", false, func(m *Member) { m.applying.since = m.world.Now().Add(-holdTime) }},
-		{"for nearly a tick", true, func(m *Member) { m.applying.since = m.world.Now().Add(-holdTime + time.Millisecond) }},
+		{"for a tick", false, func(m *Member) { m.applying.since = m.env.Now().Add(-holdTime) }},
+		{"for nearly a tick", true, func(m *Member) { m.applying.since = m.env.Now().Add(-holdTime + time.Millisecond) }},
 	} {
 		if got := follower(c.change).mayGather(); got != c.holds {
 			t.Errorf("%s: %t, want %t", c.name, got, c.holds)

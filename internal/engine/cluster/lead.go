@@ -25,10 +25,10 @@ const (
 
 // leading is the state of a leader.
 type leading struct {
-	term      uint64        // term of the other fields
-	drafting  bool          // a block is being drafted
-	proposed  bool          // a block is proposed but not applied yet
-	made      *ledger.Draft // that block
+	term      uint64               // term of the other fields
+	building  bool                 // a block is being built
+	proposed  bool                 // a block is proposed but not applied yet
+	made      *ledger.PendingBlock // that block
 	madeAt    time.Time
 	finishing uint64 // index of the proposal that is being signed, or whose Release is proposed
 	failed    refused
@@ -76,8 +76,8 @@ func (m *Member) lead() error {
 
 // startBlock starts the next block if it is due.
 func (m *Member) startBlock() error {
-	l, now, tip := &m.leading, m.world.Now(), m.Ledger.Tip()
-	if l.drafting || l.proposed || m.decisions.proposal != nil || tip.Hash != m.decisions.machine.Head().Hash ||
+	l, now, tip := &m.leading, m.env.Now(), m.Ledger.Tip()
+	if l.building || l.proposed || m.decisions.proposal != nil || tip.Hash != m.decisions.machine.Head().Hash ||
 		now.Sub(l.last) < m.BlockTime || m.keyBarred() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
 		return nil
 	}
@@ -86,14 +86,14 @@ func (m *Member) startBlock() error {
 		return nil
 	}
 	l.last = sequencer.NextTick(l.last, now, m.BlockTime)
-	l.drafting = true
+	l.building = true
 	term := m.standing.term
-	m.world.Do(Executor, func() Event {
-		d, encoded, err := m.draft(at)
+	m.env.Do(Executor, func() Event {
+		d, encoded, err := m.buildBlock(at)
 		return func(m *Member) error {
-			l.drafting = false
+			l.building = false
 			if !m.leads() || m.standing.term != term || m.decisions.machine.Proposal() != nil {
-				return nil // even after an error: the draft may have been for an earlier head
+				return nil // even after an error: the block may have been for an earlier head
 			}
 			if err != nil {
 				return err
@@ -103,35 +103,36 @@ func (m *Member) startBlock() error {
 				return nil
 			}
 			l.proposed, l.made = true, d
-			l.madeAt = m.world.Now()
+			l.madeAt = m.env.Now()
 			return err
 		}
 	})
 	return nil
 }
 
-// untilDue returns the time until the leader's next block is due. It reports false if the member is not waiting for that.
+// untilDue returns the time until the leader's next block is due. It reports false if the member is not waiting for
+// that.
 func (m *Member) untilDue() (time.Duration, bool) {
 	if l := &m.leading; !m.leads() || m.makingBlock() || l.last.IsZero() {
 		return 0, false
 	}
-	wait := m.leading.last.Add(m.BlockTime).Sub(m.world.Now())
+	wait := m.leading.last.Add(m.BlockTime).Sub(m.env.Now())
 	return wait, wait > 0
 }
 
 // makingBlock reports whether a block is in progress.
 func (m *Member) makingBlock() bool {
-	return m.leading.drafting || m.leading.proposed || m.decisions.proposal != nil
+	return m.leading.building || m.leading.proposed || m.decisions.proposal != nil
 }
 
-// draft drafts a block with the given timestamp, in milliseconds.
-func (m *Member) draft(at uint64) (*ledger.Draft, []byte, error) {
-	picked := m.Picker.Pick(m.BlockTime)
-	d, err := m.Ledger.Draft(picked.At(at))
+// buildBlock builds a block with the given timestamp, in milliseconds.
+func (m *Member) buildBlock(at uint64) (*ledger.PendingBlock, []byte, error) {
+	picked := m.Selector.Select(m.BlockTime)
+	d, err := m.Ledger.Propose(picked.At(at))
 	if err != nil {
 		return nil, nil, err
 	}
-	return d, d.Encode(), m.Picker.Judge(picked)
+	return d, d.Encode(), m.Selector.HandleSkipped(picked)
 }
 
 // finish signs the proposal, once this member has derived the same block, and proposes its Release.
@@ -140,7 +141,7 @@ func (m *Member) finish() error {
 	if c == nil || l.finishing == c.Index {
 		return nil
 	}
-	if err := m.findReleased(c); err != nil || c.draft == nil && !c.known {
+	if err := m.findReleased(c); err != nil || c.block == nil && !c.known {
 		return err
 	}
 	if !c.known && !slices.Contains(m.Producers, c.Header.Producer) {
@@ -154,11 +155,11 @@ func (m *Member) finish() error {
 		}
 		return m.proposeRelease(c, header.Seal.Signature)
 	}
-	m.world.Do(Executor, func() Event {
+	m.env.Do(Executor, func() Event {
 		signature, err := m.sign(c.Header)
 		return func(m *Member) error {
 			if err != nil {
-				l.failed.err, l.failed.height, l.failed.at = err, c.Header.Height, m.world.Now()
+				l.failed.err, l.failed.height, l.failed.at = err, c.Header.Height, m.env.Now()
 				if l.failed.told != c.Header.Height { // log once per height, although it is retried
 					l.failed.told = c.Header.Height
 					m.Logger.Error("cannot sign a block that the cluster has committed", "height", c.Header.Height, "error", err)
@@ -204,8 +205,8 @@ func (m *Member) tick() error {
 	if reason := m.unfit(); reason != "" {
 		m.handOver(reason)
 	}
-	if l := &m.leading; l.failed.err != nil && m.world.Now().Sub(l.failed.at) >= handTime {
-		l.finishing, l.failed.at = 0, m.world.Now() // no other member took over: try again
+	if l := &m.leading; l.failed.err != nil && m.env.Now().Sub(l.failed.at) >= handTime {
+		l.finishing, l.failed.at = 0, m.env.Now() // no other member took over: try again
 	}
 	m.resendSnapshots()
 	return m.promoteLearner()
@@ -213,7 +214,7 @@ func (m *Member) tick() error {
 
 // resendSnapshots makes raft send another snapshot to each member that did not finish the last one within snapshotTime.
 func (m *Member) resendSnapshots() {
-	l, now := &m.leading, m.world.Now()
+	l, now := &m.leading, m.env.Now()
 	var silent []uint64
 	m.raw.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
 		since, there := l.snapshots[id]

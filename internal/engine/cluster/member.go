@@ -38,11 +38,11 @@ const (
 
 // Config configures a member. Until the member has ended, others may only read from its components.
 type Config struct {
-	Log    *raftlog.Log
-	Ledger *ledger.Ledger
-	Pool   *mempool.Pool // its Options.Moment must be Clock.Now
-	Clock  *Clock        // from [OpenClock]
-	Picker *sequencer.Picker
+	Log      *raftlog.Log
+	Ledger   *ledger.Ledger
+	Pool     *mempool.Pool // its Options.Clock must be Clock.Now
+	Clock    *Clock        // from [OpenClock]
+	Selector *sequencer.Selector
 	// Producers are the public keys with which Sign can sign: the current producer's, and during a key rotation the
 	// next one's. A member without keys votes, but hands leadership over.
 	Producers []types.PublicKey
@@ -97,10 +97,10 @@ var ErrRemoved = errors.New("this member was removed from the cluster")
 // proposal of the applied log. And a member acknowledges an entry only after the entry is on its disk.
 type Member struct {
 	Config
-	world World
-	raw   *raft.RawNode
-	self  uint64
-	own   Facts // constant fields only
+	env  Env
+	raw  *raft.RawNode
+	self uint64
+	own  Facts // constant fields only
 
 	standing  standing
 	fitness   fitness
@@ -123,7 +123,7 @@ type standing struct {
 	change Change
 }
 
-// decisions is the state after the last wholly applied entry. Except for this member's draft of the proposal, it is a
+// decisions is the state after the last wholly applied entry. Except for this member's block of the proposal, it is a
 // function of the log and the same on every member.
 type decisions struct {
 	machine    *StateMachine // also covers the entry that is being applied
@@ -142,7 +142,7 @@ type applying struct {
 	next      int               // index in the entries of the first message
 	since     time.Time         // when the first message became the first
 	working   bool              // a worker handles that entry, batches from it on, or a snapshot
-	releasing *Release          // the Release being applied, which waits for the proposal's draft
+	releasing *Release          // the Release being applied, which waits for the proposal's block
 	// restarting is set while raft has a snapshot to which the member has not been reset yet. No event may see that
 	// state.
 	restarting bool
@@ -169,13 +169,13 @@ type named struct {
 // proposal is this member's view of the applied log's proposal.
 type proposal struct {
 	*Proposal
-	draft    *ledger.Draft // nil until it is derived
-	known    bool          // the chain already has the block
-	proposed time.Time     // when this member proposed it; zero if another one did
+	block    *ledger.PendingBlock // nil until it is derived
+	known    bool                 // the chain already has the block
+	proposed time.Time            // when this member proposed it; zero if another one did
 }
 
 // Open returns the member of a log. Committed entries that are not in the chain yet are applied by the first steps.
-func Open(c Config, w World) (*Member, error) {
+func Open(c Config, w Env) (*Member, error) {
 	snapshot, err := c.Log.Snapshot()
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func Open(c Config, w World) (*Member, error) {
 	index := snapshot.GetMetadata().GetIndex()
 	m := &Member{
 		Config:    c,
-		world:     w,
+		env:       w,
 		self:      c.Log.Member().ID,
 		standing:  standing{term: hard.GetTerm(), lost: w.Now()}, // raft reports changes only
 		decisions: decisions{machine: StartStateMachine(index, at.Head), done: index, doneAt: w.Now()},
@@ -344,7 +344,7 @@ func (m *Member) receive(message *raftpb.Message) error {
 	if message.GetType() == raftpb.MessageType_MsgTimeoutNow && m.unfit() != "" {
 		return nil // the leader resumes after an election timeout
 	}
-	m.standing.note(message, m.world.Now())
+	m.standing.note(message, m.env.Now())
 	err := m.raw.Step(message)
 	if errors.Is(err, raft.ErrStepPeerNotFound) || errors.Is(err, raft.ErrProposalDropped) {
 		return nil
@@ -363,14 +363,14 @@ func (m *Member) handle(rd raft.Ready) error {
 		case raft.LocalAppendThread:
 			kept = message
 		case raft.LocalApplyThread:
-			m.applying.add(message, m.world.Now())
+			m.applying.add(message, m.env.Now())
 		default:
 			if !m.canSkip(message) && !m.defersVote(message) {
 				messages = append(messages, message)
 			}
 		}
 	}
-	m.world.Send(messages)
+	m.env.Send(messages)
 	m.sends.recordIndexes(rd.Entries)
 	m.members.noted(rd.Entries)
 	if kept == nil {
@@ -392,7 +392,7 @@ func (m *Member) handle(rd raft.Ready) error {
 			return err
 		}
 	}
-	m.world.Send(messages)
+	m.env.Send(messages)
 	return nil
 }
 
@@ -404,7 +404,7 @@ func (m *Member) follows(rd raft.Ready) {
 	if rd.SoftState == nil {
 		return
 	}
-	s, now := &m.standing, m.world.Now()
+	s, now := &m.standing, m.env.Now()
 	before := s.soft.Lead
 	s.soft = *rd.SoftState
 	switch lead := s.soft.Lead; {

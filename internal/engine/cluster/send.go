@@ -47,7 +47,7 @@ func Sent(encoded [][]byte, source string, handedOn bool, reply func([]mempool.R
 			encoded:  encoded,
 			source:   source,
 			handedOn: handedOn,
-			until:    m.world.Now().Add(waitTime),
+			until:    m.env.Now().Add(waitTime),
 			reply: func(r []mempool.Result, a Answer) {
 				live.count, live.bytes = live.count-1, live.bytes-size
 				reply(r, a)
@@ -157,8 +157,8 @@ func (s *sends) requeue(send *send) {
 // screen asks the pool which transactions of a send may be proposed.
 func (m *Member) screen(s *send) {
 	try := s.try
-	m.world.Do(Anyone, func() Event {
-		screened := m.Pool.Screen(context.Background(), s.encoded, s.source)
+	m.env.Do(Anyone, func() Event {
+		screened := m.Pool.CheckBatch(context.Background(), s.encoded, s.source)
 		return func(m *Member) error {
 			if s.reply == nil || s.try != try {
 				return nil
@@ -184,7 +184,8 @@ func (m *Member) screen(s *send) {
 	})
 }
 
-// resultError returns the error of a result, or nil if the transaction was refused because an earlier try had it accepted.
+// resultError returns the error of a result, or nil if the transaction was refused because an earlier try had it
+// accepted.
 func (m *Member) resultError(s *send, r mempool.Result) error {
 	switch {
 	case s.try == 0 || r.Tx == nil:
@@ -208,7 +209,7 @@ func (s *sends) propose(m *Member) error {
 			size += len(s.queue[n].verified.Encoded())
 			n++
 		}
-		p := &inflight{at: m.world.Now(), term: m.standing.term, items: s.queue[:n:n]}
+		p := &inflight{at: m.env.Now(), term: m.standing.term, items: s.queue[:n:n]}
 		p.batch.Time = uint64(max(0, m.boundedTime().UnixMilli()))
 		for _, i := range p.items {
 			p.batch.Transactions = append(p.batch.Transactions, i.verified.Tx())
@@ -239,7 +240,8 @@ func (s *sends) recordIndexes(entries []*raftpb.Entry) {
 	}
 }
 
-// allOwn reports whether all entries between two indexes are batches in flight for which only this member's callers wait.
+// allOwn reports whether all entries between two indexes are batches in flight for which only this member's callers
+// wait.
 func (s *sends) allOwn(from, to uint64) bool {
 	for i := from; i <= to; i++ {
 		if p := s.flying[i]; p == nil || slices.ContainsFunc(p.items, func(i item) bool { return i.handedOn }) {
@@ -268,8 +270,8 @@ func (s *sends) retry(items []item) {
 	}
 }
 
-// batchApplied records the pool's results for a decided batch. There are none if the pool already has the batch from another
-// member; the sends are then tried again, which finds their transactions known.
+// batchApplied records the pool's results for a decided batch. There are none if the pool already has the batch from
+// another member; the sends are then tried again, which finds their transactions known.
 func (s *sends) batchApplied(e *raftpb.Entry, results []mempool.Result) {
 	p := s.flying[e.GetIndex()]
 	if p == nil || p.term != e.GetTerm() {
@@ -291,15 +293,15 @@ func (s *sends) batchApplied(e *raftpb.Entry, results []mempool.Result) {
 	}
 }
 
-// entryApplied handles an applied entry: it retries a batch that was expected at the entry's index, and ends the sends that
-// waited for the entry.
+// entryApplied handles an applied entry: it retries a batch that was expected at the entry's index, and ends the sends
+// that waited for the entry.
 func (s *sends) entryApplied(m *Member, e *raftpb.Entry) {
 	if p := s.flying[e.GetIndex()]; p != nil {
 		delete(s.flying, e.GetIndex())
 		if p.term != e.GetTerm() {
 			s.retry(p.items)
 		} else if m.OnTxBatch != nil {
-			m.OnTxBatch(m.world.Now().Sub(p.at))
+			m.OnTxBatch(m.env.Now().Sub(p.at))
 		}
 	}
 	s.endApplied(m)
@@ -332,7 +334,7 @@ func (s *sends) retryLost(m *Member, index uint64) {
 
 // expireSends ends the sends that have reached their time limit.
 func (m *Member) expireSends() {
-	now := m.world.Now()
+	now := m.env.Now()
 	m.sends.prune()
 	for _, s := range m.sends.all {
 		if now.Before(s.until) {

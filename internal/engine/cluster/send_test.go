@@ -20,7 +20,7 @@ import (
 // into told, nil for what waits.
 func sendsOf(t *testing.T) (m *Member, take func(size int) *Answer) {
 	t.Helper()
-	m = &Member{world: still{}}
+	m = &Member{env: still{}}
 	return m, func(size int) *Answer {
 		var told *Answer
 		event := Sent([][]byte{make([]byte, size)}, "somebody", false, func(_ []mempool.Result, a Answer) { told = &a })
@@ -157,7 +157,7 @@ func TestWhatIsSentAgainIsExcusedWhileItIsThere(t *testing.T) {
 	expect("ended", ended, false)
 }
 
-// follower is the world of a member that hands on to a leader: what is asked for is done at once.
+// follower is the Env of a member that hands on to a leader: what is asked for is done at once.
 type follower struct {
 	still
 	events []Event
@@ -177,23 +177,23 @@ func (f *follower) Forward(_ uint64, encoded [][]byte, done func(Answer, error) 
 func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
 	m := memberOf(t)
 	refused := errors.New("the leader's refusal")
-	world := &follower{answer: Answer{Results: []error{nil, refused}}}
-	m.world = world
+	env := &follower{answer: Answer{Results: []error{nil, refused}}}
+	m.env = env
 	m.standing.soft.Lead = 7
 	forged := slices.Clone(payment(t, 1).Encoded())
 	forged[len(forged)-2] ^= 1
 	first, last := payment(t, 0).Encoded(), payment(t, 2).Encoded()
 	var told []mempool.Result
 	event := Sent([][]byte{first, forged, {1}, last}, "client", false, func(r []mempool.Result, _ Answer) { told = r })
-	for world.events = []Event{event}; len(world.events) > 0; {
-		next := world.events[0]
-		world.events = world.events[1:]
+	for env.events = []Event{event}; len(env.events) > 0; {
+		next := env.events[0]
+		env.events = env.events[1:]
 		if err := next(m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(world.handed) != 2 || !bytes.Equal(world.handed[0], first) || !bytes.Equal(world.handed[1], last) {
-		t.Errorf("%d transactions are handed on, want the first and the last", len(world.handed))
+	if len(env.handed) != 2 || !bytes.Equal(env.handed[0], first) || !bytes.Equal(env.handed[1], last) {
+		t.Errorf("%d transactions are handed on, want the first and the last", len(env.handed))
 	}
 	wants := []error{nil, mempool.ErrBadSignature, mempool.ErrMalformed, refused}
 	if len(told) != len(wants) {

@@ -50,7 +50,7 @@ func NewService(c Config) (*Service, error) {
 		s.workers[i] = make(chan func() Event, maxEvents)
 	}
 	var err error
-	if s.member, err = Open(c, outside{s}); err != nil {
+	if s.member, err = Open(c, serviceEnv{s}); err != nil {
 		return nil, err
 	}
 	return s, s.publish()
@@ -273,16 +273,16 @@ func (s *Service) ServePending() (Pending, error) {
 	return PendingOf(s.Status().Applied, s.member.Pool, s.member.Ledger)
 }
 
-// outside implements World with the service.
-type outside struct{ *Service }
+// serviceEnv implements Env with the service.
+type serviceEnv struct{ *Service }
 
-func (outside) Now() time.Time                    { return time.Now() }
-func (outside) Wall() time.Time                   { return time.Now() }
-func (o outside) Unfit() map[uint64]string        { return o.link.Unfit() }
-func (o outside) Send(messages []*raftpb.Message) { o.link.Send(messages) }
+func (serviceEnv) Now() time.Time                    { return time.Now() }
+func (serviceEnv) Wall() time.Time                   { return time.Now() }
+func (o serviceEnv) Unfit() map[uint64]string        { return o.link.Unfit() }
+func (o serviceEnv) Send(messages []*raftpb.Message) { o.link.Send(messages) }
 
 // Offsets knows no other clocks before Run.
-func (o outside) Offsets() (map[uint64]time.Duration, time.Duration) {
+func (o serviceEnv) Offsets() (map[uint64]time.Duration, time.Duration) {
 	if o.link == nil {
 		return nil, 0
 	}
@@ -290,7 +290,7 @@ func (o outside) Offsets() (map[uint64]time.Duration, time.Duration) {
 }
 
 // Do runs work on a worker, or on a new goroutine for Anyone.
-func (o outside) Do(w Worker, work func() Event) {
+func (o serviceEnv) Do(w Worker, work func() Event) {
 	if w == Anyone {
 		o.beside.Go(func() { o.enqueue(work()) })
 		return
@@ -298,20 +298,20 @@ func (o outside) Do(w Worker, work func() Event) {
 	o.workers[w] <- work
 }
 
-func (o outside) Forward(to uint64, encoded [][]byte, done func(Answer, error) Event) {
+func (o serviceEnv) Forward(to uint64, encoded [][]byte, done func(Answer, error) Event) {
 	call(o, callTime, func(ctx context.Context) (Answer, error) { return o.link.Forward(ctx, to, encoded) }, done)
 }
 
-func (o outside) Blocks(of uint64, from, to types.Height, done func([][]byte, error) Event) {
+func (o serviceEnv) Blocks(of uint64, from, to types.Height, done func([][]byte, error) Event) {
 	call(o, blocksTime, func(ctx context.Context) ([][]byte, error) { return o.link.Blocks(ctx, of, from, to) }, done)
 }
 
-func (o outside) Pending(of uint64, done func(Pending, error) Event) {
+func (o serviceEnv) Pending(of uint64, done func(Pending, error) Event) {
 	call(o, callTime, func(ctx context.Context) (Pending, error) { return o.link.Pending(ctx, of) }, done)
 }
 
 // call calls another member on a new goroutine.
-func call[T any](o outside, limit time.Duration, ask func(context.Context) (T, error), done func(T, error) Event) {
+func call[T any](o serviceEnv, limit time.Duration, ask func(context.Context) (T, error), done func(T, error) Event) {
 	o.Do(Anyone, func() Event {
 		ctx, cancel := context.WithTimeout(o.ctx, limit)
 		defer cancel()

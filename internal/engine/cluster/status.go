@@ -95,9 +95,9 @@ func (m *Member) peers() []Peer {
 	m.raw.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
 		if i := slices.IndexFunc(peers, func(p Peer) bool { return p.ID == id }); i >= 0 {
 			if p.RecentActive || id == m.self { // raft resets RecentActive at each election timeout
-				m.members.heard[id] = m.world.Now()
+				m.members.heard[id] = m.env.Now()
 			}
-			peers[i].Active, peers[i].Match = m.world.Now().Sub(m.members.heard[id]) <= silentTime, p.Match
+			peers[i].Active, peers[i].Match = m.env.Now().Sub(m.members.heard[id]) <= silentTime, p.Match
 			peers[i].Behind = m.Log.BytesAfter(p.Match)
 		}
 	})

@@ -50,7 +50,7 @@ func Transfer(to uint64, tell func(error)) Event {
 				return nil
 			}
 		}
-		if reason := m.world.Unfit()[to]; reason != "" {
+		if reason := m.env.Unfit()[to]; reason != "" {
 			tell(fmt.Errorf("%w: %s", ErrUnfit, reason))
 			return nil
 		}
@@ -62,15 +62,15 @@ func Transfer(to uint64, tell func(error)) Event {
 			tell(ErrChanging)
 			return nil
 		}
-		m.leading.passing = &passing{m.standing.term, to, m.decisions.machine.Head().Height, m.world.Now().Add(patience), tell}
+		m.leading.passing = &passing{m.standing.term, to, m.decisions.machine.Head().Height, m.env.Now().Add(patience), tell}
 		return nil
 	}
 }
 
-// carryOutTransfer carries out a requested transfer if a block has just been released, the next one is not due soon, or patience
-// has run out.
+// carryOutTransfer carries out a requested transfer if a block has just been released, the next one is not due soon, or
+// patience has run out.
 func (m *Member) carryOutTransfer() {
-	p, now := m.leading.passing, m.world.Now()
+	p, now := m.leading.passing, m.env.Now()
 	if p == nil || p.term != m.standing.term || now.Before(p.until) && !m.betweenBlocks(p.after) {
 		return
 	}
@@ -82,13 +82,13 @@ func (m *Member) carryOutTransfer() {
 	p.tell(nil)
 }
 
-// betweenBlocks reports whether no block is in progress, and either the head is above after or enough time is left until the
-// next block. It also reports true if this member would make no block.
+// betweenBlocks reports whether no block is in progress, and either the head is above after or enough time is left
+// until the next block. It also reports true if this member would make no block.
 func (m *Member) betweenBlocks(after types.Height) bool {
 	if m.cannotLead() != "" {
 		return true
 	}
-	left := m.leading.last.Add(m.BlockTime).Sub(m.world.Now())
+	left := m.leading.last.Add(m.BlockTime).Sub(m.env.Now())
 	return !m.makingBlock() && (m.decisions.machine.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
 }
 
@@ -100,8 +100,8 @@ func (m *Member) endTransfer() {
 	}
 }
 
-// recallForwarded queues the sends that another leader has not answered for another try with the current leader, if there is
-// one: the other one may have stopped.
+// recallForwarded queues the sends that another leader has not answered for another try with the current leader, if
+// there is one: the other one may have stopped.
 func (s *sends) recallForwarded(leader uint64) {
 	if leader == raft.None {
 		return

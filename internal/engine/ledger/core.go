@@ -193,16 +193,16 @@ func (r *Received) checkNext(tip *Tip) error {
 
 // again begins the re-execution of an existing block on its parent's state. p holds the parameters in that state.
 func (c *core) again(parent, header types.Header, p types.Parameters, parentState state.Reader,
-	machine exec.Machine) (*exec.Derivation, error) {
+	machine exec.Machine) (*exec.BlockExecutor, error) {
 	overrides := c.override != nil && c.override.Height == header.Height
 	if overrides {
 		p = c.override.Parameters
 	}
-	seed, err := exec.Seed(parent, p, header.Timestamp)
+	template, err := exec.HeaderTemplate(parent, p, header.Timestamp)
 	if err != nil {
 		return nil, err
 	}
-	run := exec.Begin(c.Network(), p, parentState, seed, machine)
+	run := exec.Begin(c.Network(), p, parentState, template, machine)
 	if overrides {
 		err = run.Override()
 	}

@@ -64,8 +64,8 @@ type Batch struct {
 	Tried func(tx *types.VerifiedTx, receipt types.Receipt, err error)
 	// Debug, unless nil, receives the debug messages of contracts.
 	Debug Debug
-	// Drafted, unless nil, receives the block before it is signed. If it returns an error, the block is not signed.
-	Drafted func(*Draft) error
+	// Proposed, unless nil, receives the block before it is signed. If it returns an error, the block is not signed.
+	Proposed func(*PendingBlock) error
 	// Lock, unless nil, is the double-sign lock of the signing key. A header that it refuses is not signed, and no
 	// block is announced before the lock holds it.
 	Lock *signstate.State
@@ -204,7 +204,7 @@ func appendTo(to *chain.Appender, e chain.Entry, change *tree.Change, sync bool)
 // execute applies a batch's transactions while the block has room.
 func (l *Ledger) execute(batch Batch) (exec.Result, error) {
 	tip := l.Tip()
-	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, batch.Time)
+	template, err := exec.HeaderTemplate(tip.Header.Header, tip.Parameters, batch.Time)
 	if err != nil {
 		return exec.Result{}, err
 	}
@@ -213,7 +213,7 @@ func (l *Ledger) execute(batch Batch) (exec.Result, error) {
 		return exec.Result{}, err
 	}
 	defer view.Close()
-	run := exec.Begin(l.Network(), tip.Parameters, l.reader(view), seed, l.Machine())
+	run := exec.Begin(l.Network(), tip.Parameters, l.reader(view), template, l.Machine())
 	run.Reserve(l.expected)
 	run.ShareOut(parallel.Run)
 	run.SpareLoad()

@@ -169,8 +169,8 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := must(exec.Seed(parent.Header, g.Parameters, stored.Header.Timestamp))(t)
-	run := exec.Begin(g.Network, g.Parameters, view, seed, exec.Machine{})
+	template := must(exec.HeaderTemplate(parent.Header, g.Parameters, stored.Header.Timestamp))(t)
+	run := exec.Begin(g.Network, g.Parameters, view, template, exec.Machine{})
 	for _, tx := range types.VerifyWitnesses(types.Regtest, types.NewTxs(stored.Transactions...)) {
 		must(run.Apply(tx))(t)
 	}

@@ -91,7 +91,7 @@ func (p *Pool) check(ctx context.Context, b *batch, source string) {
 // decode decodes transactions into candidates, and makes all checks that need no account.
 func (p *Pool) decode(encoded [][]byte) *batch {
 	rules := p.rules()
-	now := p.opts.Moment()
+	now := p.opts.Clock()
 	b := &batch{candidates: make([]*candidate, len(encoded))}
 	room := make([]candidate, len(encoded))
 	for i, e := range encoded {
@@ -215,7 +215,8 @@ func (p *Pool) insertAll(b *batch) {
 }
 
 // visit calls f under the lock for every candidate without an error, with its sender's state at the head and its payer
-// set, and stores f's error. It reads accounts that the pool does not have without the lock, and again if the head changes meanwhile.
+// set, and stores f's error. It reads accounts that the pool does not have without the lock, and again if the head
+// changes meanwhile.
 func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 	for {
 		p.mu.Lock()

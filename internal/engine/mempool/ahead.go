@@ -15,7 +15,7 @@ import (
 // as for [Pool.Add].
 //
 // A node that forwards only verified transactions cannot be blamed for its clients.
-func (p *Pool) Verify(ctx context.Context, encoded [][]byte, source string, current func() bool) []Screened {
+func (p *Pool) Verify(ctx context.Context, encoded [][]byte, source string, current func() bool) []Checked {
 	b := p.decode(encoded)
 	for _, c := range b.candidates {
 		if dependsOnParameters(c.err) && !current() {
@@ -33,7 +33,7 @@ func (p *Pool) Verify(ctx context.Context, encoded [][]byte, source string, curr
 	if len(unverified) > 0 {
 		p.verifier.check(ctx, unverified, source)
 	}
-	return p.screened(b)
+	return p.checked(b)
 }
 
 // dependsOnParameters reports whether a transaction that was refused with err may be valid under other parameters.
@@ -75,7 +75,7 @@ func (p *Pool) refuseUsed(b *batch) {
 // here.
 func (p *Pool) AddVerified(txs []*types.VerifiedTx) []Result {
 	rules := p.rules()
-	now := p.opts.Moment()
+	now := p.opts.Clock()
 	b := &batch{candidates: make([]*candidate, len(txs))}
 	for i, tx := range txs {
 		c := &candidate{tx: tx.Tx(), verified: tx, added: now}

@@ -15,8 +15,8 @@ import (
 type Head struct {
 	Height types.Height // height of the newest block
 	Env    exec.Env     // environment of the block after it
-	// Account reads an account from the state after the newest block. It may already return a newer state if [Pool.Reset]
-	// is later called for that block. It must be safe for concurrent use.
+	// Account reads an account from the state after the newest block. It may already return a newer state if
+	// [Pool.Reset] is later called for that block. It must be safe for concurrent use.
 	Account func(types.Account) (state.Account, error)
 	// Newest returns the height of the newest block that clients can read. It is above Height from when a block is on disk
 	// until [Pool.Reset] is called for it. It must be safe for concurrent use.
@@ -60,7 +60,7 @@ func (p *Pool) reach(ctx context.Context, height types.Height) bool {
 }
 
 // time returns the time by which the pool judges at its head: the clock's, but never before the newest block's.
-func (p *Pool) time() uint64 { return max(p.head.Env.Timestamp, milliseconds(p.opts.Moment())) }
+func (p *Pool) time() uint64 { return max(p.head.Env.Timestamp, milliseconds(p.opts.Clock())) }
 
 // milliseconds returns a time in the unit of timestamps.
 func milliseconds(t time.Time) uint64 { return uint64(max(0, t.UnixMilli())) }

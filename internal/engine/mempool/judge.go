@@ -27,7 +27,7 @@ func (p *Pool) distrust() {
 	p.index.executable = nil
 	p.judging.next, p.judging.last = p.index.arrivals.Front(), p.index.sequence
 	for !p.judgeSome() {
-		if p.opts.decided {
+		if p.opts.replicated {
 			continue // judge all now, so that every member evicts at the same entry
 		}
 		select {

@@ -284,7 +284,7 @@ func TestKnownByID(t *testing.T) {
 // A member keeps what was decided, not what is known under its ID.
 func TestKeptByBytes(t *testing.T) {
 	c := newChain()
-	p := openPool(t, c, Options{Moment: c.now})
+	p := openPool(t, c, Options{Clock: c.now})
 	tx := draft(1, 0, 100, 5)
 	first, err := types.Sign(tx, key(1), [32]byte{})
 	if err != nil {
@@ -382,7 +382,7 @@ func TestPayersInTheJournal(t *testing.T) {
 func TestMemberForgetsWhatNobodyPays(t *testing.T) {
 	c := newChain()
 	c.set(1, 3*feeCap, 1)
-	opts := Options{Journal: journalPath(t), Moment: c.now}
+	opts := Options{Journal: journalPath(t), Clock: c.now}
 	p := openPool(t, c, opts)
 	var txs []*types.Tx
 	for _, encoded := range [][]byte{sponsored(2, 1, 0), sponsored(3, 1, 0), sponsored(4, 5, 0)} {
@@ -402,7 +402,7 @@ func TestMemberForgetsWhatNobodyPays(t *testing.T) {
 	})
 	expectFate(t, p, txs[1].ID(), Unpaid)
 	expectFate(t, p, txs[2].ID(), Unauthorized)
-	again := openCopy(t, c, opts.Journal, Options{Moment: c.now})
+	again := openCopy(t, c, opts.Journal, Options{Clock: c.now})
 	checkInvariants(t, again)
 	if _, pending := again.Get(txs[0].ID()); !pending || again.Stats().Count != 1 {
 		t.Errorf("%d came back", again.Stats().Count)

@@ -40,7 +40,7 @@ type journaling struct {
 
 // openJournal replays the journal, and starts a new one with the transactions that are still valid.
 func (p *Pool) openJournal() error {
-	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal, Lazy: p.opts.decided}
+	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal, Lazy: p.opts.replicated}
 	passed, report, err := p.readJournal(opts)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (p *Pool) openJournal() error {
 func (p *Pool) tellOfDamage(report journal.Report) {
 	switch {
 	case report.Lost > 0:
-		e := emergency.DamagedJournal(p.opts.Journal, report.Records, report.Damaged, p.opts.decided)
+		e := emergency.DamagedJournal(p.opts.Journal, report.Records, report.Damaged, p.opts.replicated)
 		p.opts.Log.Error(e.Error(), "read", report.Records, "lost_at_least", report.Damaged, "bytes_passed_over", report.Lost)
 	case report.Torn > 0:
 		p.opts.Log.Warn(emergency.TornJournal(p.opts.Journal, report.Torn).Error())
@@ -69,7 +69,7 @@ func (p *Pool) tellOfDamage(report journal.Report) {
 // readJournal replays a journal, and returns the number of its transactions that are not pending now. On a member of a
 // cluster it restores the journal's last position in the log, if there is one and the chain still has the state there.
 func (p *Pool) readJournal(opts journal.Options) (passed int, report journal.Report, err error) {
-	if p.opts.decided {
+	if p.opts.replicated {
 		h, err := p.readHistory(opts)
 		if err != nil {
 			return 0, report, err
@@ -117,10 +117,10 @@ func (r *replay) read(payload []byte) {
 	case record.at != nil:
 		return
 	}
-	added, encoded, now := record.added, record.encoded, r.pool.opts.Moment()
+	added, encoded, now := record.added, record.encoded, r.pool.opts.Clock()
 	// A transaction from the future would not expire. A cluster's times are not adjusted: a member that catches up
 	// restores the pool first, and learns the log's time with the blocks.
-	if added.After(now) && !r.pool.opts.decided {
+	if added.After(now) && !r.pool.opts.replicated {
 		added = now
 	}
 	c := &candidate{restored: true}
@@ -280,14 +280,14 @@ func (p *Pool) rewriteLoop() {
 func (p *Pool) rewriteJournal() error {
 	p.journal.rewriting.Lock()
 	defer p.journal.rewriting.Unlock()
-	p.decided.moving.Lock()
+	p.logged.moving.Lock()
 	mark, payloads := p.alive()
-	p.decided.moving.Unlock()
+	p.logged.moving.Unlock()
 	return p.journal.file.Rewrite(mark, payloads)
 }
 
 // alive returns the current end of the journal as a mark, and the payloads to keep of what lies before it. The caller
-// must hold decided.moving.
+// must hold logged.moving.
 func (p *Pool) alive() (mark int64, payloads iter.Seq[[]byte]) {
 	p.journal.writing.Lock()
 	mark = p.journal.file.Size()
@@ -305,7 +305,7 @@ func (p *Pool) payloads() iter.Seq[[]byte] {
 	}
 	p.mu.Lock()
 	records := make([]pending, 0, len(p.index.byID))
-	if p.opts.decided {
+	if p.opts.replicated {
 		for e := p.index.arrivals.Front(); e != nil; e = e.Next() {
 			records = append(records, pending{e.Value.(*entry).tx, e.Value.(*entry).added})
 		}
@@ -326,7 +326,7 @@ func (p *Pool) payloads() iter.Seq[[]byte] {
 				return
 			}
 		}
-		if p.opts.decided {
+		if p.opts.replicated {
 			yield(logged{p.opts.Cluster, at}.encode())
 		}
 	}

@@ -34,9 +34,9 @@ type Options struct {
 	OnAccepted func(types.TxID)
 
 	Now func() time.Time // time.Now
-	// Moment is the clock for arrival and expiry. It defaults to Now. Members of a cluster use the time of their log,
+	// Clock is the clock for arrival and expiry. It defaults to Now. Members of a cluster use the time of their log,
 	// so that all judge alike.
-	Moment func() time.Time
+	Clock func() time.Time
 	// Cluster is the name of that log, under which the journal records the pool's position. HeadAt returns the head at
 	// such a position. If it fails, the pool starts at the current head, and judges all transactions again.
 	Cluster [16]byte
@@ -44,8 +44,8 @@ type Options struct {
 	FS      journal.FS   // journal.OS{}
 	Log     *slog.Logger // discards
 
-	decided bool          // Moment was set
-	network types.Network // of the head
+	replicated bool          // Clock was set
+	network    types.Network // of the head
 }
 
 func (o Options) withDefaults() Options {
@@ -58,9 +58,9 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.decided = o.Moment != nil
-	if !o.decided {
-		o.Moment = o.Now
+	o.replicated = o.Clock != nil
+	if !o.replicated {
+		o.Clock = o.Now
 	}
 	if o.FS == nil {
 		o.FS = journal.OS{}
@@ -84,9 +84,8 @@ func setDefault[T comparable](field *T, value T) {
 // held once; queueBytes for the verification queue; and maxSuspects sources and maxFates fates.
 //
 // Under the lock, an operation costs O(log senders) per transaction that it adds or evicts. A change of an account
-// costs at most NonceWindow + HeldPerSender of one sender, and of each sender of the PerPayer that it pays for if it can
-// no longer pay for them. A replacement copies the pointers of a run and updates its
-// floors.
+// costs at most NonceWindow + HeldPerSender of one sender, and of each sender of the PerPayer that it pays for if it
+// can no longer pay for them. A replacement copies the pointers of a run and updates its floors.
 type Pool struct {
 	opts     Options
 	verifier *verifier
@@ -94,7 +93,7 @@ type Pool struct {
 	changed  chan struct{}
 	journal  journaling
 	loops    loops
-	decided  decided
+	logged   logPosition
 
 	mu      sync.Mutex // guards the fields below
 	head    headState
@@ -257,7 +256,7 @@ type Stats struct {
 
 // Stats returns the pool's current numbers.
 func (p *Pool) Stats() Stats {
-	now := p.opts.Moment()
+	now := p.opts.Clock()
 	p.mu.Lock()
 	s := Stats{
 		Count:        p.filling.usage.count,

@@ -12,10 +12,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// decided is a member's position in its cluster's log. The effect of an entry on the pool depends on the pool's
+// logPosition is a member's position in its cluster's log. The effect of an entry on the pool depends on the pool's
 // content. A member that restarts must therefore begin with exactly the content that its pool had at some position of
 // the log, whatever part of the chain is on disk by then.
-type decided struct {
+type logPosition struct {
 	moving sync.Mutex // held while the log moves the pool; guards the fields below. Writing reached needs Pool.mu too
 	// through is the index of the last entry whose transactions were taken.
 	through uint64
@@ -25,7 +25,7 @@ type decided struct {
 }
 
 // ahead reports whether the pending transactions belong to a later block than the head.
-func (p *Pool) ahead() bool { return p.opts.decided && p.head.Height < p.decided.reached }
+func (p *Pool) ahead() bool { return p.opts.replicated && p.head.Height < p.logged.reached }
 
 // Height returns the height of the newest block that the pool was given.
 func (p *Pool) Height() types.Height {
@@ -36,11 +36,11 @@ func (p *Pool) Height() types.Height {
 
 // position returns the pool's position in the log.
 func (p *Pool) position() Position {
-	return Position{p.decided.through, max(p.Height(), p.decided.reached)}
+	return Position{p.logged.through, max(p.Height(), p.logged.reached)}
 }
 
 // notePosition journals the pool's position, and the transactions in the journal that are not pending any more: they
-// were refused, were evicted or have expired. The caller must hold decided.moving.
+// were refused, were evicted or have expired. The caller must hold logged.moving.
 func (p *Pool) notePosition(refused ...types.TxID) error {
 	p.mu.Lock()
 	gone := append(p.gone, refused...)
@@ -61,7 +61,7 @@ func (p *Pool) notePosition(refused ...types.TxID) error {
 
 // pushOut is forget for a transaction that is in no block, so the journal must record that it left.
 func (p *Pool) pushOut(e *entry, fate Fate) {
-	if !e.gone && p.opts.decided && p.journal.file != nil {
+	if !e.gone && p.opts.replicated && p.journal.file != nil {
 		p.gone = append(p.gone, e.tx.ID())
 	}
 	p.forget(e, fate)
@@ -75,8 +75,8 @@ type Taken struct {
 
 // All returns the pending transactions in order of arrival, and the pool's position.
 func (p *Pool) All() (Position, []Taken) {
-	p.decided.moving.Lock()
-	defer p.decided.moving.Unlock()
+	p.logged.moving.Lock()
+	defer p.logged.moving.Unlock()
 	at := p.position()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,8 +93,8 @@ func (p *Pool) All() (Position, []Taken) {
 func (p *Pool) Restore(index uint64, head Head, taken []Taken) error {
 	p.journal.rewriting.Lock()
 	defer p.journal.rewriting.Unlock()
-	p.decided.moving.Lock()
-	defer p.decided.moving.Unlock()
+	p.logged.moving.Lock()
+	defer p.logged.moving.Unlock()
 	b := &batch{candidates: make([]*candidate, len(taken))}
 	for i, t := range taken {
 		c := &candidate{tx: t.Tx, added: t.Added, restored: true, verified: p.verifiedAs(t.Tx)}
@@ -125,7 +125,7 @@ func (p *Pool) clear(index uint64, head Head) {
 	}
 	p.goOn()
 	clear(p.index.idle)
-	p.decided.through, p.decided.reached, p.gone = index, head.Height, nil
+	p.logged.through, p.logged.reached, p.gone = index, head.Height, nil
 	p.moveTo(head, nil)
 }
 
@@ -204,7 +204,7 @@ func (p *Pool) readHistory(opts journal.Options) (h *history, err error) {
 // goTo sets the head to the one at which the journal's transactions were pending, or leaves the chain's if that is
 // earlier.
 func (p *Pool) goTo(at Position) error {
-	p.decided.through, p.decided.reached = at.Index, at.Height
+	p.logged.through, p.logged.reached = at.Index, at.Height
 	if at.Height >= p.head.Height || p.opts.HeadAt == nil {
 		return nil
 	}

@@ -54,7 +54,7 @@ func (w *logWorld) options(path string) Options {
 		Expiry:          40 * time.Second,
 		Journal:         path,
 		Cluster:         [16]byte{7},
-		Moment:          func() time.Time { return w.moment },
+		Clock:           func() time.Time { return w.moment },
 		HeadAt:          w.headAt,
 	}
 }
@@ -222,13 +222,13 @@ func TestEntriesTogetherAreThoseOneByOne(t *testing.T) {
 		}
 		defer func() { p.Close() }()
 		for next := 0; next < len(w.events); {
-			var run []Decided
+			var run []CommittedBatch
 			for next < len(w.events) && w.events[next].block == nil {
-				run = append(run, Decided{uint64(next + 1), w.events[next].moment, w.events[next].txs})
+				run = append(run, CommittedBatch{uint64(next + 1), w.events[next].moment, w.events[next].txs})
 				w.moment = w.events[next].moment
 				next++
 			}
-			results, err := p.Keep(run, func(types.TxID) *types.VerifiedTx { return nil })
+			results, err := p.ApplyBatches(run, func(types.TxID) *types.VerifiedTx { return nil })
 			if err != nil || len(results) != len(run) {
 				t.Fatalf("%d results of %d entries, error %v", len(results), len(run), err)
 			}

@@ -14,7 +14,7 @@ import (
 // parameters changed; most of a large pool is then left to a goroutine. Reset reads no state.
 //
 // After an error, [ErrNotNext] or an invalid access, the pool is unchanged. In a cluster's member the error may also be
-// from the journal, which is a fault as in [Pool.Keep].
+// from the journal, which is a fault as in [Pool.ApplyBatches].
 func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 	var changes []accountChange
 	for _, accesses := range blocks {
@@ -23,9 +23,9 @@ func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 			return err
 		}
 	}
-	p.decided.moving.Lock()
-	defer p.decided.moving.Unlock()
-	if err := p.follow(head, len(blocks), changes); err != nil || !p.opts.decided {
+	p.logged.moving.Lock()
+	defer p.logged.moving.Unlock()
+	if err := p.follow(head, len(blocks), changes); err != nil || !p.opts.replicated {
 		return err
 	}
 	return p.notePosition()
@@ -121,9 +121,9 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	}
 }
 
-// dropChanged forgets the transactions that the accounts can no longer include or pay for, and returns the accounts with
-// the senders of those that they paid for. What is in a block leaves first: only then a payer's balance says what it can
-// pay for.
+// dropChanged forgets the transactions that the accounts can no longer include or pay for, and returns the accounts
+// with the senders of those that they paid for. What is in a block leaves first: only then a payer's balance says what
+// it can pay for.
 func (p *Pool) dropChanged(changed []*sender) []*sender {
 	for _, s := range changed {
 		p.dropImpossible(s)
@@ -147,7 +147,7 @@ func (p *Pool) expire() {
 		p.index.mixed = false
 		p.unmix()
 	}
-	limit := p.opts.Moment().Add(-p.opts.Expiry)
+	limit := p.opts.Clock().Add(-p.opts.Expiry)
 	var expired []*entry
 	for oldest := p.index.arrivals.Front(); oldest != nil; oldest = p.index.arrivals.Front() {
 		e := oldest.Value.(*entry)
@@ -175,9 +175,9 @@ func (p *Pool) Drop(id types.TxID) (err error) {
 	if _, pending := p.Get(id); !pending {
 		return nil
 	}
-	if p.opts.decided {
-		p.decided.moving.Lock()
-		defer p.decided.moving.Unlock()
+	if p.opts.replicated {
+		p.logged.moving.Lock()
+		defer p.logged.moving.Unlock()
 		p.remove(id)
 		return p.notePosition(id)
 	}

@@ -173,8 +173,8 @@ func (p *Pool) settle(s *sender) {
 	p.publish(s)
 }
 
-// dropImpossible forgets the entries whose nonce is used or beyond the window. A run is long and in order, and most of it
-// stays, so only its ends are examined.
+// dropImpossible forgets the entries whose nonce is used or beyond the window. A run is long and in order, and most of
+// it stays, so only its ends are examined.
 func (p *Pool) dropImpossible(s *sender) {
 	for _, part := range [][]*entry{s.run, s.held} {
 		first := 0
@@ -222,7 +222,7 @@ func (p *Pool) publish(s *sender) {
 
 // remember adds a new entry. The caller updates its sender's lists.
 func (p *Pool) remember(e *entry) {
-	if last := p.index.arrivals.Back(); p.opts.decided && last != nil && last.Value.(*entry).added.After(e.added) {
+	if last := p.index.arrivals.Back(); p.opts.replicated && last != nil && last.Value.(*entry).added.After(e.added) {
 		p.index.mixed = true
 	}
 	p.index.enter(e)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto/bip340"
-	"github.com/cairn-chain/cairn/internal/engine/turns"
+	"github.com/cairn-chain/cairn/internal/engine/semaphore"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -33,8 +33,8 @@ type verifier struct {
 	after  func(time.Duration, func()) // time.AfterFunc
 	verify verifyFunc                  // counted
 	honest *lane
-	p256   *lane        // for honest sources too
-	turns  *turns.Turns // for suspects
+	p256   *lane           // for honest sources too
+	turns  *semaphore.Fair // for suspects
 	counts signatureCounts
 	closed atomic.Bool
 
@@ -46,7 +46,7 @@ func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
 	v := &verifier{
 		now:      now,
 		after:    func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		turns:    turns.New(turns.Limits{Slots: 1, PerClient: 1, Waiting: suspectWaiting}),
+		turns:    semaphore.New(semaphore.Limits{Total: 1, PerClient: 1, Waiting: suspectWaiting}),
 		suspects: make(map[string]time.Time),
 	}
 	v.verify = v.counts.counting(verify)
@@ -116,9 +116,9 @@ func usesP256(tx *types.SignedTransaction) bool {
 // checkSuspect is check for a suspect's candidates, of which each turn verifies a limited number.
 func (v *verifier) checkSuspect(ctx context.Context, batch []*candidate, source string) {
 	for len(batch) > 0 {
-		give, err := v.turns.Take(ctx, source)
+		give, err := v.turns.Acquire(ctx, source)
 		switch {
-		case errors.Is(err, turns.ErrBusy):
+		case errors.Is(err, semaphore.ErrBusy):
 			err = &FullError{Class: ClassSuspects, RetryAfter: queueBackoff}
 		case err == nil && v.closed.Load():
 			give()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
-	"github.com/cairn-chain/cairn/internal/engine/turns"
+	"github.com/cairn-chain/cairn/internal/engine/semaphore"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -52,14 +52,14 @@ func (e *ElsewhereError) Unwrap() error { return e.Err }
 type Forwarder struct {
 	resender
 	replica *Replica
-	turns   *turns.Turns // the clients' turns
-	flying  sync.Map     // types.TxID → struct{}: transactions awaiting an answer
+	turns   *semaphore.Fair // the clients' turns
+	flying  sync.Map        // types.TxID → struct{}: transactions awaiting an answer
 }
 
 // NewForwarder returns a Forwarder that puts accepted transactions into the pool.
 func NewForwarder(r *Replica, pool *mempool.Pool) *Forwarder {
-	f := &Forwarder{replica: r, turns: turns.New(turns.Limits{
-		Slots:     maxForwards,
+	f := &Forwarder{replica: r, turns: semaphore.New(semaphore.Limits{
+		Total:     maxForwards,
 		PerClient: clientForwards,
 		Waiting:   waitingForwards,
 	})}
@@ -110,9 +110,9 @@ type handed struct {
 
 // forward sends transactions as one batch once it is the client's turn.
 func (f *Forwarder) forward(ctx context.Context, sent []handed, source string) {
-	give, err := f.turns.Take(ctx, source)
+	give, err := f.turns.Acquire(ctx, source)
 	if err != nil {
-		if errors.Is(err, turns.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
+		if errors.Is(err, semaphore.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
 			err = ErrBusy // nothing was sent
 		}
 		for _, h := range sent {

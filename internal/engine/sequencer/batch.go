@@ -29,25 +29,25 @@ const (
 	looks = 1024
 )
 
-// Fate is the reason why a valid transaction that was tried in a block is not in it.
-type Fate string
+// SkipReason is the reason why a valid transaction that was tried in a block is not in it.
+type SkipReason string
 
-// The fates.
+// The reasons.
 const (
 	// its time ran out: it is retried when its turn comes, first in a block and with more time
-	Deferred Fate = "deferred"
+	Deferred SkipReason = "deferred"
 	// it used up all the time that a transaction may have: dropped; its sender and the code that it calls must wait
-	Overran Fate = "dropped"
-	Faulty  Fate = "faulty" // the engine failed on it: dropped, and its code is quarantined
+	Overran SkipReason = "dropped"
+	Faulty  SkipReason = "faulty" // the engine failed on it: dropped, and its code is quarantined
 	// the block can load no more code: it is retried when its turn comes, before all others of a block
-	LoadFull Fate = "no room"
+	LoadFull SkipReason = "no room"
 )
 
-// LeftOut is a valid transaction that was tried in a block and is not in it.
-type LeftOut struct {
-	Tx   *types.VerifiedTx
-	Fate Fate
-	Err  error // for Faulty, the engine's error
+// Skipped is a valid transaction that was tried in a block and is not in it.
+type Skipped struct {
+	Tx     *types.VerifiedTx
+	Reason SkipReason
+	Err    error // for Faulty, the engine's error
 }
 
 // source yields a batch's transactions: a *mempool.Best, or a single one.
@@ -57,8 +57,8 @@ type source interface {
 	Later(round int)
 }
 
-// batch holds the transactions of one block, ordered by their fees, and enforces the block's time. It alone decides the
-// fate of a transaction that is tried and does not make it.
+// batch holds the transactions of one block, ordered by their fees, and enforces the block's time. It alone decides
+// what happens to a transaction that is tried and does not make it.
 //
 // Contracts may run far longer than their gas suggests. So once they have taken half of the block's time, transactions
 // that run no contract come first, then calls of contracts that keep pace, then calls of unknown contracts, then the
@@ -71,7 +71,7 @@ type batch struct {
 	time    time.Duration                 // time for the batch
 	alone   bool                          // each transaction has the maximum time
 	retried *types.VerifiedTx             // comes first, and has the maximum time
-	turns   *turns                        // queues of transactions left out of earlier blocks
+	turns   *turns                        // queues of transactions that earlier blocks skipped
 	refuse  func(*types.VerifiedTx) error // reports why a transaction must not be tried; may be nil
 	trying  func(*types.VerifiedTx)       // called before a contract runs; may be nil
 	debug   ledger.Debug
@@ -85,7 +85,7 @@ type progress struct {
 	given   *types.VerifiedTx // last transaction handed out
 	running time.Duration     // time spent in contracts
 	faulty  map[types.CodeHash]bool
-	left    []LeftOut
+	skipped []Skipped
 }
 
 // Next implements [ledger.Transactions].
@@ -202,26 +202,26 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 		if !errors.Is(err, quarantine.ErrQuarantined) { // a quarantined code takes no time
 			b.faulty[fault.Code] = true
 		}
-		b.left = append(b.left, LeftOut{tx, Faulty, err})
+		b.skipped = append(b.skipped, Skipped{tx, Faulty, err})
 	case errors.Is(err, exec.ErrLoadFull): // it ran in vain, which counts as contract time
-		b.left = append(b.left, LeftOut{tx, LoadFull, err})
+		b.skipped = append(b.skipped, Skipped{tx, LoadFull, err})
 		b.turns.waitForLoad(tx, took > paceTime)
 	case errors.Is(err, ledger.ErrOverdue):
 		b.paces.ran(tx, 0, took, b.start)
-		fate := Deferred
+		reason := Deferred
 		if b.hasAll() {
-			fate = Overran
+			reason = Overran
 		} else {
 			b.turns.waitForTime(tx)
 		}
-		b.left = append(b.left, LeftOut{tx, fate, err})
+		b.skipped = append(b.skipped, Skipped{tx, reason, err})
 	}
 }
 
 // Codes are the codes of a transaction for the quarantine's list.
 type Codes struct {
-	// Run are the codes that the transaction runs itself: of the contracts that it calls, of the template, or the deployed
-	// one. A batch that calls several contracts also has their codes marked as codes of such a batch.
+	// Run are the codes that the transaction runs itself: of the contracts that it calls, of the template, or the
+	// deployed one. A batch that calls several contracts also has their codes marked as codes of such a batch.
 	Run []types.CodeHash
 	// Blamed are those that wait if it overruns. In a batch that calls several contracts nobody knows which one it was:
 	// the marked ones wait, so that calls of the others alone, which others send, do not.

@@ -39,10 +39,10 @@ type contractFixture struct {
 	told    []told
 }
 
-// told is what OnLeftOut was told.
+// told is what OnSkipped was told.
 type told struct {
-	id   types.TxID
-	fate Fate
+	id     types.TxID
+	reason SkipReason
 }
 
 func withContract(t *testing.T, blockTime time.Duration) *contractFixture {
@@ -72,7 +72,7 @@ func withMachine(t *testing.T, machine vm.Engine, clock *handClock, blockTime ti
 			t.Error(err)
 		}
 	})
-	f.OnLeftOut = func(l LeftOut) { f.told = append(f.told, told{l.Tx.ID(), l.Fate}) }
+	f.OnSkipped = func(l Skipped) { f.told = append(f.told, told{l.Tx.ID(), l.Reason}) }
 	return f
 }
 

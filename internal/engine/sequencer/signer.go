@@ -55,12 +55,12 @@ type decided struct {
 // AskSigner must be called before Run.
 func (s *Solo) AskSigner(path string, log *slog.Logger) { s.decide = &decided{path, log} }
 
-// keep writes the draft to disk and returns once it is there.
-func (d *decided) keep(draft *ledger.Draft) error {
+// keep writes the pending block to disk and returns once it is there.
+func (d *decided) keep(block *ledger.PendingBlock) error {
 	if d == nil {
 		return nil
 	}
-	return kv.FS{}.WriteFile(d.path, sealed.Bytes(draft.Encode()))
+	return kv.FS{}.WriteFile(d.path, sealed.Bytes(block.Encode()))
 }
 
 // sign gets a header signed. With a remote signer, it asks until the signer signs or the engine ends.

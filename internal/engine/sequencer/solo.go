@@ -39,8 +39,8 @@ type Solo struct {
 	// OnBlock, unless nil, is called for every block once the block is on disk and the pool knows it. It runs in the
 	// engine's loop, so it must not block. It must be set before Run.
 	OnBlock func(ledger.Block)
-	// Picker's hooks must be set before Run. They are called in the engine's loop, before OnBlock.
-	*Picker
+	// The Selector's hooks must be set before Run. They are called in the engine's loop, before OnBlock.
+	*Selector
 
 	signing
 	requests chan request
@@ -74,7 +74,7 @@ type request struct {
 func New(l *ledger.Ledger, pool *mempool.Pool, book *quarantine.List, key Signer, clock Clock,
 	blockTime time.Duration) *Solo {
 	return &Solo{
-		Picker:    NewPicker(l, pool, book, clock),
+		Selector:  NewSelector(l, pool, book, clock),
 		signing:   signing{key: key},
 		running:   context.Background(),
 		requests:  make(chan request),
@@ -205,7 +205,7 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	next := batch.At(t)
 	next.Lock = s.lock
 	var header types.Header
-	next.Drafted = func(d *ledger.Draft) error {
+	next.Proposed = func(d *ledger.PendingBlock) error {
 		s.Note.rest() // no contract of the block runs any more
 		header = d.Header()
 		return s.decide.keep(d)
@@ -214,7 +214,7 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	if err != nil {
 		return ledger.Block{}, fatal{err}
 	}
-	if err := s.Judge(batch); err != nil {
+	if err := s.HandleSkipped(batch); err != nil {
 		return ledger.Block{}, fatal{err}
 	}
 	return block, s.made(block)

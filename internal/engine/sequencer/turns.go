@@ -8,7 +8,7 @@ import (
 // maxTurns bounds the number of transactions that wait for their turn.
 const maxTurns = 65_536
 
-// turns holds the transactions that were left out, one for each account that pays a fee: a payer can have any number of
+// turns holds the transactions that were skipped, one for each account that pays a fee: a payer can have any number of
 // senders. Each block retries one that needs time. It also
 // retries those that need load, for the codes of their calls, as many as are certain to find it. A transaction that ran
 // long in vain is not tried before its turn. Otherwise six calls that nobody pays for could take most of every block:

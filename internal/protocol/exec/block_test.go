@@ -19,11 +19,11 @@ import (
 // the parent's state. The signature is not checked here.
 func execute(p types.Parameters, parent types.Header, reader state.Reader, header types.Header,
 	txs []*types.VerifiedTx, machine Machine) (Result, error) {
-	seed, err := Seed(parent, p, header.Timestamp)
+	template, err := HeaderTemplate(parent, p, header.Timestamp)
 	if err != nil {
 		return Result{}, err
 	}
-	run := Begin(types.Regtest, p, reader, seed, machine)
+	run := Begin(types.Regtest, p, reader, template, machine)
 	for i, tx := range txs {
 		if _, err := run.Apply(tx); err != nil {
 			return Result{}, fmt.Errorf("transaction %d: %w", i, err)
@@ -98,24 +98,24 @@ func TestExecuteDerivesTheHeader(t *testing.T) {
 
 func TestSeedRefuses(t *testing.T) {
 	c := newTestChain(t)
-	if _, err := Seed(c.head, c.params, c.head.Timestamp-1); !errors.Is(err, ErrTimestamp) {
+	if _, err := HeaderTemplate(c.head, c.params, c.head.Timestamp-1); !errors.Is(err, ErrTimestamp) {
 		t.Errorf("time before the parent's: %v", err)
 	}
-	if _, err := Seed(c.head, c.params, c.head.Timestamp); err != nil {
+	if _, err := HeaderTemplate(c.head, c.params, c.head.Timestamp); err != nil {
 		t.Errorf("the parent's time: %v", err)
 	}
-	if _, err := Seed(c.head, c.params, types.MaxTime); err != nil {
+	if _, err := HeaderTemplate(c.head, c.params, types.MaxTime); err != nil {
 		t.Errorf("the end of the year 9999: %v", err)
 	}
-	if _, err := Seed(c.head, c.params, types.MaxTime+1); !errors.Is(err, ErrTimestamp) {
+	if _, err := HeaderTemplate(c.head, c.params, types.MaxTime+1); !errors.Is(err, ErrTimestamp) {
 		t.Errorf("time after the year 9999: %v", err)
 	}
 	from := c.head.Timestamp + 5
 	c.params.Upgrade = &types.Upgrade{Version: 9, From: from}
-	if h, err := Seed(c.head, c.params, from-1); err != nil || h.Version != params.Version {
+	if h, err := HeaderTemplate(c.head, c.params, from-1); err != nil || h.Version != params.Version {
 		t.Errorf("before an upgrade: %d, %v", h.Version, err)
 	}
-	if _, err := Seed(c.head, c.params, from); !errors.Is(err, ErrUnknownVersion) {
+	if _, err := HeaderTemplate(c.head, c.params, from); !errors.Is(err, ErrUnknownVersion) {
 		t.Errorf("an unknown version: %v", err)
 	}
 }
@@ -123,12 +123,12 @@ func TestSeedRefuses(t *testing.T) {
 func TestFaultsOfTheStateAreNotInvalidity(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.transfer(alice)
-	seed, err := Seed(c.head, c.params, c.head.Timestamp)
+	template, err := HeaderTemplate(c.head, c.params, c.head.Timestamp)
 	if err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("disk")
-	_, err = Begin(types.Regtest, c.params, failingState{broken}, seed, Machine{}).Apply(tx)
+	_, err = Begin(types.Regtest, c.params, failingState{broken}, template, Machine{}).Apply(tx)
 	if !errors.Is(err, broken) || IsInvalid(err) {
 		t.Errorf("got %v", err)
 	}

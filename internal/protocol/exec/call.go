@@ -19,10 +19,10 @@ type Simulation struct {
 // Call executes a transaction as [Rehearsal.Play] does and discards its writes. It serves calls, views, estimates and
 // traces.
 func Call(
-	p types.Parameters, parent state.Reader, seed types.Header, tx types.SignedTransaction, s Simulation,
+	p types.Parameters, parent state.Reader, template types.Header, tx types.SignedTransaction, s Simulation,
 ) (Outcome, error) {
-	r := Rehearse(s.Network, p, parent, seed, s.Machine)
+	r := Rehearse(s.Network, p, parent, template, s.Machine)
 	r.Trace(s.Tracer)
-	r.derivation.stop = s.Stop
+	r.executor.stop = s.Stop
 	return r.Play(tx, s.View)
 }

@@ -201,18 +201,18 @@ func (c *testChain) verify(signed types.SignedTransaction) *types.VerifiedTx {
 	return verified[0]
 }
 
-func (c *testChain) begin() *Derivation {
+func (c *testChain) begin() *BlockExecutor {
 	c.t.Helper()
 	return c.beginAt(c.head.Timestamp + 1_000)
 }
 
-func (c *testChain) beginAt(timestamp uint64) *Derivation {
+func (c *testChain) beginAt(timestamp uint64) *BlockExecutor {
 	c.t.Helper()
-	seed, err := Seed(c.head, c.params, timestamp)
+	template, err := HeaderTemplate(c.head, c.params, timestamp)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return Begin(types.Regtest, c.params, c.state, seed, c.machine)
+	return Begin(types.Regtest, c.params, c.state, template, c.machine)
 }
 
 // block makes and commits a block of transactions that must all be valid.
@@ -249,13 +249,13 @@ func (c *testChain) blockAt(timestamp uint64, txs ...*types.VerifiedTx) Result {
 // simulate simulates an action on the head's state.
 func (c *testChain) simulate(sender types.Account, gas types.Gas, a action, view bool) (Outcome, error) {
 	c.t.Helper()
-	seed, err := Seed(c.head, c.params, c.head.Timestamp)
+	template, err := HeaderTemplate(c.head, c.params, c.head.Timestamp)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	tx := types.Transaction{ChainID: testChainID, Sender: sender, Nonce: 99, GasLimit: gas}
 	a.in(&tx)
-	return Call(c.params, c.state, seed, types.SignedTransaction{Transaction: tx}, Simulation{
+	return Call(c.params, c.state, template, types.SignedTransaction{Transaction: tx}, Simulation{
 		Machine: c.machine, Network: types.Regtest, View: view,
 	})
 }

@@ -20,14 +20,14 @@ var schedule = &params.Prices
 
 // execution is a payload in progress.
 type execution struct {
-	derivation *Derivation
-	sender     types.Account
-	step       *types.Step // of a Batch; nil outside of one
-	logs       []types.Log
-	logBytes   int
-	loaded     loads
-	frames     []*frame // active calls, the outermost first
-	pages      uint32   // sum of the pages of the active calls
+	executor *BlockExecutor
+	sender   types.Account
+	step     *types.Step // of a Batch; nil outside of one
+	logs     []types.Log
+	logBytes int
+	loaded   loads
+	frames   []*frame // active calls, the outermost first
+	pages    uint32   // sum of the pages of the active calls
 }
 
 // frame is an active call of a contract, and the [vm.Host] of its instance.
@@ -52,11 +52,11 @@ type checkpoint struct {
 }
 
 func (x *execution) checkpoint() checkpoint {
-	return checkpoint{state: x.derivation.state.Checkpoint(), logs: len(x.logs), logBytes: x.logBytes}
+	return checkpoint{state: x.executor.state.Checkpoint(), logs: len(x.logs), logBytes: x.logBytes}
 }
 
 func (x *execution) rollback(c checkpoint) {
-	x.derivation.state.Rollback(c.state)
+	x.executor.state.Rollback(c.state)
 	x.logs, x.logBytes = x.logs[:c.logs], c.logBytes
 }
 
@@ -70,7 +70,7 @@ func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (
 	if err != nil || len(p.InitArgs) > 0 && !module.HasInit() {
 		return Outcome{Reason: ModuleRefused, Detail: refusal(err)}, nil
 	}
-	r := x.derivation
+	r := x.executor
 	if !r.take(gas, Code, uint64(module.DeployGas())) { // 3
 		return Outcome{Reason: OutOfGas}, nil
 	}
@@ -94,7 +94,7 @@ func (x *execution) instantiate(gas *vm.Gas, tx *types.Transaction, p types.Inst
 	if paid, err := x.endow(gas, types.Account(id), tx.Value); paid.Reason != Success || err != nil { // 1
 		return paid, err
 	}
-	r := x.derivation
+	r := x.executor
 	if !r.take(gas, NewContract, uint64(schedule.NewContract)) { // 2
 		return Outcome{Reason: OutOfGas}, nil
 	}
@@ -117,9 +117,9 @@ func (x *execution) instantiate(gas *vm.Gas, tx *types.Transaction, p types.Inst
 }
 
 // record writes the record of a new contract.
-func (d *Derivation) record(made contract, deployer types.Account, name string) error {
-	record := state.Contract{CodeHash: made.hash, Deployer: deployer, Height: d.header.Height, Name: name}
-	return d.state.Set(state.ContractKey(made.id), record.Encode())
+func (e *BlockExecutor) record(made contract, deployer types.Account, name string) error {
+	record := state.Contract{CodeHash: made.hash, Deployer: deployer, Height: e.header.Height, Name: name}
+	return e.state.Set(state.ContractKey(made.id), record.Encode())
 }
 
 // init runs the init function of the contract that a transaction made, if its module has one.
@@ -130,7 +130,7 @@ func (x *execution) init(
 	if !module.HasInit() {
 		return outcome, nil
 	}
-	r := x.derivation
+	r := x.executor
 	price, instance := callPrice(len(args)), instancePrice(module)
 	if !gas.Take(price + instance) {
 		return Outcome{Reason: OutOfGas}, nil
@@ -152,7 +152,7 @@ func refusal(err error) string {
 
 // call executes a Call of a transaction, or of a step. The contract's record is in the access list.
 func (x *execution) call(gas *vm.Gas, target types.Account, value types.Amount, p types.Call) (Outcome, error) {
-	r := x.derivation
+	r := x.executor
 	if !r.take(gas, CallPrice, callPrice(len(p.Args))) { // 1
 		return Outcome{Reason: OutOfGas}, nil
 	}
@@ -213,7 +213,7 @@ func nestedInstancePrice(m *vm.Module) uint64 {
 func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Gas) (Reason, vm.Cause, []byte, error) {
 	x := f.execution
 	before := gas.Left
-	if t := x.derivation.tracer; t != nil {
+	if t := x.executor.tracer; t != nil {
 		t.Enter(CallInfo{
 			Contract: f.id,
 			Code:     c.hash,
@@ -228,7 +228,7 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 	f.pages = module.Pages()
 	x.pages += f.pages
 	x.frames = append(x.frames, f)
-	exit, err := x.derivation.machine.Engine.Run(c.hash, module, function, f, gas)
+	exit, err := x.executor.machine.Engine.Run(c.hash, module, function, f, gas)
 	x.frames = x.frames[:len(x.frames)-1]
 	x.pages -= f.pages
 	if err != nil {
@@ -245,11 +245,11 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 	if reason == Success || reason == Reverted {
 		output = f.output
 	}
-	if t := x.derivation.tracer; t != nil {
+	if t := x.executor.tracer; t != nil {
 		used := before - gas.Left
-		x.derivation.tell(Memory, gas.Grown)
-		x.derivation.tell(Forfeited, gas.Forfeited)
-		x.derivation.tell(Instructions, used-f.told-gas.Grown-gas.Forfeited)
+		x.executor.tell(Memory, gas.Grown)
+		x.executor.tell(Forfeited, gas.Forfeited)
+		x.executor.tell(Instructions, used-f.told-gas.Grown-gas.Forfeited)
 		t.Exit(reason, cause, output, types.Gas(used))
 	}
 	gas.Grown, gas.Forfeited, gas.Cause = 0, 0, vm.Cause{}

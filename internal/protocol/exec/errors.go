@@ -8,7 +8,7 @@ import (
 )
 
 // Reasons why a transaction is not valid for inclusion. A block that contains such a transaction is invalid. Every
-// error that [CheckStatic], [CheckAt] and [Derivation.Apply] return for a transaction wraps one of these; any other
+// error that [CheckStatic], [CheckAt] and [BlockExecutor.Apply] return for a transaction wraps one of these; any other
 // error is a fault of the node, not of the transaction.
 var (
 	ErrWrongChain      = errors.New("transaction is for another chain")                  // rule 2

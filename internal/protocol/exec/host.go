@@ -19,7 +19,7 @@ type invocation struct {
 // Invoke implements [vm.Host].
 func (f *frame) Invoke(function vm.Function, memory vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
 	i := &invocation{f, memory, stack, gas}
-	t := f.derivation.tracer
+	t := f.executor.tracer
 	if t == nil {
 		return i.dispatch(function)
 	}
@@ -44,13 +44,13 @@ func (f *frame) Grow(_ vm.Memory, pages uint32) bool {
 }
 
 // Continue implements [vm.Host].
-func (f *frame) Continue() error { return f.derivation.mayContinue() }
+func (f *frame) Continue() error { return f.executor.mayContinue() }
 
-func (d *Derivation) mayContinue() error {
-	if d.stop == nil {
+func (e *BlockExecutor) mayContinue() error {
+	if e.stop == nil {
 		return nil
 	}
-	return d.stop()
+	return e.stop()
 }
 
 func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
@@ -79,11 +79,11 @@ func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
 	case vm.Value:
 		return i.answer(price, uint64(i.value))
 	case vm.BlockHeight:
-		return i.answer(price, uint64(i.derivation.header.Height))
+		return i.answer(price, uint64(i.executor.header.Height))
 	case vm.BlockTime:
-		return i.answer(price, i.derivation.header.Timestamp/1_000)
+		return i.answer(price, i.executor.header.Timestamp/1_000)
 	case vm.ChainID:
-		return i.answer(price, i.derivation.header.ChainID)
+		return i.answer(price, i.executor.header.ChainID)
 	case vm.GasLeft:
 		if !i.gas.Take(price) {
 			return vm.OutOfGas, nil
@@ -248,15 +248,15 @@ func (i *invocation) emit(price uint64) (vm.Exit, error) {
 	if !i.log(log) {
 		return i.noRoom()
 	}
-	if i.derivation.tracer != nil {
-		i.derivation.tracer.Event(log)
+	if i.executor.tracer != nil {
+		i.executor.tracer.Event(log)
 	}
 	return vm.Returned, nil
 }
 
-// tooManyLogs is the output of a call, or of a step, that reverts because its log exceeds a limit of the transaction. It
-// is a revert, not a trap, so that unused gas is refunded: no contract can know how many logs the transaction's other
-// contracts emitted.
+// tooManyLogs is the output of a call, or of a step, that reverts because its log exceeds a limit of the transaction.
+// It is a revert, not a trap, so that unused gas is refunded: no contract can know how many logs the transaction's
+// other contracts emitted.
 const tooManyLogs = "too many logs"
 
 // log adds a log. It reports false if the transaction's logs would exceed their count or size limit.
@@ -285,8 +285,8 @@ func (i *invocation) debug(price uint64) (vm.Exit, error) {
 	if !ok {
 		return vm.Trapped, nil
 	}
-	if i.derivation.tracer != nil {
-		i.derivation.tracer.Debug(message)
+	if i.executor.tracer != nil {
+		i.executor.tracer.Debug(message)
 	}
 	return vm.Returned, nil
 }

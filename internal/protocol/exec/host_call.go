@@ -46,7 +46,7 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 	if len(i.frames) >= maxCallDepth { // 2
 		return i.code(codeLimits)
 	}
-	found, ok, err := i.derivation.lookUp(callee.id)
+	found, ok, err := i.executor.lookUp(callee.id)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -93,7 +93,7 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 // takeInstance takes the price of the instance of a nested call.
 func (i *invocation) takeInstance(module *vm.Module) bool {
 	price := nestedInstancePrice(module)
-	if !i.derivation.take(i.gas, Instance, price) {
+	if !i.executor.take(i.gas, Instance, price) {
 		return false
 	}
 	i.told += price

@@ -48,7 +48,7 @@ func (i *invocation) instantiate(c creation) (vm.Exit, error) {
 	if len(i.frames) >= maxCallDepth { // 2
 		return i.code(codeLimits)
 	}
-	template, ok, err := i.derivation.lookUp(c.template)
+	template, ok, err := i.executor.lookUp(c.template)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -65,7 +65,7 @@ func (i *invocation) instantiate(c creation) (vm.Exit, error) {
 		return i.code(codeNoFunction)
 	}
 	made := contract{id: types.NewInstanceID(i.id, template.hash, c.salt), hash: template.hash}
-	_, exists, err := i.derivation.lookUp(made.id)
+	_, exists, err := i.executor.lookUp(made.id)
 	switch {
 	case err != nil:
 		return vm.Trapped, err
@@ -91,7 +91,7 @@ func (i *invocation) instantiate(c creation) (vm.Exit, error) {
 // payment: nothing can be seen in between.
 func (i *invocation) make(c creation, made contract, module *vm.Module) (vm.Exit, error) {
 	start := i.checkpoint()
-	if err := i.derivation.record(made, types.Account(i.id), c.name); err != nil { // 10
+	if err := i.executor.record(made, types.Account(i.id), c.name); err != nil { // 10
 		return vm.Trapped, err
 	}
 	if exit, err := i.pay(types.Account(made.id), c.value); err != nil || exit != vm.Returned {
@@ -121,11 +121,11 @@ func (i *invocation) affords(to types.Account, amount types.Amount) (bool, error
 	if amount == 0 {
 		return true, nil
 	}
-	own, err := i.derivation.state.Account(types.Account(i.id))
+	own, err := i.executor.state.Account(types.Account(i.id))
 	if err != nil || own.Balance < amount {
 		return false, err
 	}
-	_, err = i.derivation.state.Get(state.AccountKey(to)) // listed from the next step on, even if its gas is missing
+	_, err = i.executor.state.Get(state.AccountKey(to)) // listed from the next step on, even if its gas is missing
 	return true, err
 }
 
@@ -138,7 +138,7 @@ func (i *invocation) replaceCode(price uint64) (vm.Exit, error) {
 	if !ok || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
-	found, ok, err := i.derivation.lookUp(types.ContractID(template))
+	found, ok, err := i.executor.lookUp(types.ContractID(template))
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -146,7 +146,7 @@ func (i *invocation) replaceCode(price uint64) (vm.Exit, error) {
 		return i.code(codeNoContract)
 	}
 	key := state.ContractKey(i.id)
-	encoded, err := i.derivation.state.Get(key)
+	encoded, err := i.executor.state.Get(key)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -155,7 +155,7 @@ func (i *invocation) replaceCode(price uint64) (vm.Exit, error) {
 		return vm.Trapped, err
 	}
 	record.CodeHash = found.hash
-	if err := i.derivation.state.Set(key, record.Encode()); err != nil {
+	if err := i.executor.state.Set(key, record.Encode()); err != nil {
 		return vm.Trapped, err
 	}
 	if !i.log(types.Log{Name: types.CodeReplaced, Topics: [][32]byte{i.id, found.hash}}) {

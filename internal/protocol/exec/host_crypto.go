@@ -135,11 +135,11 @@ func (i *invocation) accountVerify(price uint64) (vm.Exit, error) {
 	if !i.gas.Take(proofsPrice(witness)) { // 3
 		return vm.OutOfGas, nil
 	}
-	record, err := i.derivation.state.Account(account) // 4
+	record, err := i.executor.state.Account(account) // 4
 	if err != nil {
 		return vm.Trapped, err
 	}
-	env, header := &i.derivation.env, &i.derivation.header
+	env, header := &i.executor.env, &i.executor.header
 	if witness.Claim(account) != record.AuthorityAt(account, header.Timestamp) { // 5
 		return i.verdict(false)
 	}

@@ -42,7 +42,7 @@ func (i *invocation) storageRead(price uint64) (vm.Exit, error) {
 	if !keyOK || !outOK {
 		return vm.Trapped, nil
 	}
-	value, err := i.derivation.state.Get(key)
+	value, err := i.executor.state.Get(key)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -71,7 +71,7 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 	if !keyOK || !valueOK || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
-	old, err := i.derivation.state.Get(key)
+	old, err := i.executor.state.Get(key)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -85,10 +85,10 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 
 // store writes a value. The caller has charged for it.
 func (i *invocation) store(key, old, value []byte) (vm.Exit, error) {
-	if i.derivation.tracer != nil {
-		i.derivation.tracer.Storage(key[1+len(i.id):], old, value)
+	if i.executor.tracer != nil {
+		i.executor.tracer.Storage(key[1+len(i.id):], old, value)
 	}
-	return vm.Returned, i.derivation.state.Set(key, value)
+	return vm.Returned, i.executor.state.Set(key, value)
 }
 
 // storageDelete deletes a value. valueOK is false if the call is a write of an empty value whose pointer is outside the
@@ -102,7 +102,7 @@ func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, er
 	if !ok || !valueOK || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
-	old, err := i.derivation.state.Get(key)
+	old, err := i.executor.state.Get(key)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -128,7 +128,7 @@ func (i *invocation) balance(price uint64) (vm.Exit, error) {
 	if !ok {
 		return vm.Trapped, nil
 	}
-	record, err := i.derivation.state.Account(account)
+	record, err := i.executor.state.Account(account)
 	i.stack[0] = uint64(record.Balance)
 	return vm.Returned, err
 }
@@ -142,7 +142,7 @@ func (i *invocation) codeHash(price uint64) (vm.Exit, error) {
 	if !ok || !outOK {
 		return vm.Trapped, nil
 	}
-	found, ok, err := i.derivation.lookUp(types.ContractID(account))
+	found, ok, err := i.executor.lookUp(types.ContractID(account))
 	i.stack[0] = 0
 	if ok {
 		copy(out, found.hash[:])
@@ -160,7 +160,7 @@ func (i *invocation) transfer(price uint64) (vm.Exit, error) {
 		return vm.Trapped, nil
 	}
 	amount := types.Amount(i.stack[1])
-	own, err := i.derivation.state.Account(types.Account(i.id))
+	own, err := i.executor.state.Account(types.Account(i.id))
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -179,7 +179,7 @@ func (i *invocation) pay(to types.Account, amount types.Amount) (vm.Exit, error)
 		return vm.Returned, nil
 	}
 	before := i.gas.Left + i.gas.Forfeited
-	reason, err := i.derivation.move(i.gas, types.Account(i.id), to, amount)
+	reason, err := i.executor.move(i.gas, types.Account(i.id), to, amount)
 	i.told += before - i.gas.Left - i.gas.Forfeited
 	if err != nil || reason != Success {
 		return vm.OutOfGas, err

@@ -52,9 +52,9 @@ func (l *loads) add(hash types.CodeHash, load params.Load) {
 
 // loadedBefore returns the hashes of the loaded codes except those that the block itself brings, even in a failed
 // deploy.
-func (d *Derivation) loadedBefore() (hashes []types.CodeHash) {
-	for _, c := range d.loaded.codes {
-		if _, brought := d.codes[c.hash]; !brought {
+func (e *BlockExecutor) loadedBefore() (hashes []types.CodeHash) {
+	for _, c := range e.loaded.codes {
+		if _, brought := e.codes[c.hash]; !brought {
 			hashes = append(hashes, c.hash)
 		}
 	}
@@ -63,16 +63,16 @@ func (d *Derivation) loadedBefore() (hashes []types.CodeHash) {
 
 // load loads a contract's code. ok is false if the transaction has reached its load limit.
 func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
-	if x.derivation.machine.Engine == nil {
+	if x.executor.machine.Engine == nil {
 		return nil, false, errNoMachine
 	}
 	if x.loaded.sum > params.LoadToStop && !x.loaded.has(c.hash) {
 		return nil, false, nil
 	}
-	if err := x.derivation.mayContinue(); err != nil { // loading code that is not in memory takes time beyond the price
+	if err := x.executor.mayContinue(); err != nil { // loading code that is not in memory takes time beyond the price
 		return nil, false, err
 	}
-	module, err := x.derivation.module(c.hash)
+	module, err := x.executor.module(c.hash)
 	if err != nil {
 		return nil, false, err
 	}
@@ -83,29 +83,29 @@ func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
 // leastCheapLoad is enough for any one transaction.
 const leastCheapLoad params.Load = 1 << 21
 
-// SpareLoad makes [Derivation.Apply] reserve seven eighths of the block's load for transactions that use at least two
-// gas for each unit of load that they add; others get [ErrLoadFull]. It is for builders: loading is not priced by the
-// unit, so transactions with little gas could exhaust the load and exclude calls that pay. A token's transfer uses
+// SpareLoad makes [BlockExecutor.Apply] reserve seven eighths of the block's load for transactions that use at least
+// two gas for each unit of load that they add; others get [ErrLoadFull]. It is for builders: loading is not priced by
+// the unit, so transactions with little gas could exhaust the load and exclude calls that pay. A token's transfer uses
 // about five gas per unit.
-func (d *Derivation) SpareLoad() { d.spareLoad = true }
+func (e *BlockExecutor) SpareLoad() { e.spareLoad = true }
 
 // addLoad adds the codes that a transaction loaded to the block's. It returns [ErrLoadFull] if they exceed the limit.
-func (d *Derivation) addLoad(o Outcome) error {
+func (e *BlockExecutor) addLoad(o Outcome) error {
 	var added params.Load
 	for _, c := range o.loaded.codes {
-		if !d.loaded.has(c.hash) {
+		if !e.loaded.has(c.hash) {
 			added += c.load
 		}
 	}
-	most := params.BlockLoad(d.header.GasLimit)
-	if d.spareLoad && 2*added > params.Load(o.GasUsed) {
+	most := params.BlockLoad(e.header.GasLimit)
+	if e.spareLoad && 2*added > params.Load(o.GasUsed) {
 		most = max(most/8, leastCheapLoad)
 	}
-	if added > 0 && d.loaded.sum+added > most {
-		return fmt.Errorf("%w: %d of %d are taken, it adds %d", ErrLoadFull, d.loaded.sum, most, added)
+	if added > 0 && e.loaded.sum+added > most {
+		return fmt.Errorf("%w: %d of %d are taken, it adds %d", ErrLoadFull, e.loaded.sum, most, added)
 	}
 	for _, c := range o.loaded.codes {
-		d.loaded.add(c.hash, c.load)
+		e.loaded.add(c.hash, c.load)
 	}
 	return nil
 }

@@ -67,8 +67,8 @@ type contract struct {
 }
 
 // lookUp finds a contract and records its key. ok is false if there is no such contract.
-func (d *Derivation) lookUp(id types.ContractID) (c contract, ok bool, err error) {
-	record, err := d.state.Get(state.ContractKey(id))
+func (e *BlockExecutor) lookUp(id types.ContractID) (c contract, ok bool, err error) {
+	record, err := e.state.Get(state.ContractKey(id))
 	if err != nil || len(record) == 0 {
 		return contract{}, false, err
 	}
@@ -77,12 +77,12 @@ func (d *Derivation) lookUp(id types.ContractID) (c contract, ok bool, err error
 }
 
 // module loads a contract's code. The code was checked when it was deployed, so a refusal is a fault of the node.
-func (d *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
-	return d.machine.Engine.Module(hash, func() ([]byte, error) {
-		if code, ok := d.codes[hash]; ok {
+func (e *BlockExecutor) module(hash types.CodeHash) (*vm.Module, error) {
+	return e.machine.Engine.Module(hash, func() ([]byte, error) {
+		if code, ok := e.codes[hash]; ok {
 			return code, nil
 		}
-		code, err := d.machine.Codes.Code(hash)
+		code, err := e.machine.Codes.Code(hash)
 		if err == nil && types.CodeHash(sha256.Sum256(code)) != hash {
 			err = fmt.Errorf("the code that is stored under hash %s has another", hash)
 		}
@@ -92,8 +92,8 @@ func (d *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
 
 // newCodes returns the codes that the block's deploys brought and that a contract has after the block. Not every one is
 // the code of a contract that was deployed: it may have replaced its code since, and another may have taken it before.
-func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
-	if len(d.codes) == 0 {
+func (e *BlockExecutor) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
+	if len(e.codes) == 0 {
 		return nil, nil
 	}
 	var codes map[types.CodeHash][]byte
@@ -105,7 +105,7 @@ func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byt
 		if err != nil {
 			return nil, err
 		}
-		code, brought := d.codes[made.CodeHash]
+		code, brought := e.codes[made.CodeHash]
 		if !brought {
 			continue
 		}
@@ -118,12 +118,12 @@ func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byt
 }
 
 // keepCode keeps the code that a deploy brings, for the rest of the block.
-func (d *Derivation) keepCode(hash types.CodeHash, code []byte) {
-	if d.codes == nil {
-		d.codes = make(map[types.CodeHash][]byte)
+func (e *BlockExecutor) keepCode(hash types.CodeHash, code []byte) {
+	if e.codes == nil {
+		e.codes = make(map[types.CodeHash][]byte)
 	}
-	d.codes[hash] = code
+	e.codes[hash] = code
 }
 
-// errNoMachine is returned when a derivation without an engine meets a contract.
+// errNoMachine is returned when a block executor without an engine meets a contract.
 var errNoMachine = errors.New("a contract is deployed or called, and nothing is there to run it")

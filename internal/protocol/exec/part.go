@@ -39,17 +39,17 @@ var partNames = [Parts]string{
 func (p Part) String() string { return partNames[p] }
 
 // tell reports a charge to the tracer.
-func (d *Derivation) tell(part Part, gas uint64) {
-	if d.tracer != nil && gas > 0 {
-		d.tracer.Charge(part, types.Gas(gas))
+func (e *BlockExecutor) tell(part Part, gas uint64) {
+	if e.tracer != nil && gas > 0 {
+		e.tracer.Charge(part, types.Gas(gas))
 	}
 }
 
 // take takes a price and reports it to the tracer.
-func (d *Derivation) take(gas *vm.Gas, part Part, price uint64) bool {
+func (e *BlockExecutor) take(gas *vm.Gas, part Part, price uint64) bool {
 	ok := gas.Take(price)
 	if ok {
-		d.tell(part, price)
+		e.tell(part, price)
 	}
 	return ok
 }

@@ -54,16 +54,16 @@ func (r Reason) consumesAll() bool {
 
 // runPayload runs a payload after charging the intrinsic gas, and undoes its effects if it fails. An error is a fault
 // of the node or a stop.
-func (d *Derivation) runPayload(tx *types.SignedTransaction, intrinsic types.Gas) (Outcome, error) {
-	x := &execution{derivation: d, sender: tx.Sender}
+func (e *BlockExecutor) runPayload(tx *types.SignedTransaction, intrinsic types.Gas) (Outcome, error) {
+	x := &execution{executor: e, sender: tx.Sender}
 	start := x.checkpoint()
-	d.tell(Intrinsic, uint64(intrinsic))
+	e.tell(Intrinsic, uint64(intrinsic))
 	gas := &vm.Gas{Left: uint64(tx.GasLimit - intrinsic)}
 	outcome, err := x.run(gas, tx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	d.tell(Forfeited, gas.Forfeited) // forfeited outside of calls; each call reports its own
+	e.tell(Forfeited, gas.Forfeited) // forfeited outside of calls; each call reports its own
 	outcome.GasUsed, outcome.loaded = tx.GasLimit-types.Gas(gas.Left), x.loaded
 	if outcome.Reason == Success {
 		outcome.Logs = x.logs
@@ -83,7 +83,7 @@ func (x *execution) run(gas *vm.Gas, tx *types.SignedTransaction) (Outcome, erro
 	case types.Transfer:
 		return x.endow(gas, tx.Target, tx.Value)
 	case types.Configure:
-		return Outcome{}, x.derivation.state.Set(state.ParametersKey(), p.Parameters.Encode())
+		return Outcome{}, x.executor.state.Set(state.ParametersKey(), p.Parameters.Encode())
 	case types.SetPolicy:
 		return Outcome{}, x.setPolicy(tx, p)
 	case types.Deploy:
@@ -112,7 +112,7 @@ func (x *execution) batch(gas *vm.Gas, p types.Batch) (outcome Outcome, err erro
 
 // runStep records the keys of a step and runs it. Steps that are not reached have no keys in the access list.
 func (x *execution) runStep(gas *vm.Gas, s *types.Step) (Outcome, error) {
-	if err := x.derivation.listAction(s.Action, s.Target, s.Value); err != nil {
+	if err := x.executor.listAction(s.Action, s.Target, s.Value); err != nil {
 		return Outcome{}, err
 	}
 	if p, ok := s.Action.(types.Call); ok {
@@ -127,7 +127,7 @@ func (x *execution) endow(gas *vm.Gas, to types.Account, value types.Amount) (Ou
 	if value == 0 {
 		return Outcome{}, nil
 	}
-	if reason, err := x.derivation.move(gas, x.sender, to, value); reason != Success || err != nil {
+	if reason, err := x.executor.move(gas, x.sender, to, value); reason != Success || err != nil {
 		return Outcome{Reason: reason}, err
 	}
 	if x.step == nil {
@@ -145,15 +145,15 @@ func (x *execution) endow(gas *vm.Gas, to types.Account, value types.Amount) (Ou
 
 // move moves value over 0 between accounts, possibly from one to itself, and takes the price of a new account if the
 // recipient has no entry.
-func (d *Derivation) move(gas *vm.Gas, from, to types.Account, value types.Amount) (Reason, error) {
-	entry, err := d.state.Get(state.AccountKey(to))
+func (e *BlockExecutor) move(gas *vm.Gas, from, to types.Account, value types.Amount) (Reason, error) {
+	entry, err := e.state.Get(state.AccountKey(to))
 	if err != nil {
 		return Success, err
 	}
-	if len(entry) == 0 && !d.take(gas, NewAccount, uint64(schedule.NewAccount)) {
+	if len(entry) == 0 && !e.take(gas, NewAccount, uint64(schedule.NewAccount)) {
 		return OutOfGas, nil
 	}
-	payer, err := d.state.Account(from)
+	payer, err := e.state.Account(from)
 	if err != nil {
 		return Success, err
 	}
@@ -161,32 +161,32 @@ func (d *Derivation) move(gas *vm.Gas, from, to types.Account, value types.Amoun
 		return InsufficientBalance, nil
 	}
 	payer.Balance -= value
-	if err := d.state.SetAccount(from, payer); err != nil {
+	if err := e.state.SetAccount(from, payer); err != nil {
 		return Success, err
 	}
-	return Success, d.credit(to, value)
+	return Success, e.credit(to, value)
 }
 
 // setPolicy changes who may sign for the sender, at once or, as a recovery, after the delay of the policy in force.
 func (x *execution) setPolicy(tx *types.SignedTransaction, p types.SetPolicy) error {
-	d, next := x.derivation, tx.Sender
+	e, next := x.executor, tx.Sender
 	if p.Policy != nil {
 		next = p.Policy.Hash()
 	}
-	record, err := d.state.Account(tx.Sender)
+	record, err := e.state.Account(tx.Sender)
 	if err != nil {
 		return err
 	}
 	log := types.Log{Name: types.PolicySet, Topics: [][32]byte{tx.Sender, next}}
 	if p.Recovery {
-		from := d.header.Timestamp + recoveryDelay(tx.Witness)
+		from := e.header.Timestamp + recoveryDelay(tx.Witness)
 		record.Pending = &state.Recovery{Next: next, From: from}
 		log.Name, log.Data = types.RecoveryStarted, le64(from)
 	} else {
 		record.Authority, record.Pending = &next, nil
 	}
 	x.log(log) // the first one of the transaction, so there is room
-	return d.state.SetAccount(tx.Sender, record)
+	return e.state.SetAccount(tx.Sender, record)
 }
 
 // recoveryDelay returns the delay of the policy in a witness. It is 0 only in simulations without a witness.

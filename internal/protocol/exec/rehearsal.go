@@ -10,32 +10,33 @@ import (
 
 // Rehearsal executes transactions one after the other on a state, without signatures, nonces and fees. Its writes can
 // be rolled back, and never become a block.
-type Rehearsal struct{ derivation *Derivation }
+type Rehearsal struct{ executor *BlockExecutor }
 
-// Rehearse begins a rehearsal in the block of seed (see [Seed]) on the state parent, which has the parameters p.
+// Rehearse begins a rehearsal in the block of a template (see [HeaderTemplate]) on the state parent, which has the
+// parameters p.
 func Rehearse(
-	network types.Network, p types.Parameters, parent state.Reader, seed types.Header, machine Machine,
+	network types.Network, p types.Parameters, parent state.Reader, template types.Header, machine Machine,
 ) *Rehearsal {
-	r := &Rehearsal{Begin(network, p, parent, seed, machine)}
-	r.derivation.env.BaseFee = 0
+	r := &Rehearsal{Begin(network, p, parent, template, machine)}
+	r.executor.env.BaseFee = 0
 	return r
 }
 
-// Play executes a transaction after those already played. It checks all that inclusion checks and that needs no account,
-// but not nonce, authorities, signatures, or the balance for gas: gas costs nothing. A witness that is nil is priced as
-// [types.WitnessKey]. In view context, a write to the state traps, and a sender without an entry costs nothing. If the
-// sender cannot pay the amount, the outcome is [InsufficientBalance].
+// Play executes a transaction after those already played. It checks all that inclusion checks and that needs no
+// account, but not nonce, authorities, signatures, or the balance for gas: gas costs nothing. A witness that is nil is
+// priced as [types.WitnessKey]. In view context, a write to the state traps, and a sender without an entry costs
+// nothing. If the sender cannot pay the amount, the outcome is [InsufficientBalance].
 func (r *Rehearsal) Play(tx types.SignedTransaction, view bool) (Outcome, error) {
-	d := r.derivation
-	d.view = view
+	e := r.executor
+	e.view = view
 	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 0, 0
 	if tx.Payer != nil && tx.PayerWitness == nil {
 		tx.PayerWitness = types.WitnessKey{}
 	}
-	if err := CheckStatic(d.env, &tx); err != nil {
+	if err := CheckStatic(e.env, &tx); err != nil {
 		return Outcome{}, err
 	}
-	sender, err := peekAccount(d.state, tx.Sender)
+	sender, err := peekAccount(e.state, tx.Sender)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -51,18 +52,18 @@ func (r *Rehearsal) Play(tx types.SignedTransaction, view bool) (Outcome, error)
 		return Outcome{}, fmt.Errorf("%w: %d, needed are %d", ErrIntrinsicGas, tx.GasLimit, intrinsic)
 	}
 	if sender.Balance < amount {
-		d.tell(Intrinsic, uint64(intrinsic))
+		e.tell(Intrinsic, uint64(intrinsic))
 		return Outcome{Reason: InsufficientBalance, GasUsed: intrinsic}, nil
 	}
-	sender = sender.At(d.header.Timestamp)
+	sender = sender.At(e.header.Timestamp)
 	if sender.Nonce == 0 {
 		// In a block the sender would have an entry by now, because its nonce was used.
 		sender.Nonce = 1
-		if err := d.state.SetAccount(tx.Sender, sender); err != nil {
+		if err := e.state.SetAccount(tx.Sender, sender); err != nil {
 			return Outcome{}, err
 		}
 	}
-	outcome, err := d.runPayload(&tx, intrinsic)
+	outcome, err := e.runPayload(&tx, intrinsic)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("call: %w", err)
 	}
@@ -70,16 +71,16 @@ func (r *Rehearsal) Play(tx types.SignedTransaction, view bool) (Outcome, error)
 }
 
 // Trace sets the tracer of the transactions that are played from now on; nil disables tracing.
-func (r *Rehearsal) Trace(t Tracer) { r.derivation.tracer = t }
+func (r *Rehearsal) Trace(t Tracer) { r.executor.tracer = t }
 
 // Header returns the header of the block in which transactions are played, with the fields that contracts can read.
-func (r *Rehearsal) Header() types.Header { return r.derivation.header }
+func (r *Rehearsal) Header() types.Header { return r.executor.header }
 
 // Move continues in another block with the given height and timestamp, in milliseconds.
 func (r *Rehearsal) Move(height types.Height, timestamp uint64) {
-	r.derivation.header.Height, r.derivation.header.Timestamp = height, timestamp
-	r.derivation.env.Timestamp = timestamp
+	r.executor.header.Height, r.executor.header.Timestamp = height, timestamp
+	r.executor.env.Timestamp = timestamp
 }
 
 // State returns the state after the transactions played so far. Writes to it become part of the rehearsal.
-func (r *Rehearsal) State() *state.Overlay { return r.derivation.state }
+func (r *Rehearsal) State() *state.Overlay { return r.executor.state }

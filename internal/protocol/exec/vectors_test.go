@@ -222,7 +222,7 @@ func (c *vectorChain) judge(t *testing.T, encoded []byte) (Result, error) {
 		t.Fatal(err)
 	}
 	header := &signed.Header
-	seed, err := Seed(c.head, p, header.Timestamp)
+	template, err := HeaderTemplate(c.head, p, header.Timestamp)
 	switch {
 	case errors.Is(err, ErrTimestamp):
 		return Result{}, wrongError("timestamp")
@@ -231,10 +231,10 @@ func (c *vectorChain) judge(t *testing.T, encoded []byte) (Result, error) {
 	case err != nil:
 		t.Fatal(err)
 	}
-	if err := checkSeed(*header, seed); err != nil {
+	if err := checkSeed(*header, template); err != nil {
 		return Result{}, err
 	}
-	run := Begin(c.network, p, c.state, seed, Machine{})
+	run := Begin(c.network, p, c.state, template, Machine{})
 	for i, tx := range types.VerifyWitnesses(c.network, txs) {
 		if tx == nil {
 			return Result{}, wrongError(fmt.Sprintf("transaction %d: rule 18", i))
@@ -258,10 +258,10 @@ func (c *vectorChain) judge(t *testing.T, encoded []byte) (Result, error) {
 }
 
 // checkSeed compares a header with what is known of it before execution.
-func checkSeed(header, seed types.Header) error {
+func checkSeed(header, template types.Header) error {
 	known := header
-	known.Version, known.ChainID, known.Height, known.Parent = seed.Version, seed.ChainID, seed.Height, seed.Parent
-	known.Producer, known.GasLimit, known.BaseFee = seed.Producer, seed.GasLimit, seed.BaseFee
+	known.Version, known.ChainID, known.Height, known.Parent = template.Version, template.ChainID, template.Height, template.Parent
+	known.Producer, known.GasLimit, known.BaseFee = template.Producer, template.GasLimit, template.BaseFee
 	if err := CheckHeader(header, known); err != nil {
 		return wrongError(strings.TrimPrefix(err.Error(), ErrHeader.Error()+": "))
 	}
@@ -277,7 +277,7 @@ var rules = map[error]int{
 }
 
 // ruleOf returns the number of the rule that a transaction broke.
-func ruleOf(t *testing.T, run *Derivation, tx *types.Tx, err error) int {
+func ruleOf(t *testing.T, run *BlockExecutor, tx *types.Tx, err error) int {
 	t.Helper()
 	for e, rule := range rules {
 		if errors.Is(err, e) {
@@ -447,12 +447,12 @@ func judgeTransaction(t *testing.T, in, context judgement, encoded []byte) (rule
 	if context.Accounts != nil {
 		accounts = context.Accounts
 	}
-	seed := types.Header{
+	template := types.Header{
 		Version: p.Version, ChainID: in.ChainID, Height: 1, Timestamp: in.Timestamp, Producer: p.Producer,
 		GasLimit: p.GasLimit, BaseFee: *in.BaseFee,
 	}
 	if context.BaseFee != nil {
-		seed.BaseFee = *context.BaseFee
+		template.BaseFee = *context.BaseFee
 	}
 	committed := mapState{}
 	for account, record := range accounts {
@@ -462,7 +462,7 @@ func judgeTransaction(t *testing.T, in, context judgement, encoded []byte) (rule
 		}
 		committed[string(append([]byte{byte(state.DomainAccount)}, key...))] = record
 	}
-	run := Begin(in.Network, p, committed, seed, Machine{})
+	run := Begin(in.Network, p, committed, template, Machine{})
 	if context.GasLeft != nil {
 		run.header.GasUsed = p.GasLimit - *context.GasLeft
 	}
@@ -480,7 +480,7 @@ func judgeTransaction(t *testing.T, in, context judgement, encoded []byte) (rule
 }
 
 // firstError checks the rules in their order, from rule 2 on.
-func firstError(run *Derivation, sender state.Account, payer *state.Account, tx *types.Tx) error {
+func firstError(run *BlockExecutor, sender state.Account, payer *state.Account, tx *types.Tx) error {
 	signed := tx.Signed()
 	if err := CheckStatic(run.env, signed); err != nil {
 		return err

@@ -103,7 +103,7 @@ func TestSimulationsAreInTheNextBlock(t *testing.T) {
 		m, err := groupOf[*submitHandlers](c).simulate(t.Context(), draft.EncodeUnsigned())
 		check(t, err)
 		check(t, m.state.Close())
-		return m.seed.Timestamp
+		return m.template.Timestamp
 	}
 	c := newTestChain(t)
 	call[int64](c, "dev_increaseTime", 86_400)

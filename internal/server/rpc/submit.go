@@ -216,7 +216,7 @@ func (h *submitHandlers) displaced(ctx context.Context, height types.Height, tx 
 type simulation struct {
 	parameters types.Parameters
 	state      *chain.State
-	seed       types.Header
+	template   types.Header
 	tx         types.SignedTransaction // nil witnesses are priced as those of a key
 	exists     bool                    // the sender has an entry in the state
 	how        exec.Simulation
@@ -257,7 +257,7 @@ func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulati
 		return simulation{}, err
 	}
 	head := tip.Header.Header
-	seed, err := exec.Seed(head, tip.Parameters, h.timeAfter(head))
+	template, err := exec.HeaderTemplate(head, tip.Parameters, h.timeAfter(head))
 	if err != nil {
 		return simulation{}, err
 	}
@@ -269,7 +269,7 @@ func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulati
 	return simulation{
 		parameters: tip.Parameters,
 		state:      view,
-		seed:       seed,
+		template:   template,
 		tx:         tx,
 		exists:     record.Exists(),
 		how:        exec.Simulation{Machine: h.machineFor(tx.Payload), Network: h.network},
@@ -317,7 +317,7 @@ func (m *simulation) run(
 	over := m.executions.run(ctx, m.request, func(stop func() error) {
 		how := m.how
 		how.Stop, how.Tracer = stop, tracer
-		outcome, err = exec.Call(m.parameters, m.state, m.seed, tx, how)
+		outcome, err = exec.Call(m.parameters, m.state, m.template, tx, how)
 	})
 	m.request.SpendGas(outcome.GasUsed)
 	return outcome, errors.Join(over, err)

@@ -1,5 +1,5 @@
-// Package slots keeps one small record in a file that survives a crash at any moment. The file has two slots, written
-// alternately, so that an interrupted write leaves the previous record intact.
+// Package slots keeps one small record in a double-buffered file, which survives a crash at any moment. The file has
+// two slots (A and B), written alternately, so that an interrupted write leaves the previous record intact.
 package slots
 
 import (

@@ -7,9 +7,9 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// wrong is a world whose clock is ahead of those of the members that are heard.
+// wrong is an Env whose clock is ahead of those of the members that are heard.
 type wrong struct {
-	World
+	Env
 	offsets map[uint64]time.Duration
 	own     time.Duration
 }
@@ -52,7 +52,7 @@ func TestFairTime(t *testing.T) {
 		},
 		{"one of five is heard", []uint64{1, 3, 5, 7, 9}, behind(1), 0, time.Unix(logged, 0)},
 	} {
-		m := &Member{self: 7, world: wrong{offsets: c.offsets, own: c.own}, Config: Config{Clock: new(Clock)}}
+		m := &Member{self: 7, env: wrong{offsets: c.offsets, own: c.own}, Config: Config{Clock: new(Clock)}}
 		m.members.conf = &raftpb.ConfState{Voters: c.voters}
 		m.Clock.advance(logged * 1000)
 		if got := m.boundedTime(); !got.Equal(c.want) {

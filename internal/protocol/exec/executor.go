@@ -11,16 +11,16 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Derivation is a block in progress. Transactions are applied to it one after the other.
-type Derivation struct {
+// BlockExecutor is the state transition of one block in progress. Transactions are applied to it one after the other.
+type BlockExecutor struct {
 	env     Env
 	header  types.Header
 	state   *state.Overlay
 	machine Machine
 	applied
-	parallel  lists.Parallel // see [Derivation.ShareOut]
-	stop      func() error   // may be nil; see [Derivation.StopWith]
-	spareLoad bool           // see [Derivation.SpareLoad]
+	parallel  lists.Parallel // see [BlockExecutor.ShareOut]
+	stop      func() error   // may be nil; see [BlockExecutor.StopWith]
+	spareLoad bool           // see [BlockExecutor.SpareLoad]
 
 	// Only simulations set these.
 	tracer Tracer // may be nil
@@ -50,9 +50,9 @@ type Result struct {
 	Loaded       []types.CodeHash          // older codes that the block's transactions loaded, in the order of loading
 }
 
-// Seed returns the part of the header after parent that is known before execution. p are the parameters in the state
-// after parent; timestamp is in milliseconds. The errors are [ErrTimestamp] and [ErrUnknownVersion].
-func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Header, error) {
+// HeaderTemplate returns the part of the header after parent that is known before execution. p are the parameters in
+// the state after parent; timestamp is in milliseconds. The errors are [ErrTimestamp] and [ErrUnknownVersion].
+func HeaderTemplate(parent types.Header, p types.Parameters, timestamp uint64) (types.Header, error) {
 	if timestamp < parent.Timestamp {
 		return types.Header{}, fmt.Errorf("%w: %d, parent has %d", ErrTimestamp, timestamp, parent.Timestamp)
 	}
@@ -75,116 +75,116 @@ func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Head
 	}, nil
 }
 
-// Begin starts a block with the header of seed (see [Seed]) on the parent's state. p are the parameters in that state;
-// machine runs the contracts.
+// Begin starts a block with the header of a template (see [HeaderTemplate]) on the parent's state. p are the parameters
+// in that state; machine runs the contracts.
 func Begin(
-	network types.Network, p types.Parameters, parent state.Reader, seed types.Header, machine Machine,
-) *Derivation {
+	network types.Network, p types.Parameters, parent state.Reader, template types.Header, machine Machine,
+) *BlockExecutor {
 	env := Env{
-		ChainID: seed.ChainID, Network: network, Parameters: p, BaseFee: seed.BaseFee, Timestamp: seed.Timestamp,
+		ChainID: template.ChainID, Network: network, Parameters: p, BaseFee: template.BaseFee, Timestamp: template.Timestamp,
 	}
-	return &Derivation{env: env, header: seed, state: state.NewOverlay(parent), machine: machine, parallel: lists.InOrder}
+	return &BlockExecutor{env: env, header: template, state: state.NewOverlay(parent), machine: machine, parallel: lists.InOrder}
 }
 
 // Trace sets the tracer of the transactions that are applied from now on; nil disables tracing.
-func (d *Derivation) Trace(t Tracer) { d.tracer = t }
+func (e *BlockExecutor) Trace(t Tracer) { e.tracer = t }
 
 // RunIn sets the engine that runs contracts from now on.
-func (d *Derivation) RunIn(engine vm.Engine) { d.machine.Engine = engine }
+func (e *BlockExecutor) RunIn(engine vm.Engine) { e.machine.Engine = engine }
 
 // ShareOut sets how the lists of transactions and receipts are hashed in the end, on several cores; by default they are
 // hashed one run after the other.
-func (d *Derivation) ShareOut(parallel lists.Parallel) { d.parallel = parallel }
+func (e *BlockExecutor) ShareOut(parallel lists.Parallel) { e.parallel = parallel }
 
 // StopWith sets a function that is called before code is loaded and at least once per vm.MaxSlice of gas and per host
-// function; nil removes it. An error from it ends [Derivation.Apply]. Only work that no other node waits for may be
+// function; nil removes it. An error from it ends [BlockExecutor.Apply]. Only work that no other node waits for may be
 // stopped: an existing block is executed to its end.
-func (d *Derivation) StopWith(stop func() error) { d.stop = stop }
+func (e *BlockExecutor) StopWith(stop func() error) { e.stop = stop }
 
-// Override writes the derivation's parameters into the state; it must precede the first transaction. It implements a
+// Override writes the block's parameters into the state; it must precede the first transaction. It implements a
 // hard fork that all nodes agreed on outside the chain, to replace a producer's key that was lost.
-func (d *Derivation) Override() error {
-	return d.state.Set(state.ParametersKey(), d.env.Parameters.Encode())
+func (e *BlockExecutor) Override() error {
+	return e.state.Set(state.ParametersKey(), e.env.Parameters.Encode())
 }
 
 // Reserve allocates room for n transactions. The result does not depend on n, which may be an estimate.
-func (d *Derivation) Reserve(n int) {
-	d.txs = slices.Grow(d.txs, n)
-	d.receipts = slices.Grow(d.receipts, n)
-	d.reasons = slices.Grow(d.reasons, n)
+func (e *BlockExecutor) Reserve(n int) {
+	e.txs = slices.Grow(e.txs, n)
+	e.receipts = slices.Grow(e.receipts, n)
+	e.reasons = slices.Grow(e.reasons, n)
 }
 
 // GasLeft returns the gas that the block has left for further transactions.
-func (d *Derivation) GasLeft() types.Gas { return d.header.GasLimit - d.header.GasUsed }
+func (e *BlockExecutor) GasLeft() types.Gas { return e.header.GasLimit - e.header.GasUsed }
 
 // Full reports whether no further transaction can fit: each has at least the gas and the bytes of a plain transfer.
-func (d *Derivation) Full() bool {
-	return d.GasLeft() < schedule.IntrinsicTransfer+schedule.WitnessKey ||
-		d.bytes+types.MinTransactionBytes > int(d.env.Parameters.BlockBytes)
+func (e *BlockExecutor) Full() bool {
+	return e.GasLeft() < schedule.IntrinsicTransfer+schedule.WitnessKey ||
+		e.bytes+types.MinTransactionBytes > int(e.env.Parameters.BlockBytes)
 }
 
-// Apply executes a transaction. If [IsInvalid] holds for the error, the derivation is unchanged: a builder skips the
-// transaction, an importer rejects the block. An error from the function of [Derivation.StopWith] and a [*vm.Fault]
-// also leave it unchanged. Any other error is a fault of the node, and the derivation must not be used any more.
-func (d *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
+// Apply executes a transaction. If [IsInvalid] holds for the error, the executor is unchanged: a builder skips the
+// transaction, an importer rejects the block. An error from the function of [BlockExecutor.StopWith] and a [*vm.Fault]
+// also leave it unchanged. Any other error is a fault of the node, and the executor must not be used any more.
+func (e *BlockExecutor) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	signed := tx.Signed()
-	if err := CheckStatic(d.env, signed); err != nil {
+	if err := CheckStatic(e.env, signed); err != nil {
 		return types.Receipt{}, err
 	}
-	sender, payer, err := d.peekAccounts(&signed.Transaction)
+	sender, payer, err := e.peekAccounts(&signed.Transaction)
 	if err != nil {
 		return types.Receipt{}, err
 	}
-	if err := CheckAt(d.env, sender, payer, tx); err != nil {
+	if err := CheckAt(e.env, sender, payer, tx); err != nil {
 		return types.Receipt{}, err
 	}
-	if signed.GasLimit > d.GasLeft() {
-		return types.Receipt{}, fmt.Errorf("%w: %d gas are left", ErrBlockFull, d.GasLeft())
+	if signed.GasLimit > e.GasLeft() {
+		return types.Receipt{}, fmt.Errorf("%w: %d gas are left", ErrBlockFull, e.GasLeft())
 	}
-	if d.bytes+len(tx.Encoded()) > int(d.env.Parameters.BlockBytes) {
-		return types.Receipt{}, fmt.Errorf("%w: %d bytes are taken", ErrBlockFull, d.bytes)
+	if e.bytes+len(tx.Encoded()) > int(e.env.Parameters.BlockBytes) {
+		return types.Receipt{}, fmt.Errorf("%w: %d bytes are taken", ErrBlockFull, e.bytes)
 	}
-	d.state.Seal()
-	outcome, err := d.execute(signed, sender)
+	e.state.Seal()
+	outcome, err := e.execute(signed, sender)
 	if err != nil {
-		d.state.Undo()
+		e.state.Undo()
 		return types.Receipt{}, err
 	}
 	receipt := outcome.receipt()
-	d.bytes += len(tx.Encoded())
-	d.header.GasUsed += receipt.GasUsed
-	d.txs = append(d.txs, tx.Tx())
-	d.receipts = append(d.receipts, receipt)
-	d.reasons = append(d.reasons, outcome.Reason)
+	e.bytes += len(tx.Encoded())
+	e.header.GasUsed += receipt.GasUsed
+	e.txs = append(e.txs, tx.Tx())
+	e.receipts = append(e.receipts, receipt)
+	e.reasons = append(e.reasons, outcome.Reason)
 	return receipt, nil
 }
 
 // peekAccounts reads the sender and, if there is one, the payer without recording their keys.
-func (d *Derivation) peekAccounts(tx *types.Transaction) (sender state.Account, payer *state.Account, err error) {
-	if sender, err = peekAccount(d.state, tx.Sender); err != nil || tx.Payer == nil {
+func (e *BlockExecutor) peekAccounts(tx *types.Transaction) (sender state.Account, payer *state.Account, err error) {
+	if sender, err = peekAccount(e.state, tx.Sender); err != nil || tx.Payer == nil {
 		return sender, nil, err
 	}
-	account, err := peekAccount(d.state, *tx.Payer)
+	account, err := peekAccount(e.state, *tx.Payer)
 	return sender, &account, err
 }
 
 // execute applies a valid transaction as specified in docs/protocol.md, "Execution".
-func (d *Derivation) execute(tx *types.SignedTransaction, sender state.Account) (Outcome, error) {
-	price := fees.Price(d.env.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
-	if err := d.listAccesses(&tx.Transaction); err != nil {
+func (e *BlockExecutor) execute(tx *types.SignedTransaction, sender state.Account) (Outcome, error) {
+	price := fees.Price(e.env.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
+	if err := e.listAccesses(&tx.Transaction); err != nil {
 		return Outcome{}, err
 	}
-	if err := d.charge(&tx.Transaction, sender, price); err != nil { // 1
+	if err := e.charge(&tx.Transaction, sender, price); err != nil { // 1
 		return Outcome{}, err
 	}
-	outcome, err := d.runPayload(tx, intrinsicGas(tx, sender)) // 2
+	outcome, err := e.runPayload(tx, intrinsicGas(tx, sender)) // 2
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := d.addLoad(outcome); err != nil {
+	if err := e.addLoad(outcome); err != nil {
 		return Outcome{}, err
 	}
-	return outcome, d.settle(&tx.Transaction, price, outcome.GasUsed) // 3
+	return outcome, e.settle(&tx.Transaction, price, outcome.GasUsed) // 3
 }
 
 // intrinsicGas returns the gas that a transaction costs before its payload runs; sender is the record when it begins.
@@ -198,61 +198,61 @@ func intrinsicGas(tx *types.SignedTransaction, sender state.Account) types.Gas {
 
 // listAccesses records the keys that every block with transactions, and every transaction, has in the access list
 // regardless of gas.
-func (d *Derivation) listAccesses(tx *types.Transaction) error {
+func (e *BlockExecutor) listAccesses(tx *types.Transaction) error {
 	var keys [5][]byte
 	listed := keys[:0]
-	if len(d.txs) == 0 {
+	if len(e.txs) == 0 {
 		// All transactions of a block have the same fee recipient.
-		recipient := state.AccountKey(d.env.Parameters.FeeRecipient)
+		recipient := state.AccountKey(e.env.Parameters.FeeRecipient)
 		listed = append(listed, state.SupplyKey(), state.ParametersKey(), recipient)
 	}
 	listed = append(listed, state.AccountKey(tx.Sender))
 	if tx.Payer != nil {
 		listed = append(listed, state.AccountKey(*tx.Payer))
 	}
-	if err := d.list(listed...); err != nil {
+	if err := e.list(listed...); err != nil {
 		return err
 	}
 	switch tx.Payload.(type) {
 	case types.Deploy:
-		return d.listMade(tx)
+		return e.listMade(tx)
 	case types.Instantiate:
-		if err := d.list(state.ContractKey(types.ContractID(tx.Target))); err != nil {
+		if err := e.list(state.ContractKey(types.ContractID(tx.Target))); err != nil {
 			return err
 		}
-		return d.listMade(tx)
+		return e.listMade(tx)
 	default:
-		return d.listAction(tx.Payload, tx.Target, tx.Value)
+		return e.listAction(tx.Payload, tx.Target, tx.Value)
 	}
 }
 
 // listMade records the keys of the contract that a transaction makes.
-func (d *Derivation) listMade(tx *types.Transaction) error {
+func (e *BlockExecutor) listMade(tx *types.Transaction) error {
 	id := types.NewContractID(tx.Sender, tx.Nonce)
-	if err := d.list(state.ContractKey(id)); err != nil || tx.Value == 0 {
+	if err := e.list(state.ContractKey(id)); err != nil || tx.Value == 0 {
 		return err
 	}
-	return d.list(state.AccountKey(types.Account(id)))
+	return e.list(state.AccountKey(types.Account(id)))
 }
 
 // listAction records the keys of a transfer or a call, by a transaction or by a step of a Batch.
-func (d *Derivation) listAction(p types.Payload, target types.Account, value types.Amount) error {
+func (e *BlockExecutor) listAction(p types.Payload, target types.Account, value types.Amount) error {
 	switch p.(type) {
 	case types.Transfer:
 		if value == 0 {
 			return nil
 		}
-		return d.list(state.AccountKey(target))
+		return e.list(state.AccountKey(target))
 	case types.Call:
-		return d.list(state.ContractKey(types.ContractID(target)))
+		return e.list(state.ContractKey(types.ContractID(target)))
 	default:
 		return nil
 	}
 }
 
-func (d *Derivation) list(keys ...[]byte) error {
+func (e *BlockExecutor) list(keys ...[]byte) error {
 	for _, key := range keys {
-		if _, err := d.state.Get(key); err != nil {
+		if _, err := e.state.Get(key); err != nil {
 			return err
 		}
 	}
@@ -261,23 +261,23 @@ func (d *Derivation) list(keys ...[]byte) error {
 
 // charge brings a recovery whose time has come into force, increments the nonce, and takes the price of the whole gas
 // limit from the payer or, without one, from the sender. A failure of the payload does not undo it.
-func (d *Derivation) charge(tx *types.Transaction, sender state.Account, price types.Amount) error {
+func (e *BlockExecutor) charge(tx *types.Transaction, sender state.Account, price types.Amount) error {
 	cost, err := tx.GasLimit.Cost(price)
 	if err != nil {
 		return err
 	}
-	sender = sender.At(d.header.Timestamp)
+	sender = sender.At(e.header.Timestamp)
 	sender.Nonce++
 	if tx.Payer == nil {
 		if sender.Balance, err = sender.Balance.Sub(cost); err != nil {
 			return err
 		}
-		return d.state.SetAccount(tx.Sender, sender)
+		return e.state.SetAccount(tx.Sender, sender)
 	}
-	if err := d.state.SetAccount(tx.Sender, sender); err != nil {
+	if err := e.state.SetAccount(tx.Sender, sender); err != nil {
 		return err
 	}
-	return d.debit(*tx.Payer, cost)
+	return e.debit(*tx.Payer, cost)
 }
 
 // payerOf returns the account that pays a transaction's gas.
@@ -289,89 +289,89 @@ func payerOf(tx *types.Transaction) types.Account {
 }
 
 // settle refunds the unused gas, burns the base fee's share and credits the rest to the fee recipient.
-func (d *Derivation) settle(tx *types.Transaction, price types.Amount, used types.Gas) error {
+func (e *BlockExecutor) settle(tx *types.Transaction, price types.Amount, used types.Gas) error {
 	refund, err := (tx.GasLimit - used).Cost(price)
 	if err != nil {
 		return err
 	}
-	burned, err := used.Cost(d.env.BaseFee)
+	burned, err := used.Cost(e.env.BaseFee)
 	if err != nil {
 		return err
 	}
-	tip, err := used.Cost(price - d.env.BaseFee)
+	tip, err := used.Cost(price - e.env.BaseFee)
 	if err != nil {
 		return err
 	}
-	if d.burned, err = d.burned.Add(burned); err != nil {
+	if e.burned, err = e.burned.Add(burned); err != nil {
 		return err
 	}
-	if err := d.credit(payerOf(tx), refund); err != nil {
+	if err := e.credit(payerOf(tx), refund); err != nil {
 		return err
 	}
-	return d.credit(d.env.Parameters.FeeRecipient, tip)
+	return e.credit(e.env.Parameters.FeeRecipient, tip)
 }
 
 // credit adds amount to an account's balance. It does nothing if amount is 0.
-func (d *Derivation) credit(to types.Account, amount types.Amount) error {
+func (e *BlockExecutor) credit(to types.Account, amount types.Amount) error {
 	if amount == 0 {
 		return nil
 	}
-	account, err := d.state.Account(to)
+	account, err := e.state.Account(to)
 	if err != nil {
 		return err
 	}
 	if account.Balance, err = account.Balance.Add(amount); err != nil {
 		return err
 	}
-	return d.state.SetAccount(to, account)
+	return e.state.SetAccount(to, account)
 }
 
-func (d *Derivation) debit(from types.Account, amount types.Amount) error {
-	account, err := d.state.Account(from)
+func (e *BlockExecutor) debit(from types.Account, amount types.Amount) error {
+	account, err := e.state.Account(from)
 	if err != nil {
 		return err
 	}
 	if account.Balance, err = account.Balance.Sub(amount); err != nil {
 		return err
 	}
-	return d.state.SetAccount(from, account)
+	return e.state.SetAccount(from, account)
 }
 
-// Finish completes the header except for the state root. The derivation must not be used afterwards.
-func (d *Derivation) Finish() (Result, error) {
-	return d.FinishWith(lists.TransactionsRootBy(d.txs, d.parallel))
+// Finish completes the header except for the state root. The executor must not be used afterwards.
+func (e *BlockExecutor) Finish() (Result, error) {
+	return e.FinishWith(lists.TransactionsRootBy(e.txs, e.parallel))
 }
 
-// FinishWith is [Derivation.Finish] for callers that know the root of the applied transactions, in order.
-func (d *Derivation) FinishWith(root types.MerkleRoot) (Result, error) {
-	if d.burned > 0 {
-		if err := d.burn(); err != nil {
+// FinishWith is [BlockExecutor.Finish] for callers that know the root of the applied transactions, in order.
+func (e *BlockExecutor) FinishWith(root types.MerkleRoot) (Result, error) {
+	if e.burned > 0 {
+		if err := e.burn(); err != nil {
 			return Result{}, err
 		}
 	}
-	accesses := d.state.Accesses()
+	accesses := e.state.Accesses()
 	if err := checkSupply(accesses); err != nil {
 		return Result{}, err
 	}
-	codes, err := d.newCodes(accesses)
+	codes, err := e.newCodes(accesses)
 	if err != nil {
 		return Result{}, err
 	}
-	d.header.TransactionsRoot = root
-	d.header.ReceiptsRoot = lists.ReceiptsRootBy(d.receipts, d.parallel)
+	e.header.TransactionsRoot = root
+	e.header.ReceiptsRoot = lists.ReceiptsRootBy(e.receipts, e.parallel)
 	return Result{
-		Header:       d.header,
-		Transactions: d.txs,
-		Receipts:     d.receipts,
-		Reasons:      d.reasons,
+		Header:       e.header,
+		Transactions: e.txs,
+		Receipts:     e.receipts,
+		Reasons:      e.reasons,
 		Accesses:     accesses,
 		Codes:        codes,
-		Loaded:       d.loadedBefore(),
+		Loaded:       e.loadedBefore(),
 	}, nil
 }
 
-func (d *Derivation) burn() error {
-	record, err := d.state.Get(state.SupplyKey())
+func (e *BlockExecutor) burn() error {
+	record, err := e.state.Get(state.SupplyKey())
 	if err != nil {
 		return err
 	}
@@ -379,10 +379,10 @@ func (d *Derivation) burn() error {
 	if err != nil {
 		return err
 	}
-	if supply.Burned, err = supply.Burned.Add(d.burned); err != nil {
+	if supply.Burned, err = supply.Burned.Add(e.burned); err != nil {
 		return err
 	}
-	return d.state.Set(state.SupplyKey(), supply.Encode())
+	return e.state.Set(state.SupplyKey(), supply.Encode())
 }
 
 // checkSupply checks that the sum of the balances and the burned amount is unchanged.

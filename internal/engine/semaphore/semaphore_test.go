@@ -1,4 +1,4 @@
-package turns
+package semaphore
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // desk takes turns for clients, and notes in which order they get them.
 type desk struct {
 	t     *testing.T
-	turns *Turns
+	turns *Fair
 
 	mu    sync.Mutex // guards what follows, where two are told at once
 	order []string
@@ -24,7 +24,7 @@ type desk struct {
 // ask has a client wait for a slot, until ctx ends.
 func (d *desk) ask(ctx context.Context, client string) {
 	go func() {
-		give, err := d.turns.Take(ctx, client)
+		give, err := d.turns.Acquire(ctx, client)
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if err != nil {
@@ -57,9 +57,9 @@ func (d *desk) end() {
 	for len(d.gives) > 0 {
 		d.give()
 	}
-	if d.turns.free != d.turns.limits.Slots || len(d.turns.clients) != 0 || len(d.turns.round) != 0 {
+	if d.turns.free != d.turns.limits.Total || len(d.turns.clients) != 0 || len(d.turns.round) != 0 {
 		d.t.Fatalf("got %d free slots, %d clients and %d in the round, want %d, 0 and 0",
-			d.turns.free, len(d.turns.clients), len(d.turns.round), d.turns.limits.Slots)
+			d.turns.free, len(d.turns.clients), len(d.turns.round), d.turns.limits.Total)
 	}
 }
 
@@ -74,7 +74,7 @@ func at(t *testing.T, limits Limits, test func(*desk)) {
 
 // A client that came first with many requests waits for the others' first ones.
 func TestTurnsGoRoundByClient(t *testing.T) {
-	at(t, Limits{Slots: 1, PerClient: 1, Waiting: 3}, func(d *desk) {
+	at(t, Limits{Total: 1, PerClient: 1, Waiting: 3}, func(d *desk) {
 		for range 4 {
 			d.ask(d.t.Context(), "many")
 		}
@@ -90,7 +90,7 @@ func TestTurnsGoRoundByClient(t *testing.T) {
 
 // Some slots are free for others however many a client asks for, and only so many of its requests wait.
 func TestClientIsBounded(t *testing.T) {
-	at(t, Limits{Slots: 3, PerClient: 2, Waiting: 2}, func(d *desk) {
+	at(t, Limits{Total: 3, PerClient: 2, Waiting: 2}, func(d *desk) {
 		for range 5 {
 			d.ask(d.t.Context(), "many")
 		}
@@ -105,7 +105,7 @@ func TestClientIsBounded(t *testing.T) {
 
 // A request whose context ends leaves the queue, and takes nobody's turn.
 func TestGoneClientLeaves(t *testing.T) {
-	at(t, Limits{Slots: 1, PerClient: 1, Waiting: 2}, func(d *desk) {
+	at(t, Limits{Total: 1, PerClient: 1, Waiting: 2}, func(d *desk) {
 		d.ask(d.t.Context(), "first")
 		gone := errors.New("the connection is gone")
 		ctx, leave := context.WithCancelCause(d.t.Context())

@@ -12,25 +12,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Screened is the outcome of one transaction of [Pool.Screen] or [Pool.Verify].
-type Screened struct {
+// Checked is the outcome of one transaction of [Pool.CheckBatch] or [Pool.Verify].
+type Checked struct {
 	Tx       *types.Tx         // nil only if it could not be decoded
 	Verified *types.VerifiedTx // nil if it was refused
 	Err      error
 }
 
-// Screen is like [Pool.AddMany], but does not add the transactions. The leader of a cluster calls it to find which ones
-// to propose, and [Pool.Keep] adds those that were decided.
-func (p *Pool) Screen(ctx context.Context, encoded [][]byte, source string) []Screened {
-	return p.screened(p.examine(ctx, encoded, source))
+// CheckBatch is like [Pool.AddMany], but does not add the transactions. The leader of a cluster calls it to find which
+// ones to propose, and [Pool.ApplyBatches] adds those that were committed.
+func (p *Pool) CheckBatch(ctx context.Context, encoded [][]byte, source string) []Checked {
+	return p.checked(p.examine(ctx, encoded, source))
 }
 
-// screened returns the outcomes of candidates without adding them, and counts the refusals.
-func (p *Pool) screened(b *batch) []Screened {
+// checked returns the outcomes of candidates without adding them, and counts the refusals.
+func (p *Pool) checked(b *batch) []Checked {
 	var refused []*candidate
-	screened := make([]Screened, len(b.candidates))
+	screened := make([]Checked, len(b.candidates))
 	for i, c := range b.candidates {
-		screened[i] = Screened{Tx: c.tx, Err: c.err}
+		screened[i] = Checked{Tx: c.tx, Err: c.err}
 		if c.err == nil {
 			screened[i].Verified = c.verified
 		} else {
@@ -41,29 +41,28 @@ func (p *Pool) screened(b *batch) []Screened {
 	return screened
 }
 
-// Decided is a cluster's decided log entry with transactions.
-type Decided struct {
+// CommittedBatch is a committed entry of a cluster's log with transactions.
+type CommittedBatch struct {
 	Index        uint64    // index in the log
 	At           time.Time // arrival time, on the log's clock
 	Transactions []*types.Tx
 }
 
-// Keep adds the transactions of decided entries in order, and verifies all their signatures together. The effect
-// depends only on the pool's content and limits, so it is the same on every member, however the entries are grouped.
-// known returns transactions whose witnesses are already verified, or nil; one with other witnesses is not used. The
-// results are as from [Pool.AddMany] for
-// each entry; the journal is not synced. An error is a fault of this node, after which its pool may differ from the
-// others'.
+// ApplyBatches adds the transactions of committed entries in order, and verifies all their signatures together. The
+// effect depends only on the pool's content and limits, so it is the same on every member, however the entries are
+// grouped. known returns transactions whose witnesses are already verified, or nil; one with other witnesses is not
+// used. The results are as from [Pool.AddMany] for each entry; the journal is not synced. An error is a fault of this
+// node, after which its pool may differ from the others'.
 //
-// A restarted member calls Keep again for entries after the last cut of its log. For entries that the pool has already
-// taken, the result is nil.
-func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx) ([][]Result, error) {
-	p.decided.moving.Lock()
-	defer p.decided.moving.Unlock()
-	batches := make([]*batch, len(decided))
+// A restarted member calls ApplyBatches again for entries after the last cut of its log. For entries that the pool has
+// already taken, the result is nil.
+func (p *Pool) ApplyBatches(committed []CommittedBatch, known func(types.TxID) *types.VerifiedTx) ([][]Result, error) {
+	p.logged.moving.Lock()
+	defer p.logged.moving.Unlock()
+	batches := make([]*batch, len(committed))
 	var all []*candidate
-	for i, d := range decided {
-		if d.Index <= p.decided.through {
+	for i, d := range committed {
+		if d.Index <= p.logged.through {
 			continue
 		}
 		batches[i] = &batch{candidates: make([]*candidate, len(d.Transactions))}
@@ -76,20 +75,20 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 		}
 		all = append(all, batches[i].candidates...)
 	}
-	if len(decided) == 0 || decided[len(decided)-1].Index <= p.decided.through {
-		return make([][]Result, len(decided)), nil
+	if len(committed) == 0 || committed[len(committed)-1].Index <= p.logged.through {
+		return make([][]Result, len(committed)), nil
 	}
 	p.verifyTogether(all)
-	results := make([][]Result, len(decided))
+	results := make([][]Result, len(committed))
 	for i, b := range batches {
 		if b == nil {
 			continue
 		}
 		var err error
-		if results[i], err = p.keep(b); err != nil {
+		if results[i], err = p.applyBatch(b); err != nil {
 			return nil, err
 		}
-		p.decided.through = decided[i].Index
+		p.logged.through = committed[i].Index
 		var refused []types.TxID // the journal has them
 		for _, c := range b.candidates {
 			if c.err != nil {
@@ -104,8 +103,8 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 	return results, nil
 }
 
-// keep adds candidates with verified signatures, without a source.
-func (p *Pool) keep(b *batch) ([]Result, error) {
+// applyBatch adds candidates with verified signatures, without a source.
+func (p *Pool) applyBatch(b *batch) ([]Result, error) {
 	rules := p.rules()
 	for _, c := range b.pending() {
 		c.err = c.checkStatic(rules)
@@ -126,7 +125,8 @@ func (p *Pool) keep(b *batch) ([]Result, error) {
 	return results, nil
 }
 
-// sameBytes returns verified if it is tx with the same witnesses, and otherwise nil: an ID does not cover the witnesses.
+// sameBytes returns verified if it is tx with the same witnesses, and otherwise nil: an ID does not cover the
+// witnesses.
 func sameBytes(verified *types.VerifiedTx, tx *types.Tx) *types.VerifiedTx {
 	if verified == nil || !bytes.Equal(verified.Encoded(), tx.Encoded()) {
 		return nil

@@ -15,10 +15,10 @@ import (
 func TestScreenAndKeep(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)
-	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return moment }, Expiry: time.Hour}
+	opts := Options{Journal: journalPath(t), Clock: func() time.Time { return moment }, Expiry: time.Hour}
 	p := openPool(t, c, opts)
 	good, again := transfer(1, 0, 100, 5), transfer(1, 1, 100, 5)
-	screened := p.Screen(context.Background(), [][]byte{good, again, {1, 2, 3}}, "somewhere")
+	screened := p.CheckBatch(context.Background(), [][]byte{good, again, {1, 2, 3}}, "somewhere")
 	if len(contents(p)) != 0 || screened[0].Err != nil || screened[1].Err != nil ||
 		!errors.Is(screened[2].Err, ErrMalformed) {
 		t.Fatalf("got %+v with %d in the pool", screened, len(contents(p)))
@@ -55,7 +55,7 @@ func TestScreenAndKeep(t *testing.T) {
 	if err := p.SyncJournal(); err != nil {
 		t.Fatal(err)
 	}
-	if got := contents(openCopy(t, c, opts.Journal, Options{Moment: opts.Moment})); !maps.Equal(got, want) {
+	if got := contents(openCopy(t, c, opts.Journal, Options{Clock: opts.Clock})); !maps.Equal(got, want) {
 		t.Errorf("the journal brings %v", got)
 	}
 	moment = moment.Add(2 * time.Hour)
@@ -67,7 +67,7 @@ func TestScreenAndKeep(t *testing.T) {
 	if n := len(contents(p)); n != 0 {
 		t.Errorf("%d have not expired", n)
 	}
-	if n := len(contents(openCopy(t, c, opts.Journal, Options{Moment: opts.Moment}))); n != 0 {
+	if n := len(contents(openCopy(t, c, opts.Journal, Options{Clock: opts.Clock}))); n != 0 {
 		t.Errorf("the journal brings %d that have expired", n)
 	}
 }
@@ -77,7 +77,7 @@ func TestScreenAndKeep(t *testing.T) {
 func TestRestoreBeforeItsTime(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)
-	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return moment }, Expiry: time.Hour}
+	opts := Options{Journal: journalPath(t), Clock: func() time.Time { return moment }, Expiry: time.Hour}
 	tx, err := types.DecodeTx(transfer(1, 0, 100, 5))
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRestoreBeforeItsTime(t *testing.T) {
 	if err := first.Restore(7, first.head.Head, []Taken{{Tx: tx, Added: added}}); err != nil {
 		t.Fatal(err)
 	}
-	p := openCopy(t, c, opts.Journal, Options{Moment: opts.Moment, Expiry: opts.Expiry})
+	p := openCopy(t, c, opts.Journal, Options{Clock: opts.Clock, Expiry: opts.Expiry})
 	moment = added.Add(time.Minute)
 	next := p.head.Head
 	next.Height++
@@ -103,7 +103,7 @@ func TestRestoreBeforeItsTime(t *testing.T) {
 // its journal.
 func TestRestoreReplaces(t *testing.T) {
 	c := newChain()
-	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return time.Unix(1_000_000, 0) }}
+	opts := Options{Journal: journalPath(t), Clock: func() time.Time { return time.Unix(1_000_000, 0) }}
 	p := openPool(t, c, opts)
 	restore := func(txs ...[]byte) map[types.TxID]bool {
 		t.Helper()
@@ -113,7 +113,7 @@ func TestRestoreReplaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ids[tx.ID()], taken[i] = true, Taken{Tx: tx, Added: opts.Moment()}
+			ids[tx.ID()], taken[i] = true, Taken{Tx: tx, Added: opts.Clock()}
 		}
 		if err := p.Restore(7, p.head.Head, taken); err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestRestoreReplaces(t *testing.T) {
 
 // keepEntry has a pool keep one entry, now.
 func keepEntry(p *Pool, index uint64, txs []*types.Tx, known func(types.TxID) *types.VerifiedTx) ([]Result, error) {
-	results, err := p.Keep([]Decided{{index, p.opts.Moment(), txs}}, known)
+	results, err := p.ApplyBatches([]CommittedBatch{{index, p.opts.Clock(), txs}}, known)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func TestKeptOnce(t *testing.T) {
 	moment := time.Unix(1_000_000, 0)
 	opts := Options{
 		Journal:         journalPath(t),
-		Moment:          func() time.Time { return moment },
+		Clock:           func() time.Time { return moment },
 		Cluster:         [16]byte{1},
 		MaxTransactions: 2,
 	}
@@ -242,7 +242,7 @@ func TestKeptOnce(t *testing.T) {
 func TestTakenAfterARefusal(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)
-	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return moment }, HeldPerSender: 1}
+	opts := Options{Journal: journalPath(t), Clock: func() time.Time { return moment }, HeldPerSender: 1}
 	p := openPool(t, c, opts)
 	nonces := func(all ...uint64) (txs []*types.Tx) {
 		for _, nonce := range all {
@@ -255,7 +255,7 @@ func TestTakenAfterARefusal(t *testing.T) {
 		return txs
 	}
 	later := moment.Add(time.Second)
-	results, err := p.Keep([]Decided{
+	results, err := p.ApplyBatches([]CommittedBatch{
 		{1, moment, nonces(3, 5)},
 		{2, later, nonces(0, 1, 2)},
 		{3, later, nonces(5)},
@@ -275,7 +275,7 @@ func TestTakenAfterARefusal(t *testing.T) {
 // pool is then that of the last position before the hole: the log has the rest, and brings it.
 func TestHoleInTheJournal(t *testing.T) {
 	c := newChain()
-	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return time.Unix(1_000_000, 0) }}
+	opts := Options{Journal: journalPath(t), Clock: func() time.Time { return time.Unix(1_000_000, 0) }}
 	p := openPool(t, c, opts)
 	unknown := func(types.TxID) *types.VerifiedTx { return nil }
 	var entries [3][]*types.Tx

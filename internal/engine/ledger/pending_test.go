@@ -12,10 +12,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-func draft(t *testing.T, l *Ledger, txs ...*types.VerifiedTx) *Draft {
+func propose(t *testing.T, l *Ledger, txs ...*types.VerifiedTx) *PendingBlock {
 	t.Helper()
 	batch := list(txs)
-	return must(l.Draft(Batch{Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &batch}))(t)
+	return must(l.Propose(Batch{Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &batch}))(t)
 }
 
 func seal(t *testing.T, signer string, h types.Header) types.Signature {
@@ -26,7 +26,7 @@ func seal(t *testing.T, signer string, h types.Header) types.Signature {
 
 func none(types.TxID) *types.VerifiedTx { return nil }
 
-// A block that is drafted, sent, derived by another ledger and released by both is the one that a third builds.
+// A block that is proposed, sent, derived by another ledger and released by both is the one that a third builds.
 func TestDraftDeriveRelease(t *testing.T) {
 	g := testGenesis(t)
 	alone, leader, follower := openLedger(t, g), openLedger(t, g), openLedger(t, g)
@@ -37,16 +37,16 @@ func TestDraftDeriveRelease(t *testing.T) {
 		}
 		want := build(t, alone, txs...)
 		before := leader.Tip()
-		made := draft(t, leader, txs...)
+		made := propose(t, leader, txs...)
 		derived := must(follower.Derive(must(ReceiveProposal(types.Regtest, made.Encode(), none))(t)))(t)
 		if made.Header() != want.Header.Header || derived.Header() != want.Header.Header {
-			t.Fatalf("drafted %+v, derived %+v, built %+v", made.Header(), derived.Header(), want.Header.Header)
+			t.Fatalf("proposed %+v, derived %+v, built %+v", made.Header(), derived.Header(), want.Header.Header)
 		}
 		if leader.Tip() != before || leader.Store().Head() != before.Header || follower.Tip().Hash != before.Hash {
-			t.Fatal("a draft is the head before it is released")
+			t.Fatal("a pending block is the head before it is released")
 		}
 		signature := seal(t, "producer", made.Header())
-		for l, d := range map[*Ledger]*Draft{leader: made, follower: derived} {
+		for l, d := range map[*Ledger]*PendingBlock{leader: made, follower: derived} {
 			got := must(l.Release(d, signature))(t)
 			if got.Header != want.Header || got.Hash != want.Hash || len(got.Included) != 2 ||
 				len(got.Accesses) != len(want.Accesses) {
@@ -64,10 +64,10 @@ func TestDraftDeriveRelease(t *testing.T) {
 	}
 }
 
-// What cannot be released changes nothing, and the right draft is released after it.
+// What cannot be released changes nothing, and the right one is released after it.
 func TestReleaseRefuses(t *testing.T) {
 	l := openLedger(t, testGenesis(t))
-	refused := func(d *Draft, signature types.Signature, want error) {
+	refused := func(d *PendingBlock, signature types.Signature, want error) {
 		t.Helper()
 		before := l.Tip()
 		if _, err := l.Release(d, signature); !errors.Is(err, want) {
@@ -78,7 +78,7 @@ func TestReleaseRefuses(t *testing.T) {
 		}
 		checkMemory(t, l)
 	}
-	first, second := draft(t, l, transfer(t, "alice", 0, types.Account{9}, 7)), draft(t, l)
+	first, second := propose(t, l, transfer(t, "alice", 0, types.Account{9}, 7)), propose(t, l)
 	signature := seal(t, "producer", first.Header())
 	refused(first, types.Signature{}, ErrUnsigned)
 	refused(first, seal(t, "alice", first.Header()), ErrUnsigned)
@@ -86,13 +86,13 @@ func TestReleaseRefuses(t *testing.T) {
 	must(l.Release(first, signature))(t)
 	refused(first, signature, ErrStale)
 	refused(second, seal(t, "producer", second.Header()), ErrStale)
-	third := draft(t, l)
+	third := propose(t, l)
 	if err := l.Rewind(0); err != nil {
 		t.Fatal(err)
 	}
 	refused(first, signature, ErrStale) // it follows block 0, and was prepared from another tree of it
 	refused(third, seal(t, "producer", third.Header()), ErrStale)
-	again := draft(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
+	again := propose(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
 	if must(l.Release(again, signature))(t); l.Tip().Hash != first.Header().Hash() {
 		t.Error("another block was made of the same batch")
 	}
@@ -102,7 +102,7 @@ func TestReleaseRefuses(t *testing.T) {
 func TestReceiveProposal(t *testing.T) {
 	l := openLedger(t, testGenesis(t))
 	alice, bob := transfer(t, "alice", 0, types.Account{9}, 7), transfer(t, "bob", 0, types.Account{9}, 7)
-	made := draft(t, l, alice, bob)
+	made := propose(t, l, alice, bob)
 	asked := 0
 	c := must(ReceiveProposal(types.Regtest, made.Encode(), func(id types.TxID) *types.VerifiedTx {
 		switch asked++; id {
@@ -138,7 +138,7 @@ func TestReceiveProposal(t *testing.T) {
 func TestDeriveRefuses(t *testing.T) {
 	g := testGenesis(t)
 	leader, follower := openLedger(t, g), openLedger(t, g)
-	made := draft(t, leader, transfer(t, "alice", 0, types.Account{9}, 7))
+	made := propose(t, leader, transfer(t, "alice", 0, types.Account{9}, 7))
 	for name, tc := range map[string]struct {
 		change func(*types.Block)
 		want   error
@@ -194,7 +194,7 @@ func TestReleaseAfterPowerCut(t *testing.T) {
 		}
 		return nil
 	}
-	made := draft(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
+	made := propose(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
 	encoded, signature := made.Encode(), seal(t, "producer", made.Header())
 	disk.OnWrite(look)
 	syncs := db.Metrics().Syncs

@@ -23,9 +23,9 @@ const (
 	Anyone
 )
 
-// World is the member's access to its surroundings. No method blocks. Results arrive as events of the member, but not
+// Env is the member's access to its surroundings. No method blocks. Results arrive as events of the member, but not
 // before the step that made the request has ended.
-type World interface {
+type Env interface {
 	// Now is monotonic; Wall is the time of day, which may jump.
 	Now() time.Time
 	Wall() time.Time
@@ -44,7 +44,7 @@ type World interface {
 // an applied entry. It is safe for concurrent use.
 type Clock struct{ milliseconds atomic.Uint64 }
 
-// Now returns the log's time. It serves as a pool's Options.Moment.
+// Now returns the log's time. It serves as a pool's Options.Clock.
 func (c *Clock) Now() time.Time { return time.UnixMilli(int64(c.milliseconds.Load())) }
 
 // advance sets the clock to a time in Unix milliseconds, if that is later.
@@ -53,11 +53,11 @@ func (c *Clock) advance(to uint64) { c.milliseconds.Store(max(to, c.milliseconds
 // maxAhead is the maximum by which a leader's block times may be ahead of the median of all members' clocks.
 const maxAhead = time.Second
 
-// boundedTime returns the wall clock's time, but at most maxAhead beyond the median of all members' clocks. A leader that
-// does not know the clocks of a majority returns the log's time: a wrong clock would otherwise expire all pending
+// boundedTime returns the wall clock's time, but at most maxAhead beyond the median of all members' clocks. A leader
+// that does not know the clocks of a majority returns the log's time: a wrong clock would otherwise expire all pending
 // transactions.
 func (m *Member) boundedTime() time.Time {
-	offsets, own := m.world.Offsets()
+	offsets, own := m.env.Offsets()
 	voters := m.members.conf.GetVoters()
 	known := 0
 	for _, id := range voters {
@@ -68,7 +68,7 @@ func (m *Member) boundedTime() time.Time {
 	if 2*known <= len(voters) {
 		return m.Clock.Now()
 	}
-	return m.world.Wall().Add(min(0, middle(offsets, own)+maxAhead))
+	return m.env.Wall().Add(min(0, medianOffset(offsets, own)+maxAhead))
 }
 
 // nextTime returns the timestamp, in milliseconds, of a block that this member would make now.
@@ -77,10 +77,10 @@ func (m *Member) nextTime() uint64 {
 	return min(max(m.Ledger.Tip().Header.Header.Timestamp, now), types.MaxTime)
 }
 
-// middle returns the median of all members' clocks minus this member's. own adjusts for changes of this member's clock
-// since the oldest of the reports. Without it, if this clock was set wrong just after another one was set right, two of
-// three would seem wrong.
-func middle(others map[uint64]time.Duration, own time.Duration) time.Duration {
+// medianOffset returns the median of all members' clocks minus this member's. own adjusts for changes of this member's
+// clock since the oldest of the reports. Without it, if this clock was set wrong just after another one was set right,
+// two of three would seem wrong.
+func medianOffset(others map[uint64]time.Duration, own time.Duration) time.Duration {
 	offsets := []time.Duration{own}
 	for _, o := range others {
 		offsets = append(offsets, o)
