@@ -42,7 +42,7 @@ func (i *invocation) hash(price, perByte uint64, sum func([]byte) [32]byte) (vm.
 	}
 	digest := sum(message)
 	copy(target, digest[:])
-	if t, ok := i.derivation.tracer.(DigestTracer); ok {
+	if t, ok := i.executor.tracer.(DigestTracer); ok {
 		t.Digest(digest)
 	}
 	return vm.Returned, nil
