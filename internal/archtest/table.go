@@ -175,12 +175,13 @@ var rows = map[string][]string{
 		"contracts", "client", "kit/contracttest", "kit/contracttest/fuzz", "kit/conformance", "kit/nep11",
 		"kit/nep20", "kit/sender", "api",
 		"types", "crypto", "wallet", "internal/config", "kit/loadgen", "internal/server/admin",
-		"internal/server/sources", "cli/..."},
+		"internal/server/sources", "cli/argument", "cli/keystore", "cli/output", "cli/terminal"},
 	"cli/argument": {"api", "types", "crypto", "crypto/bech32m", "wallet", "cli/keystore"},
 	"cli/keystore": {"types", "crypto", "wallet"},
 	"cli/output":   {"internal/emergency", "jsonrpc"},
 	"cli/terminal": {},
-	"cmd/cairn": {"internal/accept", "internal/build", "internal/datadir", "internal/emergency", "internal/logs",
+	// The commands of those who run a node, and the tree of all commands.
+	"cli/operator": {"cli", "internal/accept", "internal/build", "internal/datadir", "internal/emergency", "internal/logs",
 		"internal/machine",
 		"internal/node", "internal/role",
 		"internal/p2p", "internal/engine/parallel", "internal/engine/proving", "internal/engine/sequencer",
@@ -188,8 +189,9 @@ var rows = map[string][]string{
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
 		"internal/server/rpc",
 		"internal/server/telemetry", "internal/reload",
-		"cli/...", "internal/config", "internal/protocol/params",
+		"cli/argument", "cli/keystore", "cli/output", "internal/config", "internal/protocol/params",
 		"internal/signer", "api", "types", "crypto"},
+	"cmd/cairn": {"cli", "cli/operator", "internal/machine"},
 
 	// Builds release files and the documentation site; in a separate module.
 	"tools/release":      {},
@@ -297,7 +299,7 @@ var testRows = map[string][]string{
 	"deploy": {"api", "crypto", "internal/build", "internal/datadir", "internal/p2p", "internal/node", "internal/role",
 		"internal/server/provers", "internal/server/telemetry", "internal/signer", "types"},
 	// faults found by the storage, for which a message is made
-	"cmd/cairn": {"internal/engine/mempool/journal", "internal/storage/chain", "internal/storage/kv",
+	"cli/operator": {"internal/engine/mempool/journal", "internal/storage/chain", "internal/storage/kv",
 		"internal/storage/raftlog", "internal/testkit/nextstep"},
 	"internal/engine/cluster": {"crypto", "internal/testkit/wasmgen"},
 	"internal/signer":         {"internal/storage/kv"},
@@ -366,7 +368,7 @@ var wire = []string{"api", "client", "jsonrpc", "net", "net/...", "crypto/tls"}
 // houses lists which packages may import those below a directory: the node depends neither on the kit for contracts and
 // applications nor on the command line, and nothing depends on the workshop that measures and attacks it.
 var houses = map[string][]string{
-	"kit/...":      {"kit/...", "cli/...", "cmd/cairn", "contracts/...", "workshop/...", "internal/archtest"},
+	"kit/...":      {"kit/...", "cli/...", "contracts/...", "workshop/...", "internal/archtest"},
 	"cli/...":      {"cli/...", "cmd/cairn"},
 	"workshop/...": {"workshop/..."},
 }
@@ -385,7 +387,7 @@ var sharedModules = map[string][]string{
 		"internal/storage/raftlog", "workshop/clustersim"},
 	"google.golang.org/protobuf/proto": {"internal/engine/cluster", "internal/p2p", "internal/storage/raftlog",
 		"workshop/clustersim"},
-	"github.com/spf13/cobra": {"cmd/cairn", "cli/..."},
+	"github.com/spf13/cobra": {"cli/..."},
 	"github.com/spf13/pflag": {"cli/...", "internal/config"},
 	// Request bodies and snapshot chunks.
 	"github.com/klauspost/compress/zstd": {"jsonrpc", "internal/engine/snapshot"},

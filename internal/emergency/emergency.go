@@ -1,5 +1,5 @@
 // Package emergency has the messages for an operator whose node does not start, waits or halts. Each message is a
-// function here, so one test reads them all (cmd/cairn). It says what happened, whether anything was lost, and the one
+// function here, so one test reads them all (cli/operator). It says what happened, whether anything was lost, and the one
 // next step.
 package emergency
 

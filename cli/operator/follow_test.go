@@ -1,0 +1,27 @@
+package operator
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A key of the upstreams that others may read is refused, as every other secret is.
+func TestUpstreamKeyIsSecret(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("a key of the upstream\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := followSettings{Upstream: []string{"http://127.0.0.1:8777"}, UpstreamKeyFile: file}
+	if f, err := s.config(); err != nil || f.KeyFile != file {
+		t.Errorf("%q, %v", f.KeyFile, err)
+	}
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.config(); err == nil || !strings.Contains(err.Error(), "--upstream-key-file") ||
+		!strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a key that others may read: %v", err)
+	}
+}
