@@ -31,9 +31,10 @@ type connection struct {
 	opened  chan struct{} // closed when ws is set
 	writing chan struct{} // holds a token while a message is rendered in a turn, or written
 	toll    toll          // charges notifications; guarded by the token
+	frames  Ticket        // charges frames that are no messages
 
 	received atomic.Uint64 // messages
-	busy     atomic.Bool   // reading waits for a call to end
+	busy     atomic.Bool   // reading waits for a call to end, or for the client's rate
 
 	mu            sync.Mutex // guards the fields below
 	subscriptions map[api.Quantity]*subscription
@@ -55,7 +56,7 @@ type life struct {
 func newConnection(ctx context.Context, s *Server, r *request.Request) *connection {
 	c := &connection{
 		server: s, request: r, opened: make(chan struct{}), writing: make(chan struct{}, 1),
-		toll: toll{ticket: s.config.Ticket(r)}, subscriptions: make(map[api.Quantity]*subscription),
+		toll: toll{ticket: s.config.Ticket(r)}, frames: s.config.Ticket(r), subscriptions: make(map[api.Quantity]*subscription),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.work, c.finish = context.WithCancel(c.ctx)
@@ -118,18 +119,6 @@ const (
 	// too.
 	refusedPause = time.Second
 )
-
-// pause waits for d and reports whether the connection is still usable.
-func (c *connection) pause(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-c.work.Done():
-		return false
-	}
-}
 
 // receive reads a message. It returns false if the connection has ended or must end.
 func (c *connection) receive(ticket Ticket) ([]byte, bool) {

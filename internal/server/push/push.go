@@ -11,11 +11,9 @@
 package push
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -231,35 +229,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.remove(c)
-	ws, err := websocket.Accept(narrowed{w}, r, &websocket.AcceptOptions{InsecureSkipVerify: s.config.CheckOrigin != nil})
+	ws, err := websocket.Accept(narrowed{w, c}, r, &websocket.AcceptOptions{InsecureSkipVerify: s.config.CheckOrigin != nil})
 	if err != nil {
 		c.cancel()
 		return // Accept has answered
 	}
 	c.serve(ws)
-}
-
-// sendBuffer bounds the unread bytes that the kernel buffers for a client; its own limit can be 4 MB for each.
-const sendBuffer = 128 << 10
-
-// narrowed limits the send buffer of a hijacked connection.
-type narrowed struct{ http.ResponseWriter }
-
-// Hijack implements http.Hijacker.
-func (n narrowed) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	c, buffered, err := http.NewResponseController(n.ResponseWriter).Hijack()
-	for inner := c; err == nil; {
-		if tcp, ok := inner.(interface{ SetWriteBuffer(bytes int) error }); ok {
-			_ = tcp.SetWriteBuffer(sendBuffer) // fails only if the connection has ended, as later writes will
-			break
-		}
-		wrapper, ok := inner.(interface{ NetConn() net.Conn }) // *tls.Conn has it
-		if !ok {
-			break
-		}
-		inner = wrapper.NetConn()
-	}
-	return c, buffered, err
 }
 
 // add registers a connection. If there are too many, another source's connection makes way, or add returns false.

@@ -1,0 +1,86 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// frame returns a frame's header and payload. The mask is zero.
+func frame(first byte, payload int) []byte {
+	const masked = 0x80
+	b := []byte{first}
+	switch {
+	case payload < 126:
+		b = append(b, masked|byte(payload))
+	case payload < 1<<16:
+		b = append(b, masked|126, byte(payload>>8), byte(payload))
+	default:
+		b = append(b, masked|127, 0, 0, 0, 0, byte(payload>>24), byte(payload>>16), byte(payload>>8), byte(payload))
+	}
+	return append(append(b, 0, 0, 0, 0), bytes.Repeat([]byte{0x89}, payload)...) // looks like pings
+}
+
+// Control frames and small fragments cost a call each, however the bytes arrive. Whole messages are charged elsewhere.
+func TestCheapFramesCostCalls(t *testing.T) {
+	const text, more, last, ping, pong, end = 0x81, 0x00, 0x80, 0x89, 0x8a, 0x88
+	for name, tc := range map[string]struct {
+		frames [][]byte
+		calls  int
+	}{
+		"messages":         {[][]byte{frame(text, 0), frame(text, 125), frame(text, 126), frame(text, 1<<16)}, 0},
+		"pings":            {[][]byte{frame(ping, 0), frame(ping, 125), frame(text, 70_000), frame(ping, 3)}, 3},
+		"pongs, an end":    {[][]byte{frame(pong, 0), frame(end, 2)}, 2},
+		"empty fragments":  {[][]byte{frame(0x01, 0), frame(more, 0), frame(more, 0), frame(last, 0)}, 3},
+		"small fragments":  {[][]byte{frame(0x01, 1), frame(more, leastFragment-1), frame(ping, 0), frame(last, 9)}, 3},
+		"usual fragments":  {[][]byte{frame(0x01, 4096), frame(more, leastFragment), frame(last, 1)}, 0},
+		"a huge fragment ": {[][]byte{frame(0x01, 1<<20), frame(last, 0)}, 0},
+	} {
+		all := slices.Concat(tc.frames...)
+		for _, piece := range []int{1, 7, len(all)} {
+			calls := 0
+			f := &frames{pay: func() error { calls++; return nil }}
+			for part := range slices.Chunk(all, piece) {
+				if err := f.charge(part); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if calls != tc.calls {
+				t.Errorf("%s in pieces of %d: %d calls, want %d", name, piece, calls, tc.calls)
+			}
+		}
+	}
+}
+
+// A client that has no calls left is not heard until it has: its pings wait, and no pong is expected of it.
+func TestPingsWaitForTheRate(t *testing.T) {
+	d := &desk{calls: 2, bytes: 1 << 20}
+	serve(t, Config{Ticket: d.ticket, PingInterval: time.Hour}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		c.ws.CloseRead(t.Context())
+		for range 2 {
+			if err := c.ws.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := c.ws.Ping(ctx); err == nil {
+			t.Error("a ping was answered without a call left")
+		}
+		d.mu.Lock()
+		d.calls = 2 // one for the ping that waits
+		d.mu.Unlock()
+		if err := c.ws.Ping(t.Context()); err != nil {
+			t.Errorf("with calls again: %v", err)
+		}
+		synctest.Wait()
+		if d.calls != 0 {
+			t.Errorf("%d calls are left, want 0", d.calls)
+		}
+	})
+}
