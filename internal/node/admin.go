@@ -1,12 +1,14 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/reload"
 	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/internal/server/sources"
@@ -26,7 +29,7 @@ import (
 func (n *Node) adminConfig() admin.Config {
 	config := admin.Config{
 		Ready:   n.ready,
-		Metrics: n.telemetry.Handler(),
+		Metrics: inTurns(n.admission.Long().Kind(1, 0), n.telemetry.Handler()),
 		Backup:  func() (string, error) { return n.dir.Backup(time.Now()) },
 		Parts:   append(provers.Routes(n.queue), sources.Publishing(n.sources)),
 		Token:   n.adminToken,
@@ -34,6 +37,38 @@ func (n *Node) adminConfig() admin.Config {
 	n.role.Administer(&config)
 	return config
 }
+
+// inTurns returns a handler that computes its answers in turns by address: whoever can reach the admin address, and
+// however often they ask, the node has time for others. The answer is written after its turn, so that a client that
+// does not read it holds none.
+func inTurns(lane *admission.Lane, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		turn := &admission.Turn{}
+		if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+			turn.Client.Place = from.Addr()
+		}
+		ctx := context.WithValue(r.Context(), admission.TurnKey{}, turn)
+		answer := &heldAnswer{ResponseWriter: w, status: http.StatusOK}
+		if lane.Run(ctx, func() { next.ServeHTTP(answer, r) }) == nil { // otherwise the client has gone
+			w.WriteHeader(answer.status)
+			_, _ = w.Write(answer.body.Bytes()) // fails only if the client has gone
+		}
+	})
+}
+
+// heldAnswer holds an answer's status and body back.
+type heldAnswer struct {
+	http.ResponseWriter
+
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *heldAnswer) WriteHeader(status int) { a.status = status }
+
+// Write implements http.ResponseWriter.
+func (a *heldAnswer) Write(b []byte) (int, error) { return a.body.Write(b) }
 
 // openAdmin serves the admin address, unless the configuration has one that is already served.
 func (n *Node) openAdmin() (err error) {
