@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -14,13 +16,10 @@ import (
 )
 
 const (
-	// fullGas is the percentage of the gas limit that makes a block count as full.
-	fullGas = 90
-	// blockTransfers is slightly more than the transfers that a block holds, and poolTransfers slightly fewer than the
-	// pool holds.
-	blockTransfers, poolTransfers = 35_000, 175_000
-	transferSenders               = 200
-	tokenSenders, tokenTransfers  = 100, 100
+	// poolTransfers is slightly fewer than the pool holds.
+	poolTransfers                = 199_800
+	transferSenders              = 200
+	tokenSenders, tokenTransfers = 100, 100
 	// The accounts that fund the load and deploy the contract.
 	treasuryName, authorName = "flood treasury", "flood author"
 	// wordyGas is the gas of the call that outputs zeros until its gas is used up.
@@ -29,30 +28,46 @@ const (
 
 // chain names the most expensive things to read on a filled chain.
 type chain struct {
-	fullest types.Height     // block with the most transactions
-	last    types.TxID       // its last transaction
-	wordy   types.TxID       // a call that outputs zeros until its gas is used up
-	large   types.ContractID // a contract with code of the maximum size
+	Fullest types.Height     // block with the most transactions
+	Last    types.TxID       // its last transaction
+	Wordy   types.TxID       // a call that outputs zeros until its gas is used up
+	Large   types.ContractID // a contract with code of the maximum size
 }
 
-// fill makes full blocks of transfers, 10,000 events of a token, and a contract with large code and much output.
+// filled returns the filled chain of the node's directory, which it fills unless an earlier run has.
+func (n *node) filled(ctx context.Context, s settings, note func(string)) (c chain, err error) {
+	kept := filepath.Join(n.dir, "chain.json")
+	text, err := os.ReadFile(kept)
+	if err == nil {
+		return c, json.Unmarshal(text, &c)
+	}
+	if c, err = n.fill(ctx, s, note); err != nil {
+		return c, fmt.Errorf("fill the chain: %w", err)
+	}
+	if text, err = json.Marshal(c); err != nil {
+		return c, err
+	}
+	return c, os.WriteFile(kept, text, 0o600)
+}
+
+// fill makes transfers, in blocks that are as full as they get, 10,000 events of a token, and a contract with large code and much output.
 func (n *node) fill(ctx context.Context, s settings, note func(string)) (c chain, err error) {
 	node, err := client.New(n.RPC, client.WithRetry(0))
 	if err != nil {
 		return c, err
 	}
 	defer node.Close()
-	for full := 0; full < s.fullBlocks; {
-		note(fmt.Sprintf("%d of %d full blocks", full, s.fullBlocks))
-		if err := n.fillPool(ctx, node, min((s.fullBlocks-full+1)*blockTransfers, poolTransfers)); err != nil {
+	for {
+		made, err := c.look(ctx, node)
+		if err != nil {
 			return c, err
 		}
-		before := full
-		if full, err = c.look(ctx, node); err != nil {
-			return c, err
+		if made >= s.transfers {
+			break
 		}
-		if full == before {
-			return c, errors.New("no block of transfers is full")
+		note(fmt.Sprintf("%d of %d transfers", made, s.transfers))
+		if err := n.fillPool(ctx, node, min(s.transfers-made+transferSenders, poolTransfers)); err != nil {
+			return c, err
 		}
 	}
 	note("events")
@@ -128,8 +143,8 @@ func (n *node) prepare(
 	}, nil
 }
 
-// look finds the fullest block, and counts the full ones.
-func (c *chain) look(ctx context.Context, node *client.Client) (full int, err error) {
+// look finds the fullest block, and counts all transactions.
+func (c *chain) look(ctx context.Context, node *client.Client) (made int, err error) {
 	head, err := node.BlockNumber(ctx)
 	if err != nil {
 		return 0, err
@@ -140,15 +155,13 @@ func (c *chain) look(ctx context.Context, node *client.Client) (full int, err er
 		if err != nil {
 			return 0, err
 		}
-		if block.GasUsed*100 >= block.GasLimit*fullGas {
-			full++
-		}
+		made += int(block.TxCount)
 		if block.TxCount > most {
 			most = block.TxCount
-			c.fullest, c.last = height, block.Transactions.Hashes[most-1]
+			c.Fullest, c.Last = height, block.Transactions.Hashes[most-1]
 		}
 	}
-	return full, nil
+	return made, nil
 }
 
 // publish deploys the contract and makes it output zeros, which fails with out of gas.
@@ -165,8 +178,8 @@ func (c *chain) publish(ctx context.Context, node *client.Client) error {
 	if err != nil {
 		return fmt.Errorf("deploy a contract: %w", err)
 	}
-	c.large = *receipt.ContractAddress
-	call, err := client.Call(c.large, "run", nil, 0)
+	c.Large = *receipt.ContractAddress
+	call, err := client.Call(c.Large, "run", nil, 0)
 	if err != nil {
 		return err
 	}
@@ -175,7 +188,7 @@ func (c *chain) publish(ctx context.Context, node *client.Client) error {
 	if err != nil {
 		return fmt.Errorf("call a contract: %w", err)
 	}
-	c.wordy = receipt.TransactionHash
+	c.Wordy = receipt.TransactionHash
 	return nil
 }
 

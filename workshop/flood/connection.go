@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,20 +73,35 @@ func nextAddress() net.IP {
 // link is a connection to the node, closed when a context ends.
 type link struct {
 	net.Conn
+	tcp    *net.TCPConn // below TLS
 	reader *bufio.Reader
 	stop   func() bool
 	waste  []byte // buffer for data that is discarded
 }
 
-// dial connects to the node from an address.
+// dial connects to the node from an address, over TLS if the node speaks it.
 func (n *node) dial(ctx context.Context, from net.IP) (*link, error) {
+	l, err := n.dialTCP(ctx, from)
+	if err == nil && n.secured {
+		secured := tls.Client(l.tcp, &tls.Config{InsecureSkipVerify: true})
+		if err = secured.HandshakeContext(ctx); err != nil {
+			l.end()
+			return nil, err
+		}
+		l.Conn, l.reader = secured, bufio.NewReader(secured)
+	}
+	return l, err
+}
+
+// dialTCP is dial without TLS.
+func (n *node) dialTCP(ctx context.Context, from net.IP) (*link, error) {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}, Timeout: answerTime}
 	c, err := dialer.DialContext(ctx, "tcp", n.address)
 	if err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // it may be closed already
-	return &link{Conn: c, reader: bufio.NewReader(c), stop: stop}, nil
+	return &link{Conn: c, tcp: c.(*net.TCPConn), reader: bufio.NewReader(c), stop: stop}, nil
 }
 
 // end closes the connection, ignoring errors.

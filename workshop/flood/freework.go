@@ -1,11 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -36,10 +36,10 @@ const (
 func freeAttacks() []attack {
 	noEvents := func(chain) string { return `"events",{"from_block":1,"event_name":"None"}` }
 	watched := func(chain) string { return watchedAccounts }
-	oldBlocks := func(c chain) string { return fmt.Sprintf(`"newBlocks",{"from_block":%d}`, c.fullest) }
+	oldBlocks := func(c chain) string { return fmt.Sprintf(`"newBlocks",{"from_block":%d}`, c.Fullest) }
 	pages := calling("svc_getBlocks", func(chain) string { return `{"from_height":1,"to_height":256}` })
 	fullBlock := calling("svc_getBlocks", func(c chain) string {
-		return fmt.Sprintf(`{"from_height":%d,"to_height":%[1]d,"include_transactions":true}`, c.fullest)
+		return fmt.Sprintf(`{"from_height":%d,"to_height":%[1]d,"include_transactions":true}`, c.Fullest)
 	})
 	return []attack{
 		{"replay-events", holding(60, 5*time.Second, subscribing(noEvents))},
@@ -48,12 +48,19 @@ func freeAttacks() []attack {
 		{"block-pages", asking(64, pages)},
 		{"events", asking(8, calling("svc_getEvents", func(chain) string { return `{"limit":10000}` }))},
 		{"full-block", asking(8, fullBlock)},
-		{"trace-last", asking(8, calling("svc_traceTransaction", func(c chain) string { return quoted(c.last) }))},
-		{"trace-zeros", asking(8, calling("svc_traceTransaction", func(c chain) string { return quoted(c.wordy) }))},
+		{"trace-last", asking(8, calling("svc_traceTransaction", func(c chain) string { return quoted(c.Last) }))},
+		{"trace-zeros", asking(8, calling("svc_traceTransaction", func(c chain) string { return quoted(c.Wordy) }))},
 		{"head", asking(64, headOfBlocks)},
-		{"view-proof", asking(8, calling("svc_getViewProof", func(c chain) string { return quoted(c.large) + `,"view"` }))},
+		{"view-proof", asking(8, calling("svc_getViewProof", func(c chain) string { return quoted(c.Large) + `,"view"` }))},
 		{"unread-blocks", holding(64, 15*time.Second, fullBlock)},
 		{"resets", resetting(64, pages)},
+		{"unread-files", holding(64, 15*time.Second, files())},
+		{"handshakes", shaking(64)},
+		{"pings", streaming(64, bytes.Repeat(pingFrame, 2048))},
+		{"fragments", streaming(64, bytes.Repeat(emptyFragment, 2048))},
+		{"large-sends", largeSends(64)},
+		{"slow-requests", trickling(4000)},
+		{"metrics", scraping(48)},
 	}
 }
 
@@ -99,9 +106,9 @@ func subscribing(params func(chain) string) freely {
 			}
 			frame = textFrame("[" + strings.Join(calls, ",") + "]")
 		})
-		wire := []byte("GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\n" + fields + "Upgrade: websocket\r\nConnection: Upgrade\r\n" +
-			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-		return request{wire: wire, upgraded: frame, wants: [][]string{grudging}}
+		r := upgrade(c, fields)
+		r.upgraded = frame
+		return r
 	}
 }
 
@@ -118,8 +125,9 @@ func textFrame(message string) []byte {
 
 // freeClient is the client of one connection in an attack with free work.
 type freeClient struct {
-	number, of int // its number, and the number of clients in the attack
-	addresses  int // number of addresses in the attack
+	number, of int    // its number, and the number of clients in the attack
+	addresses  int    // number of addresses in the attack
+	fields     string // header fields that name its address
 	request    request
 	node       *node
 	tally      *tally
@@ -134,7 +142,7 @@ func freeClients(count int, what freely, work func(ctx context.Context, c *freeC
 		return func(ctx context.Context, n *node, t *tally) {
 			inParallel(count, func(i int) {
 				fields := fmt.Sprintf("X-Forwarded-For: 198.51.100.%d\r\n", i%s.addresses)
-				work(ctx, &freeClient{i, count, s.addresses, what(s.chain, fields), n, t})
+				work(ctx, &freeClient{i, count, s.addresses, fields, what(s.chain, fields), n, t})
 			})
 		}, nil
 	}
@@ -202,7 +210,7 @@ func holding(
 			if l == nil {
 				return
 			}
-			_ = l.Conn.(*net.TCPConn).SetReadBuffer(smallWindow) // with a larger buffer, more is received
+			_ = l.tcp.SetReadBuffer(smallWindow) // with a larger buffer, more is received
 			outcome := l.leave(&c.request)
 			if ctx.Err() == nil {
 				c.tally.count(&c.request, []string{outcome})
@@ -225,7 +233,7 @@ func resetting(
 			}
 			_, _ = l.Write(c.request.wire) // whether or not it was received
 			pause(ctx, resetTime)
-			_ = l.Conn.(*net.TCPConn).SetLinger(0) // a connection that the node closed needs no reset
+			_ = l.tcp.SetLinger(0) // a connection that the node closed needs no reset
 			l.end()
 			c.tally.note("reset")
 		}

@@ -49,7 +49,9 @@ type settings struct {
 	profiles          string // directory for profiles of the node; empty: none
 
 	free          bool // attack with work that costs the client nothing
-	fullBlocks    int  // full blocks of the chain with free
+	transfers     int  // transfers of the chain with free
+	tls           bool
+	keep          string // directory of a filled chain that remains; empty: none
 	addressCounts []int
 	addresses     int    // of the current round, from addressCounts
 	chain         chain  // the filled chain
@@ -82,7 +84,9 @@ func main() {
 		"MiB of memory that the node may take, with -free more than without an attack; 0: 4096, with -free 1024",
 	)
 	flag.BoolVar(&s.free, "free", false, "attack with work that costs the client nothing, on a chain that is filled first")
-	flag.IntVar(&s.fullBlocks, "full-blocks", 22, "with -free: full blocks of transfers that are made first")
+	flag.IntVar(&s.transfers, "transfers", 800_000, "with -free: transfers that are made first, in full blocks")
+	flag.StringVar(&s.keep, "keep", "", "with -free: directory in which the filled chain remains, for use in later runs")
+	flag.BoolVar(&s.tls, "tls", false, "with -free: the node speaks TLS")
 	flag.StringVar(&s.profiles, "profiles", "", "directory for a CPU and a heap profile of the node in each round")
 	flag.Uint64Var(&s.rateLimit, "rate-limit", 200, "calls a second that the node allows an address")
 	flag.BoolVar(&s.quiet, "quiet", true, "begin with a round without an attack")
@@ -153,16 +157,24 @@ func flood(ctx context.Context, s settings, rounds []round, progress io.Writer) 
 		err = errors.Join(err, node.stop())
 	}()
 	if s.free {
-		if s.chain, err = node.fill(ctx, s, func(text string) { fmt.Fprintln(progress, text) }); err != nil {
-			return nil, fmt.Errorf("fill the chain: %w", err)
+		if s.tls {
+			if err := node.makeCertificate(); err != nil {
+				return nil, err
+			}
+		}
+		if s.chain, err = node.filled(ctx, s, func(text string) { fmt.Fprintln(progress, text) }); err != nil {
+			return nil, err
 		}
 	}
 	for _, r := range rounds {
 		fmt.Fprintf(progress, "%s\n", r.name)
 		if s.free {
 			// Restart, so that memory is free of the effects of earlier rounds.
-			err := node.restart(ctx, "--block-time", s.blockTime.String(), "--trusted-proxy", everyone)
-			if err != nil {
+			arguments := []string{"--block-time", s.blockTime.String(), "--trusted-proxy", everyone}
+			if s.tls {
+				arguments = append(arguments, "--tls-cert", node.certificate(), "--tls-key", node.key())
+			}
+			if err := node.restart(ctx, arguments...); err != nil {
 				return results, fmt.Errorf("restart the node: %w", err)
 			}
 		}

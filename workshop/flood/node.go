@@ -32,21 +32,33 @@ type node struct {
 	*program.Node
 	address string // JSON-RPC address without a scheme
 	dir     string
+	keep    bool // whether dir remains at the end
+	secured bool // whether the RPC address speaks TLS
 	command program.Command
 }
 
 // startNode starts a network whose genesis funds all accounts, and its node.
 func startNode(ctx context.Context, s settings) (n *node, err error) {
-	dir, err := os.MkdirTemp(s.directory, "cairn-flood-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(dir))
+	dir := s.keep
+	if dir == "" {
+		if dir, err = os.MkdirTemp(s.directory, "cairn-flood-"); err != nil {
+			return nil, err
 		}
-	}()
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, os.RemoveAll(dir))
+			}
+		}()
+	}
 	data := filepath.Join(dir, "data")
+	n = &node{dir: dir, keep: s.keep != "", address: "127.0.0.1:0", command: program.Command{Args: []string{
+		s.binary, "node", "--data-dir", data, "--admin-addr", "127.0.0.1:0",
+		"--rate-limit", strconv.FormatUint(s.rateLimit, 10),
+	}}}
+	if _, err := os.Stat(data); err == nil { // kept by an earlier run
+		n.command.Args = append(n.command.Args, "--prove", "off")
+		return n, n.serve(ctx, "--block-time", "1s")
+	}
 	arguments := []string{"init", data, "--network", string(types.Regtest), "--chain-id", strconv.Itoa(chainID)}
 	for _, a := range allAccounts(s) {
 		arguments = append(arguments, "--alloc", a.String()+"="+balance)
@@ -54,10 +66,6 @@ func startNode(ctx context.Context, s settings) (n *node, err error) {
 	if output, err := exec.CommandContext(ctx, s.binary, arguments...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("start a network: %w\n%s", err, output)
 	}
-	n = &node{dir: dir, address: "127.0.0.1:0", command: program.Command{Args: []string{
-		s.binary, "node", "--data-dir", data, "--admin-addr", "127.0.0.1:0",
-		"--rate-limit", strconv.FormatUint(s.rateLimit, 10),
-	}}}
 	if s.free {
 		n.command.Args = append(n.command.Args, "--prove", "off")
 		return n, n.serve(ctx, "--block-time", "1s")
@@ -75,7 +83,8 @@ func (n *node) serve(ctx context.Context, arguments ...string) error {
 	if err != nil {
 		return err
 	}
-	n.Node, n.address = served, strings.TrimPrefix(served.RPC, "http://")
+	scheme, address, _ := strings.Cut(served.RPC, "://")
+	n.Node, n.address, n.secured = served, address, scheme == "https"
 	return nil
 }
 
@@ -92,7 +101,12 @@ func (n *node) restart(ctx context.Context, arguments ...string) error {
 }
 
 // stop stops the node as an operator does, and removes its data.
-func (n *node) stop() error { return errors.Join(n.Stop(), os.RemoveAll(n.dir)) }
+func (n *node) stop() error {
+	if n.keep {
+		return n.Stop()
+	}
+	return errors.Join(n.Stop(), os.RemoveAll(n.dir))
+}
 
 // sample is a reading of the node's metrics.
 type sample struct {

@@ -49,6 +49,13 @@ const (
 
 // sending returns a request that sends transactions, with the correct outcomes of each in turn.
 func sending(encoded [][]byte, right ...[]string) request {
+	r := post(sendBody(encoded))
+	r.wants = right
+	return r
+}
+
+// sendBody returns a batch that sends transactions.
+func sendBody(encoded [][]byte) []byte {
 	var body bytes.Buffer
 	body.WriteByte('[')
 	for i, tx := range encoded {
@@ -60,9 +67,7 @@ func sending(encoded [][]byte, right ...[]string) request {
 		body.WriteString(`"]}`)
 	}
 	body.WriteByte(']')
-	r := post(body.Bytes())
-	r.wants = right
-	return r
+	return body.Bytes()
 }
 
 // transfer returns a transfer of 1 unit to a fixed account.
