@@ -17,8 +17,10 @@ const (
 	// maxLarge bounds the pieces of work that hold much memory, at most a whole block each. More of them than long turns
 	// would only hold memory while they wait.
 	maxLarge = 2
-	// look is the interval at which a waiting turn checks whether its client has gone.
-	look = 50 * time.Millisecond
+	// A waiting turn checks whether its client has gone after firstLook, and then at intervals that double up to lastLook:
+	// thousands that wait must not take the processor. A turn also checks when it is granted, so nothing is computed for
+	// a client that has gone.
+	firstLook, lastLook = 50 * time.Millisecond, 2 * time.Second
 )
 
 // Scheduler shares the processor among clients. It is safe for concurrent use.
@@ -196,9 +198,9 @@ func (s *Scheduler) stay(ctx context.Context, t *Turn, c *claim) error {
 
 // granted waits until a claim is granted. It fails if ctx ends or the client goes first.
 func (s *Scheduler) granted(ctx context.Context, t *Turn, c *claim) error {
-	ticker := time.NewTicker(look)
-	defer ticker.Stop()
-	for {
+	timer := time.NewTimer(firstLook)
+	defer timer.Stop()
+	for pause := firstLook; ; {
 		select {
 		case <-c.granted:
 			if !t.gone() {
@@ -207,8 +209,10 @@ func (s *Scheduler) granted(ctx context.Context, t *Turn, c *claim) error {
 			c.granted <- struct{}{} // stay takes it to give the place back
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-ticker.C:
+		case <-timer.C:
 			if !t.gone() {
+				pause = min(2*pause, lastLook)
+				timer.Reset(pause)
 				continue
 			}
 		}

@@ -317,6 +317,26 @@ func TestWorkOfAClientThatHasGone(t *testing.T) {
 	})
 }
 
+// TestWaitingLooksSeldom: a turn that waits long asks ever more seldom whether its client has gone.
+func TestWaitingLooksSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := admission.New(1)
+		var all sync.WaitGroup
+		all.Go(func() { _ = s.Long().Run(workOf(t.Context(), 1), func() { pass(time.Minute) }) })
+		synctest.Wait()
+		var looked atomic.Int64
+		for range 100 {
+			w := workOf(t.Context(), 2)
+			w.turn.Waiter = waiter{gone: func() bool { looked.Add(1); return false }}
+			all.Go(func() { _ = s.Long().Run(w, func() {}) })
+		}
+		all.Wait()
+		if got := looked.Load(); got < 100*10 || got > 100*40 {
+			t.Errorf("100 turns looked %d times in a minute, want 10 to 40 each", got)
+		}
+	})
+}
+
 // TestReserve keeps a core free while blocks are made.
 func TestReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
