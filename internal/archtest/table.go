@@ -99,7 +99,7 @@ var rows = map[string][]string{
 	// The producer's key in a separate process, with the cluster's TLS.
 	"internal/signer": {"types", "crypto", "internal/emergency", "internal/p2p",
 		"internal/storage/signstate"},
-	"internal/p2p": {"types", "codec", "internal/emergency", "internal/engine/cluster"},
+	"internal/p2p": {"types", "codec", "internal/emergency", "internal/engine/cluster", "internal/engine/semaphore"},
 	"internal/engine/ledger": {"types", "internal/engine/flat", "internal/engine/parallel",
 		"internal/storage/chain", "internal/storage/signstate", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/mempool": {"types", "crypto/bip340", "internal/emergency", "internal/engine/ledger",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/semaphore"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -26,7 +28,7 @@ const (
 	deadTime    = 3 * time.Second // limit for unacknowledged data
 )
 
-// maxStrangers bounds the connections that have not sent a Hello. A further one displaces the oldest.
+// maxStrangers bounds the connections that have not sent a Hello. A further one displaces one of them.
 const maxStrangers = 64
 
 // Handler is the member that a link serves. Its methods must be safe for concurrent use.
@@ -90,6 +92,8 @@ type Link struct {
 	ctx     context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
+	// handshakes are computed one at a time, in turn by host: strangers must not take the processor.
+	handshakes *semaphore.Fair
 
 	mu        sync.Mutex // guards the fields below and, in every peer, known and the fields from said on
 	peers     map[uint64]*peer
@@ -126,6 +130,8 @@ func New(config Config) *Link {
 		end:     end,
 		peers:   make(map[uint64]*peer),
 		removed: make(map[uint64]string),
+
+		handshakes: semaphore.New(semaphore.Limits{Total: 1, PerClient: 1, Waiting: math.MaxInt}),
 	}
 }
 

@@ -696,6 +696,57 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// A host that floods the port displaces its own connections only, and holds up nobody by handshakes that it does not
+// finish.
+func TestStrangersOfOneHost(t *testing.T) {
+	a, stranger := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t)
+	other := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	dial := func(dialer *net.Dialer) {
+		raw, err := dialer.Dial("tcp", a.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = raw.Close() })
+		if err := tls.Client(raw, stranger.config(nil, protocols[calls])).Handshake(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dial(&other)
+	hello := firstMessage(t, stranger)
+	for range 2 * maxStrangers {
+		raw, err := net.Dial("tcp", a.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = raw.Close() })
+		if _, err := raw.Write(hello); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dial(new(net.Dialer))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !slices.ContainsFunc(a.strangers, func(c net.Conn) bool { return hostOf(c) == "127.0.0.2" }) {
+		t.Error("the other host's connection made way for the flood")
+	}
+}
+
+// firstMessage returns the first message of a handshake with a link.
+func firstMessage(t *testing.T, of Identity) []byte {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	go func() {
+		_ = tls.Client(theirs, of.config(nil, protocols[calls])).Handshake() // nobody answers
+		_ = theirs.Close()
+	}()
+	message := make([]byte, 16<<10)
+	n, err := ours.Read(message)
+	if err = errors.Join(err, ours.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return message[:n]
+}
+
 func isReset(err error) bool { return errors.As(err, new(*net.OpError)) }
 
 func TestAskMembers(t *testing.T) {

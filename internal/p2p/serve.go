@@ -38,13 +38,14 @@ func (l *Link) Serve(listener net.Listener) error {
 	}
 }
 
-// welcome starts to serve a connection. If too many have not sent a Hello, it closes the oldest of them.
+// welcome starts to serve a connection. If too many have not sent a Hello, it closes one of them.
 func (l *Link) welcome(conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.strangers) >= maxStrangers {
-		_ = l.strangers[0].Close() // its serve goroutine then ends
-		l.strangers = slices.Delete(l.strangers, 0, 1)
+		i := crowded(l.strangers)
+		_ = l.strangers[i].Close() // its serve goroutine then ends
+		l.strangers = slices.Delete(l.strangers, i, i+1)
 	}
 	l.strangers = append(l.strangers, conn)
 	l.running.Go(func() {
@@ -54,13 +55,68 @@ func (l *Link) welcome(conn net.Conn) {
 	})
 }
 
+// crowded returns the index of the oldest connection of the host that has the most: a member that connects must not
+// make way for a host that floods the port.
+func crowded(strangers []net.Conn) (oldest int) {
+	counts := make(map[string]int)
+	for _, conn := range strangers {
+		counts[hostOf(conn)]++
+	}
+	for i, conn := range strangers {
+		if counts[hostOf(conn)] > counts[hostOf(strangers[oldest])] {
+			oldest = i
+		}
+	}
+	return oldest
+}
+
+func hostOf(conn net.Conn) string {
+	host, _, _ := net.SplitHostPort(conn.RemoteAddr().String()) // empty for a transport without ports
+	return host
+}
+
+// handshake is a connection below TLS. Until the handshake ends, whatever follows a read has the turn of its host: one
+// handshake computes at a time, and none while it waits for the other end.
+type handshake struct {
+	net.Conn
+	link  *Link
+	until time.Time // the connection's deadline
+	ended bool
+	give  func() // gives the turn back; nil without one
+}
+
+// Read implements net.Conn.
+func (h *handshake) Read(b []byte) (n int, err error) {
+	h.pause()
+	if n, err = h.Conn.Read(b); err != nil || h.ended {
+		return n, err
+	}
+	if h.give, err = h.link.handshakes.Acquire(h.link.ctx, hostOf(h.Conn)); err == nil {
+		err = h.Conn.SetDeadline(h.until) // fails if the connection was displaced meanwhile
+	}
+	return n, err
+}
+
+func (h *handshake) pause() {
+	if h.give != nil {
+		h.give()
+		h.give = nil
+	}
+}
+
+func (h *handshake) end() {
+	h.pause()
+	h.ended = true
+}
+
 // serve serves an incoming connection until it ends.
 func (l *Link) serve(raw net.Conn) error {
 	stop := context.AfterFunc(l.ctx, func() { _ = raw.Close() }) // interrupts reads and writes
 	defer stop()
-	conn := tls.Server(raw, l.config.Identity.config(nil, protocols[:]...))
+	shaking := &handshake{Conn: raw, link: l}
+	conn := tls.Server(shaking, l.config.Identity.config(nil, protocols[:]...))
 	defer func() { _ = conn.Close() }() // the connection is of no use any more
-	p, c, err := l.greet(raw, conn)
+	p, c, err := l.greet(raw, shaking, conn)
 	if err != nil {
 		return err
 	}
@@ -85,7 +141,7 @@ func (l *Link) serve(raw net.Conn) error {
 }
 
 // greet completes the handshake and exchanges Hellos. It returns the peer and the channel.
-func (l *Link) greet(raw net.Conn, conn *tls.Conn) (p *peer, c channel, err error) {
+func (l *Link) greet(raw net.Conn, shaking *handshake, conn *tls.Conn) (p *peer, c channel, err error) {
 	defer func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -93,11 +149,14 @@ func (l *Link) greet(raw net.Conn, conn *tls.Conn) (p *peer, c channel, err erro
 			l.strangers = slices.Delete(l.strangers, i, i+1)
 		}
 	}()
-	if err := conn.SetDeadline(time.Now().Add(helloTime)); err != nil {
+	shaking.until = time.Now().Add(helloTime)
+	if err := conn.SetDeadline(shaking.until); err != nil {
 		return nil, 0, err
 	}
 	promised := l.promises()
-	if err := conn.HandshakeContext(l.ctx); err != nil {
+	err = conn.HandshakeContext(l.ctx)
+	shaking.end()
+	if err != nil {
 		return nil, 0, err
 	}
 	state := conn.ConnectionState()
