@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// Connections bounds a server's open connections: a new one displaces the connection that has been without a whole
-// request for longest. If there is none, the new one is closed.
+// Connections bounds a server's open connections. A new one displaces a connection of the host that has the most: the one
+// that has been without a whole request for longest or, if all have one and the new one is another host's, any. If its own
+// host has the most, the new one is closed.
 type Connections struct {
 	most int
 
@@ -42,12 +43,38 @@ func (c *Connections) Note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// displace closes the longest waiting connection or, if there is none, by. The caller must hold mu.
+// displace closes a connection so that by may stay, or by itself. The caller must hold mu.
 func (c *Connections) displace(by net.Conn) {
-	if len(c.waiting) > 0 {
-		by = c.waiting[0]
-		c.waiting = c.waiting[1:]
+	counts, most := make(map[string]int), host(by)
+	for conn := range c.open {
+		counts[host(conn)]++
 	}
+	for h, count := range counts {
+		if count > counts[most] {
+			most = h
+		}
+	}
+	of := func(conn net.Conn) bool { return conn != by && host(conn) == most }
+	i := slices.IndexFunc(c.waiting, of)
+	switch {
+	case i >= 0:
+		by = c.waiting[i]
+	case host(by) != most:
+		for conn := range c.open {
+			if of(conn) {
+				by = conn
+				break
+			}
+		}
+	case len(c.waiting) > 0 && counts[host(c.waiting[0])] == counts[most]:
+		by = c.waiting[0]
+	}
+	c.waiting = slices.DeleteFunc(c.waiting, func(w net.Conn) bool { return w == by })
 	delete(c.open, by)
 	_ = by.Close() // its handler notices
+}
+
+func host(conn net.Conn) string {
+	host, _, _ := net.SplitHostPort(conn.RemoteAddr().String()) // empty for a transport without ports
+	return host
 }

@@ -9,8 +9,11 @@ import (
 // closing is a connection that notes whether it was closed.
 type closing struct {
 	net.Conn
+	host   string
 	closed bool
 }
+
+func (c *closing) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(c.host), Port: 1} }
 
 func (c *closing) Close() error {
 	c.closed = true
@@ -41,7 +44,7 @@ func TestOneMoreConnectionDisplacesTheLongestIdle(t *testing.T) {
 		}
 	}
 	add := func(i int) {
-		all[i] = new(closing)
+		all[i] = &closing{host: "198.51.100.1"}
 		c.Note(all[i], http.StateNew)
 	}
 	add(0)
@@ -65,4 +68,36 @@ func TestOneMoreConnectionDisplacesTheLongestIdle(t *testing.T) {
 	c.Note(all[5], http.StateClosed)
 	add(7)
 	expect(1, 2, 3, 6)
+}
+
+// A host that keeps all connections busy keeps no other host out.
+func TestACrowdMakesWay(t *testing.T) {
+	c := NewConnections(3)
+	var crowd []*closing
+	add := func(host string) *closing {
+		conn := &closing{host: host}
+		c.Note(conn, http.StateNew)
+		return conn
+	}
+	for range 3 {
+		conn := add("198.51.100.1")
+		c.Note(conn, http.StateActive)
+		crowd = append(crowd, conn)
+	}
+	if late := add("198.51.100.1"); !late.closed {
+		t.Error("a fourth connection of the same host stays")
+	}
+	other := add("203.0.113.1")
+	closed := 0
+	for _, conn := range crowd {
+		if conn.closed {
+			closed++
+		}
+	}
+	if other.closed || closed != 1 {
+		t.Errorf("another host's connection is closed: %t; %d of the crowd are, want 1", other.closed, closed)
+	}
+	if late := add("198.51.100.1"); !late.closed || other.closed {
+		t.Error("the crowd displaces another host")
+	}
 }
