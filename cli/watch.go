@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -52,12 +54,13 @@ func (a *app) newWatchBlocks(count *uint64) *cobra.Command {
 
 func (a *app) newWatchEvents(count *uint64) *cobra.Command {
 	var filter api.SubscriptionFilter
-	var contract, name string
+	var contract, name, about string
 	var from int64
 	command := a.define(&cobra.Command{
 		Use:   "events",
 		Short: "Print contract events as blocks are made",
 		Example: `  cairn watch events --contract gold --event Transfer
+  cairn watch events --account alice
   cairn watch events --after CURSOR --json`,
 		Args: exactly(),
 	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) (err error) {
@@ -67,8 +70,16 @@ func (a *app) newWatchEvents(count *uint64) *cobra.Command {
 			return err
 		}
 		filter.FromBlock = firstHeight(from)
+		events := s.client.SubscribeEvents(ctx, filter)
+		if about != "" {
+			account, err := s.account(about)
+			if err != nil {
+				return err
+			}
+			events = eventsAbout(events, account.ID)
+		}
 		known := s.known()
-		return watchAll(ctx, s, s.client.SubscribeEvents(ctx, filter), *count, func(t *output.Text, e api.Event) {
+		return watchAll(ctx, s, events, *count, func(t *output.Text, e api.Event) {
 			t.Line(
 				"%d  %s  %s  %s", e.BlockHeight, oneLine(e.EventName),
 				known.Replace(e.ContractID.String()), known.Replace(eventData(e.ContractID, e.EventName, e.Topics, e.Data)),
@@ -76,10 +87,27 @@ func (a *app) newWatchEvents(count *uint64) *cobra.Command {
 		})
 	})
 	a.eventFlags(command, &contract, &name)
+	command.Flags().StringVar(&about, "account", "",
+		"only events that have this account among their topics, such as its PolicySet and RecoveryStarted")
+	a.completeAccount(command, "account")
 	fromFlag(command, &from)
 	command.Flags().StringVar(&filter.Cursor, "after", "", "cursor of the last item seen: print the items after it")
 	command.MarkFlagsMutuallyExclusive("from", "after")
 	return command
+}
+
+// eventsAbout yields the events that have an account among their topics, and errors.
+func eventsAbout(events iter.Seq2[api.Event, error], account types.Account) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) {
+		for event, err := range events {
+			names := err != nil || slices.ContainsFunc(event.Topics[1:], func(topic api.Data) bool {
+				return bytes.Equal(topic, account[:])
+			})
+			if names && !yield(event, err) {
+				return
+			}
+		}
+	}
 }
 
 func (a *app) newWatchProofs(count *uint64) *cobra.Command {
