@@ -291,6 +291,19 @@ func (s *session) chain(ctx context.Context) (argument.Chain, error) {
 	return argument.Chain{ID: info.ChainID, Network: info.Network, Genesis: info.GenesisHash}, err
 }
 
+// address returns an account's address on the node's network, or "" without an account. If the node does not answer, it
+// returns the account in hex.
+func (s *session) address(ctx context.Context, account *types.Account) string {
+	if account == nil {
+		return ""
+	}
+	chain, err := s.chain(ctx)
+	if err != nil {
+		return account.String()
+	}
+	return chain.Network.Address(*account)
+}
+
 // account parses an account argument. An unknown account is a usage error.
 func (s *session) account(text string) (argument.Account, error) {
 	account, err := argument.ParseAccount(s.store, text)

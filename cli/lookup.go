@@ -19,6 +19,8 @@ import (
 type transactionView struct {
 	api.Transaction
 	Receipt *api.Receipt `json:"receipt"` // null while pending
+
+	payer string // the address of the payer; empty without one
 }
 
 func (a *app) newTx() *cobra.Command {
@@ -39,7 +41,7 @@ func (a *app) newTx() *cobra.Command {
 		if tx == nil {
 			return fmt.Errorf("the node does not know transaction %s", id)
 		}
-		view := transactionView{Transaction: *tx}
+		view := transactionView{Transaction: *tx, payer: s.address(ctx, tx.Payer)}
 		if tx.BlockHash != nil {
 			if view.Receipt, err = s.client.Receipt(ctx, id); err != nil {
 				return err
@@ -73,7 +75,7 @@ func (v transactionView) fields() []output.Field {
 			output.Field{Name: "Gas used", Value: uint64(r.GasUsed)}, output.Field{
 				Name: "Gas price", Value: perGas(r.EffectiveGasPrice),
 			})
-		fields = append(fields, feeField(*r))
+		fields = append(fields, feeField(*r, v.payer))
 		if r.ContractAddress != nil {
 			fields = append(fields, output.Field{Name: "Contract", Value: *r.ContractAddress})
 		}
@@ -90,7 +92,7 @@ func (v transactionView) extra() (fields []output.Field) {
 		fields = append(fields, output.Field{Name: "Memo", Value: memoText(v.Memo)})
 	}
 	if v.Payer != nil {
-		fields = append(fields, output.Field{Name: "Fee paid by", Value: *v.Payer})
+		fields = append(fields, output.Field{Name: "Fee paid by", Value: v.payer})
 	}
 	if v.ValidUntil != nil {
 		fields = append(fields, output.Field{Name: "Valid until", Value: millisecondTime(*v.ValidUntil)})

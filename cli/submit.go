@@ -134,6 +134,8 @@ type plannedTransaction struct {
 	LikelyGas            api.Quantity      `json:"likelyGas,omitempty"`  // gas that it would use now
 	LikelyCost           api.Quantity      `json:"likelyCost,omitempty"` // value + likelyGas × the current price
 	Trace                *readTrace        `json:"trace,omitempty"`
+
+	payer string // the payer's address; empty without one
 }
 
 // acceptedTransaction is the result of sending without waiting.
@@ -146,6 +148,8 @@ type acceptedTransaction struct {
 type includedTransaction struct {
 	api.Receipt
 	Balance *api.Quantity `json:"balance"` // the sender's, after the latest block; null if the node did not return it
+
+	payer string // the payer's address; empty without one
 }
 
 // submit builds a transaction of an account, signs it, sends it, and waits for its receipt if the flags say so. It writes
@@ -445,6 +449,7 @@ func (f *submission) planned(ctx context.Context, s *session, tx types.Transacti
 	if err != nil {
 		return err
 	}
+	plan.payer = s.address(ctx, plan.Payer)
 	plan.LikelyGas, plan.LikelyCost = trace.GasUsed, api.Quantity(likely)
 	return s.Result(plan, func(t *output.Text) {
 		plan.people(t)
@@ -521,7 +526,7 @@ func (p plannedTransaction) people(t *output.Text) {
 		output.Field{Name: "Priority fee", Value: perGas(p.MaxPriorityFeePerGas)},
 		output.Field{Name: "Costs at most", Value: coins(p.MaxCost)})
 	if p.Payer != nil {
-		fields = append(fields, output.Field{Name: "Fee paid by", Value: *p.Payer})
+		fields = append(fields, output.Field{Name: "Fee paid by", Value: p.payer})
 	}
 	if p.ValidUntil != nil {
 		fields = append(fields, output.Field{Name: "Valid until", Value: millisecondTime(*p.ValidUntil)})
@@ -539,6 +544,7 @@ func (s *session) include(ctx context.Context, receipt api.Receipt) (includedTra
 	result := includedTransaction{Receipt: receipt}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
+	result.payer = s.address(ctx, receipt.Payer)
 	balance, err := s.client.Balance(ctx, receipt.From, api.Latest())
 	if err != nil {
 		// The transaction is done, so later errors are only warnings.
@@ -550,17 +556,17 @@ func (s *session) include(ctx context.Context, receipt api.Receipt) (includedTra
 }
 
 func (i includedTransaction) fields() []output.Field {
-	fields := append(receiptFields(i.Receipt), feeField(i.Receipt))
+	fields := append(receiptFields(i.Receipt), feeField(i.Receipt, i.payer))
 	if i.Balance != nil {
 		fields = append(fields, output.Field{Name: "New balance", Value: coins(*i.Balance)})
 	}
 	return fields
 }
 
-// feeField describes what a transaction's gas cost, and whom.
-func feeField(receipt api.Receipt) output.Field {
-	if receipt.Payer != nil {
-		return output.Field{Name: "Fee", Value: fmt.Sprintf("%s, paid by %s", coins(receipt.Fee), *receipt.Payer)}
+// feeField describes what a transaction's gas cost, and which address paid it if not the sender.
+func feeField(receipt api.Receipt, payer string) output.Field {
+	if payer != "" {
+		return output.Field{Name: "Fee", Value: fmt.Sprintf("%s, paid by %s", coins(receipt.Fee), payer)}
 	}
 	return output.Field{Name: "Fee", Value: coins(receipt.Fee)}
 }
