@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/keystore"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
@@ -18,6 +20,7 @@ import (
 func newDBBalances() *cobra.Command {
 	settings := struct {
 		DataDir string `setting:"data-dir" usage:"data directory of a stopped node, with a chain of protocol version 1"`
+		Home    string `setting:"home" usage:"directory of the keystore, for the names of accounts (default $XDG_DATA_HOME/cairn or ~/.local/share/cairn)"`
 	}{}
 	var network, producer, admin string
 	var chainID uint64
@@ -41,7 +44,7 @@ func newDBBalances() *cobra.Command {
 		if !command.Flags().Changed("chain-id") {
 			s.ChainID = datadir.RandomChainID()
 		}
-		if err := readSuccessor(&s, producer, admin, assignments); err != nil {
+		if err := readSuccessor(&s, cli.Keystore(settings.Home), producer, admin, assignments); err != nil {
 			return output.Usage(err)
 		}
 		balances, err := datadir.ReadBalances(settings.DataDir)
@@ -68,27 +71,36 @@ func newDBBalances() *cobra.Command {
 	cli.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
 	flags.Uint64Var(&chainID, "chain-id", 0, "chain id of the new chain, different from the old one (default random)")
 	flags.StringVar(&producer, "producer", "", "the producer's public key, as hex or as an address")
-	flags.StringVar(&admin, "admin", "", "account that may change the parameters, as an address or hex")
+	flags.StringVar(&admin, "admin", "", "account that may change the parameters: an address, a public key in hex or a name in the keystore")
 	flags.StringArrayVar(&assignments, "assign", nil,
-		"account that gets the coins of a contract, as CONTRACT=ACCOUNT; may be repeated")
+		"account that gets the coins of a contract, as CONTRACT=ACCOUNT, where ACCOUNT is as with --admin; may be repeated")
 	return command
 }
 
 // readSuccessor reads the accounts of a new chain from flags.
-func readSuccessor(s *datadir.Successor, producer, admin string, assignments []string) error {
+func readSuccessor(
+	s *datadir.Successor, store *keystore.Store, producer, admin string, assignments []string,
+) error {
 	key, err := s.Network.ParseAccount(producer)
 	if err != nil {
 		return fmt.Errorf("--producer: %w", err)
 	}
 	s.Producer = types.PublicKey(key)
-	if s.Admin, err = s.Network.ParseAccount(admin); err != nil {
+	named := func(text string) (types.Account, error) {
+		account, err := argument.ParseAccount(store, text)
+		if err == nil {
+			err = account.On(argument.Chain{ID: s.ChainID, Network: s.Network})
+		}
+		return account.ID, err
+	}
+	if s.Admin, err = named(admin); err != nil {
 		return fmt.Errorf("--admin: %w", err)
 	}
 	s.Assigned = make(map[types.Account]types.Account)
 	for _, pair := range assignments {
 		contract, account, found := strings.Cut(pair, "=")
 		from, fromErr := s.Network.ParseAccount(contract)
-		to, toErr := s.Network.ParseAccount(account)
+		to, toErr := named(account)
 		if err := errors.Join(fromErr, toErr); !found || err != nil {
 			return fmt.Errorf("--assign %q: write CONTRACT=ACCOUNT: %w", pair, err)
 		}
