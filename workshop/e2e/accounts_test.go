@@ -46,6 +46,15 @@ func TestAccountsByCommands(t *testing.T) {
 
 	var first receipt // of an account without coins
 	u.succeeds(&first, words("send dev5 0 --from treasury --payer dev0")...)
+	payer := types.Regtest.Address(devAccount(t, node, 0))
+	for want, command := range map[string]string{
+		"Fee paid by": "tx " + first.TransactionHash.String(), ", paid by ": "send dev5 0 --from treasury --payer dev0",
+		"Fee paid by  ": "send dev5 0 --from treasury --payer dev0 --dry-run",
+	} {
+		if r := u.run(words(command)...); !strings.Contains(r.stdout, want) || !strings.Contains(r.stdout, payer) {
+			t.Errorf("%s: got %s, want the payer %s", command, r, payer)
+		}
+	}
 	u.succeeds(nil, words("send treasury 10 --from dev0")...)
 
 	file := filepath.Join(t.TempDir(), "payment.json")
@@ -63,6 +72,10 @@ func TestAccountsByCommands(t *testing.T) {
 	heard := u.run(words("watch events --event RecoveryStarted --from 0 --count 1")...)
 	if heard.code != exitDone || !strings.Contains(heard.stdout, "RecoveryStarted") {
 		t.Errorf("heard %s", heard)
+	}
+	heard = u.run(words("watch events --account treasury --from 0 --count 1")...)
+	if heard.code != exitDone || !strings.Contains(heard.stdout, "RecoveryStarted") {
+		t.Errorf("heard of the account: %s", heard)
 	}
 	if a := show(); a.Recovery == nil || a.Recovery.Authority != rescued.Account || a.Authority != treasury.Account {
 		t.Errorf("a recovery that is under way: %+v", a)
