@@ -20,8 +20,8 @@ Every method of a node's JSON-RPC 2.0 interface, from its OpenRPC document (` + 
 development chains only. The examples were made on a development chain in the order of
 [api/examples.json](../api/examples.json); bytes over 400 are cut.
 
-- Parameters and members in *italics* are optional; an optional boolean is false by default.
-- Null means that there is none. A name that explains itself has no description.
+- Parameters and members in *italics* are optional, and may be null; an optional boolean is false by default.
+- Null means that there is none. A limit is of items. A name that explains itself has no description.
 - Parameters may have bytes, hashes, keys and contracts with or without 0x, and zeros in front of quantities. Results have
   0x everywhere except in ` + "`protocol_public_key`" + `, and no leading zeros in quantities.
 
@@ -143,11 +143,14 @@ func (p *pageWriter) errors(meanings map[int]map[string]string) {
 	for _, code := range slices.Backward(slices.Sorted(maps.Keys(meanings))) {
 		fmt.Fprintf(p, "\n%d\n\n", code)
 		for _, reason := range slices.Sorted(maps.Keys(meanings[code])) {
-			named := ""
-			if reason != "" {
-				named = "`" + reason + "`: "
+			meaning := worth(reason, "", meanings[code][reason])
+			if reason == "" {
+				fmt.Fprintf(p, "- %s\n", meaning)
+			} else if meaning == "" {
+				fmt.Fprintf(p, "- `%s`\n", reason)
+			} else {
+				fmt.Fprintf(p, "- `%s`: %s\n", reason, meaning)
 			}
-			fmt.Fprintf(p, "- %s%s\n", named, meanings[code][reason])
 		}
 	}
 }
@@ -271,20 +274,22 @@ func (p *pageWriter) line(name string, required bool, s schema, description stri
 	}
 	name = "`" + name + "`"
 	if !required {
-		name = "*" + name + "*"
+		name, kind = "*"+name+"*", strings.TrimSuffix(kind, " or null")
 	}
 	return "- " + name + " " + kind + description + "\n"
 }
 
 var (
-	defaults = regexp.MustCompile(`; (null (if|when|for|where) (there (is|are) )?none|false by default)$`)
+	defaults = regexp.MustCompile(`; (null (if|when|for|where) (there (is|are) )?none|null otherwise|false by default)$`)
 	letters  = regexp.MustCompile(`[A-Z]?[a-z]+`)
 )
 
 // worth returns a description without what the top of the page says of all; empty if the name and the kind say as much.
 func worth(name, kind, description string) string {
-	description = defaults.ReplaceAllString(description, "")
-	said := strings.Fields("the a an its s of this or in smallest units block blocks contract event transaction account")
+	description = strings.TrimPrefix(defaults.ReplaceAllString(description, ""), "maximum number of items, ")
+	said := strings.Fields(
+		"the a an its s of this or in there is are yet by smallest units block blocks contract event transaction account node",
+	)
 	for _, word := range letters.FindAllString(name+" "+kind, -1) {
 		said = append(said, strings.ToLower(word))
 	}

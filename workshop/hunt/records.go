@@ -138,10 +138,10 @@ func (r *records) write(file string, unit float64, measured int, used time.Durat
 			fmt.Fprintln(&b, "Nothing was found.")
 			continue
 		}
-		fmt.Fprint(&b, "| value | in units | gas | ms | genes |\n|---:|---:|---:|---:|---|\n")
+		fmt.Fprint(&b, "| value | in units | genes |\n|---:|---:|---|\n")
 		if len(r.worst[o.Name]) == 0 {
 			for _, g := range r.before[o.Name] {
-				fmt.Fprintf(&b, "| not measured again yet | | | | `%s` |\n", g)
+				fmt.Fprintf(&b, "| not measured again yet | | `%s` |\n", g)
 			}
 		}
 		for _, f := range r.worst[o.Name] {
@@ -149,8 +149,7 @@ func (r *records) write(file string, unit float64, measured int, used time.Durat
 			if o.Timed {
 				units = fmt.Sprintf("%.2f", f.score.Value/unit)
 			}
-			fmt.Fprintf(&b, "| %.3f | %s | %d | %.1f | `%s` |\n", f.score.Value, units, f.score.Gas, float64(f.score.Took)/1e6,
-				f.genes)
+			fmt.Fprintf(&b, "| %.3f | %s | `%s` |\n", f.score.Value, units, f.genes)
 		}
 	}
 	fmt.Fprint(&b, "\n## faults\n\n")
