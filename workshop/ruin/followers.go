@@ -9,19 +9,26 @@ import (
 	"path/filepath"
 )
 
+// followers are the kinds of nodes that follow another one. A stateless replica verifies blocks by their proofs.
+var followers = []string{"replica", "archive", "stateless"}
+
 // followFlags are the flags of a node that follows another one.
-func (w *world) followFlags(mode, upstream string) []string {
-	return []string{"--mode", mode, "--upstream", upstream, "--genesis-hash", w.alone.hashes[0].String()}
+func (w *world) followFlags(kind, upstream string) []string {
+	flags := []string{"--mode", kind, "--prove", "off"}
+	if kind == "stateless" {
+		flags = []string{"--mode", "replica", "--verify", kind}
+	}
+	return append(flags, "--upstream", upstream, "--genesis-hash", w.alone.hashes[0].String())
 }
 
-// prepareFollowers makes a replica and an archive that have all blocks of a primary, and kills them.
+// prepareFollowers makes a follower of each kind that has all blocks of a primary, and kills it.
 func (w *world) prepareFollowers(ctx context.Context, primary *running) error {
 	w.followed = w.alone
 	w.followed.pending = nil // the primary acknowledged them
-	for _, mode := range []string{"replica", "archive"} {
-		place := target{dir: w.path(mode), log: w.path(mode + ".log"), flags: w.followFlags(mode, primary.rpc)}
+	for _, kind := range followers {
+		place := target{dir: w.path(kind), log: w.path(kind + ".log"), flags: w.followFlags(kind, primary.rpc)}
 		if err := w.follow(ctx, place); err != nil {
-			return fmt.Errorf("%s: %w", mode, err)
+			return fmt.Errorf("%s: %w", kind, err)
 		}
 	}
 	return nil
@@ -53,8 +60,7 @@ func (w *world) follow(ctx context.Context, place target) error {
 	return hasHead(r)
 }
 
-// tryFollower makes the fault in a replica or an archive whose upstream, a primary, is undamaged and goes on making
-// blocks.
+// tryFollower makes the fault in a follower whose upstream, a primary, is undamaged and continues to make blocks.
 func (w *world) tryFollower(ctx context.Context, t *trial, random *rand.Rand) (err error) {
 	place := target{dir: w.path("primary"), log: w.path("primary.log"), known: &w.alone}
 	if err := copyDir(place.dir, w.path("killed")); err != nil {

@@ -51,11 +51,12 @@ func (t *trial) breaks(format string, args ...any) {
 // try makes the fault of a seed on a copy, and judges a node that runs on it.
 func (w *world) try(ctx context.Context, seed uint64) (t *trial, err error) {
 	random := rand.New(rand.NewPCG(seed, 0))
-	t = &trial{seed: seed, base: []string{"stopped", "killed", "member", "replica", "archive"}[random.IntN(5)]}
-	switch t.base {
-	case "member":
+	bases := strings.Split(w.nodes, ",")
+	t = &trial{seed: seed, base: bases[random.IntN(len(bases))]}
+	switch {
+	case t.base == "member":
 		return t, w.tryMember(ctx, t, random)
-	case "replica", "archive":
+	case slices.Contains(followers, t.base):
 		return t, w.tryFollower(ctx, t, random)
 	}
 	return t, w.tryCopy(ctx, t, random, target{known: &w.alone})

@@ -1,10 +1,11 @@
 // Command ruin damages the data directory of a node, the real program in a process, at random: any file, at any time,
-// in one of the ways in which disks and people do. The node is alone, a replica or an archive that follows an undamaged
-// primary, or one of a cluster of three. Then it judges the node. The node must serve, or stop with a message that names a command or a page's section as the next step, and with
-// exit code 2 unless a restart helps. It must not give a wrong answer or panic, must report what it lost, and must stop
-// in time when asked. A node that has others beside it must catch up with them or say why it cannot, and must not blame
-// the producer. The others must make blocks meanwhile, and lose nothing. Each fault has its own seed,
-// which is printed: -seed 7 -faults 1 repeats that one. It needs Linux; as root it also fills disks.
+// in one of the ways in which disks and people do. The node is alone, a replica (with or without state) or an archive that
+// follows an undamaged primary, or one of a cluster of three. Then it judges the node. The node must serve, or stop with
+// a message that names a command or a page's section as the next step, and with exit code 2 unless a restart helps. It
+// must not give a wrong answer or panic, must report what it lost, and must stop in time when asked. A node that has
+// others beside it must catch up with them or say why it cannot, and must not blame the producer. The others must make
+// blocks meanwhile, and lose nothing. Each fault has its own seed, which is printed: -seed 7 -faults 1 repeats that one,
+// with the same -nodes. It needs Linux; as root it also fills disks.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
@@ -27,6 +29,8 @@ func main() {
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the data directories are made")
 	flag.Uint64Var(&s.seed, "seed", 1, "of the first fault")
 	flag.IntVar(&s.faults, "faults", 200, "how many faults are made")
+	flag.StringVar(&s.nodes, "nodes", strings.Join(slices.Concat([]string{"stopped", "killed", "member"}, followers), ","),
+		"which nodes are damaged")
 	flag.Parse()
 	program.Main("ruin", s.run)
 }
@@ -35,6 +39,7 @@ type settings struct {
 	binary, directory string
 	seed              uint64
 	faults            int
+	nodes             string
 }
 
 // run makes faults in sequence, each on a copy of the prepared directories.

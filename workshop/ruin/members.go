@@ -57,7 +57,7 @@ func (w *world) newMember(name string) (m *member, address string, err error) {
 		name: name, saved: filepath.Join(w.path("saved"), name),
 		target: target{
 			dir: filepath.Join(w.path("members"), name), log: w.path(name + ".log"),
-			flags: []string{"--cluster-addr", address}, known: &w.cluster, others: &w.cluster,
+			flags: []string{"--cluster-addr", address, "--prove", "off"}, known: &w.cluster, others: &w.cluster,
 		},
 	}
 	w.members = append(w.members, m)

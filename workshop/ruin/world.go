@@ -79,7 +79,7 @@ func signer() client.Signer {
 
 // nodeFlags are the common flags of all nodes.
 var nodeFlags = []string{
-	"--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--prove", "off", "--rate-limit", "0", "--log-level", "info",
+	"--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-limit", "0", "--log-level", "info",
 }
 
 // run starts a node on a directory. As root it runs the node as nobody, so that file permissions apply.
