@@ -31,10 +31,18 @@ func (i *invocation) storageKey(pointer, n uint32) ([]byte, bool) {
 	return state.StorageKey(i.id, name), true
 }
 
+// mayLookUp reports whether the call has StorageReserve left, which the look-up of a value needs.
+func (i *invocation) mayLookUp() bool {
+	if t, ok := i.executor.tracer.(LookUpTracer); ok {
+		t.LookUp(types.Gas(i.gas.Left))
+	}
+	return i.gas.Holds(uint64(schedule.StorageReserve))
+}
+
 func (i *invocation) storageRead(price uint64) (vm.Exit, error) {
 	pointer, n, out, capacity := i.u32(0), i.u32(1), i.u32(2), i.u32(3)
 	if !i.gas.Take(price+uint64(schedule.StorageReadKeyByte)*uint64(n)+copies(uint64(n))) ||
-		!i.gas.Holds(uint64(schedule.StorageReserve)) {
+		!i.mayLookUp() {
 		return vm.OutOfGas, nil
 	}
 	key, keyOK := i.storageKey(pointer, n)
@@ -63,7 +71,7 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 	}
 	price := uint64(schedule.StorageWrite) + uint64(schedule.StorageWriteKeyByte)*uint64(n) +
 		uint64(schedule.StorageWriteValueByte)*uint64(valueLen) + copies(uint64(n)+uint64(valueLen))
-	if !i.gas.Take(price) || !i.gas.Holds(uint64(schedule.StorageReserve)) {
+	if !i.gas.Take(price) || !i.mayLookUp() {
 		return vm.OutOfGas, nil
 	}
 	key, keyOK := i.storageKey(pointer, n)
@@ -95,7 +103,7 @@ func (i *invocation) store(key, old, value []byte) (vm.Exit, error) {
 // memory.
 func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, error) {
 	price := uint64(schedule.StorageWrite) + uint64(schedule.StorageWriteKeyByte)*uint64(n) + copies(uint64(n))
-	if !i.gas.Take(price) || !i.gas.Holds(uint64(schedule.StorageReserve)) {
+	if !i.gas.Take(price) || !i.mayLookUp() {
 		return vm.OutOfGas, nil
 	}
 	key, ok := i.storageKey(pointer, n)

@@ -48,6 +48,13 @@ type DigestTracer interface {
 	Digest(digest [32]byte)
 }
 
+// A LookUpTracer is a [Tracer] that also learns how much gas the innermost open call had left at each look-up in
+// storage. It needs [params.Schedule.StorageReserve] there.
+type LookUpTracer interface {
+	Tracer
+	LookUp(left types.Gas)
+}
+
 // CallInfo describes a call of a contract.
 type CallInfo struct {
 	Contract types.ContractID

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// estimateReserve is the divisor of the reserve that an estimate adds to the least gas limit: 1/20 = 5 %.
+	// estimateReserve is the divisor of the reserve that an estimate adds for the gas that is used: 1/20 = 5 %.
 	estimateReserve = 20
 	// An estimate leaves room for a storage entry with a key and a value of these sizes.
 	roomKeyBytes, roomValueBytes = 64, 256
@@ -23,14 +23,24 @@ const (
 	returned = 63
 )
 
-// room is the gas for work that a transaction may have in its block but not on the latest state, because earlier
-// transactions of the block changed the state: to create an account, or a storage entry, that the latest state still
-// has.
-var room = func(s *params.Schedule) types.Gas {
-	entry := s.StorageRead + s.StorageWrite + s.StorageNewKey +
+// entryRoom is the gas to read and write a storage entry more.
+var entryRoom = func(s *params.Schedule) types.Gas {
+	return s.StorageRead + s.StorageWrite + s.StorageNewKey +
 		roomKeyBytes*(s.StorageReadKeyByte+s.StorageWriteKeyByte) + roomValueBytes*s.StorageWriteValueByte
-	return s.NewAccount + entry
 }(&params.Prices)
+
+// room returns the gas for work that a transaction may have in its block but not on the latest state, because earlier
+// transactions of the block changed the state: to create an account that the latest state still has, if the transaction
+// moves coins, and a storage entry, if it writes any.
+func (e *effects) room() (gas types.Gas) {
+	if e.pays {
+		gas += params.Prices.NewAccount
+	}
+	if e.writes {
+		gas += entryRoom
+	}
+	return atDepth(gas, e.deepest)
+}
 
 // withRecipient returns the gas of a transfer, or of a batch of transfers, if its recipients have no entry in the state
 // by then. An account that has sent transactions keeps its entry; any other, such as a contract's, loses it with its last
@@ -79,7 +89,7 @@ func (m *simulation) leastGas(ctx context.Context, ample *effects, used, most ty
 		if fault != nil {
 			return ample, true
 		}
-		did := newEffects()
+		did := newEffects(gas)
 		var outcome exec.Outcome
 		if outcome, fault = m.run(ctx, gas, did); fault != nil {
 			return ample, true
@@ -102,7 +112,7 @@ func (m *simulation) leastGas(ctx context.Context, ample *effects, used, most ty
 		return varies || did.sameDetails(ample)
 	}
 	reserve := atDepth(params.Prices.StorageReserve, ample.deepest)
-	first := min(used+reserve, most)
+	first := min(max(used, ample.least)+slack, most)
 	if first == most || enough(first) {
 		return first, fault
 	}
@@ -124,14 +134,39 @@ func (m *simulation) leastGas(ctx context.Context, ample *effects, used, most ty
 	return least, fault
 }
 
+// slack covers the rounding of [effects.need] in nested calls.
+const slack types.Gas = 256
+
 // effects holds two hashes of a transaction's effects: calls covers the calls and how each ended, details their
 // arguments, results, writes and events.
 type effects struct {
 	calls, details hash.Hash
-	depth, deepest int
+	deepest        int
+
+	limit        types.Gas   // of the transaction
+	open         []types.Gas // limits of the open calls
+	least        types.Gas   // limit with which no look-up and no nested call lacks gas
+	pays, writes bool        // whether it moves coins and writes to storage
 }
 
-func newEffects() *effects { return &effects{calls: sha256.New(), details: sha256.New()} }
+func newEffects(limit types.Gas) *effects {
+	return &effects{calls: sha256.New(), details: sha256.New(), limit: limit}
+}
+
+// need raises least to the transaction's limit that gives the innermost open call gas in all. Each call around it needs
+// what it spent before the next call, and what that one needs with the 64th that the caller keeps back. If a contract
+// passes on less than it may, least is too high or too low: [simulation.leastGas] tries it.
+func (e *effects) need(gas types.Gas) {
+	around := append([]types.Gas{e.limit}, e.open...)
+	for i := len(around) - 1; i > 0; i-- {
+		had := around[i]
+		if i > 1 { // the outermost call gets all that the transaction has left
+			had, gas = atDepth(had, 2), atDepth(gas, 2)
+		}
+		gas += max(around[i-1], had) - had
+	}
+	e.least = max(e.least, gas)
+}
 
 func (e *effects) sameCalls(other *effects) bool {
 	return bytes.Equal(e.calls.Sum(nil), other.calls.Sum(nil))
@@ -151,24 +186,35 @@ func note(h hash.Hash, parts ...[]byte) {
 
 // Enter implements [exec.Tracer].
 func (e *effects) Enter(c exec.CallInfo) {
-	e.depth++
-	e.deepest = max(e.deepest, e.depth)
+	e.open = append(e.open, c.Gas)
+	e.deepest = max(e.deepest, len(e.open))
+	e.pays = e.pays || c.Value > 0
 	note(e.calls, c.Contract[:], []byte(c.Function))
 	note(e.details, c.Args, binary.BigEndian.AppendUint64(nil, uint64(c.Value)))
 }
 
 // Exit implements [exec.Tracer].
-func (e *effects) Exit(reason exec.Reason, _ vm.Cause, output []byte, _ types.Gas) {
-	e.depth--
+func (e *effects) Exit(reason exec.Reason, _ vm.Cause, output []byte, used types.Gas) {
+	e.need(used)
+	e.open = e.open[:len(e.open)-1]
 	note(e.calls, nil, []byte(reason)) // an entry without a contract marks the end of a call
 	note(e.details, output)
 }
 
+// LookUp implements [exec.LookUpTracer].
+func (e *effects) LookUp(left types.Gas) {
+	e.need(e.open[len(e.open)-1] - left + params.Prices.StorageReserve)
+}
+
 // Storage implements [exec.Tracer].
-func (e *effects) Storage(key, _, new []byte) { note(e.details, key, new) }
+func (e *effects) Storage(key, _, new []byte) {
+	e.writes = true
+	note(e.details, key, new)
+}
 
 // Event implements [exec.Tracer].
 func (e *effects) Event(log types.Log) {
+	e.pays = e.pays || exec.IsPayment(&log)
 	note(e.details, []byte(log.Name), log.Data)
 	for _, topic := range log.Topics {
 		note(e.details, topic[:])

@@ -16,7 +16,7 @@ import (
 // needed is what a call needs at most besides what nested calls keep back: what it used, what must be left before a
 // look-up, and the room that an estimate leaves.
 func needed(r api.Receipt) api.Quantity {
-	return r.GasUsed + api.Quantity(params.Prices.StorageReserve+room)
+	return r.GasUsed + api.Quantity(params.Prices.StorageReserve+entryRoom)
 }
 
 // chained is a contract for estimates. Its function next calls that of the first contract in its arguments, with the
@@ -183,7 +183,7 @@ func TestLeastGasEndsWithItsRequest(t *testing.T) {
 	defer m.state.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.leastGas(ctx, newEffects(), 30_000, 1_000_000_000); !errors.Is(err, context.Canceled) {
+	if _, err := m.leastGas(ctx, newEffects(1_000_000_000), 30_000, 1_000_000_000); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -391,7 +391,7 @@ func (h *submitHandlers) estimateGas(
 	}
 	defer func() { err = errors.Join(err, m.state.Close()) }()
 	most := m.parameters.GasLimit
-	did := newEffects()
+	did := newEffects(most)
 	outcome, err := m.run(ctx, most, did)
 	switch {
 	case err != nil:
@@ -400,13 +400,17 @@ func (h *submitHandlers) estimateGas(
 		return 0, failed(outcome)
 	}
 	least := outcome.GasUsed
+	reserved := least // the gas of work that may take more
 	if did.deepest > 0 {
 		if least, err = m.leastGas(ctx, did, outcome.GasUsed, most); err != nil {
 			return 0, err
 		}
-		least += atDepth(room, did.deepest)
-	} else if least, err = m.withRecipient(least); err != nil {
-		return 0, err
+		least += did.room()
+	} else {
+		if least, err = m.withRecipient(least); err != nil {
+			return 0, err
+		}
+		reserved = least
 	}
-	return api.Quantity(min(least+(least+estimateReserve-1)/estimateReserve, most)), nil
+	return api.Quantity(min(least+(reserved+estimateReserve-1)/estimateReserve, most)), nil
 }
