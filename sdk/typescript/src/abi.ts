@@ -13,13 +13,13 @@ export interface Abi extends AbiForm {
   readonly events: readonly { readonly name: string; readonly args: readonly Parameter[] }[];
   readonly errors?: readonly { readonly name: string; readonly code: number; readonly fields?: readonly Parameter[] }[];
 }
-/** What of an ABI says how values are written. */
+/** The part of an ABI that defines how values are encoded. */
 export interface AbiForm {
   /** whether the contract takes the binary form, in which arguments are sent then */
   readonly binary?: boolean;
   readonly types?: readonly AbiType[];
 }
-/** What is in a contract's storage, as far as it says so: its encoding is "prefixed" or "bare". */
+/** The declared storage of a contract. Its encoding is "prefixed" or "bare". */
 export interface AbiStorage {
   readonly encoding: string;
   readonly cells: readonly AbiCell[];
@@ -125,7 +125,7 @@ export interface Revert {
   by?: Account;
 }
 
-/** decodeRevert reads the data of a call that reverted. What is neither a typed error nor printable text is given in hex. */
+/** decodeRevert reads the data of a call that reverted. Data that is neither a typed error nor printable text is returned in hex. */
 export function decodeRevert(abi: Pick<Abi, "errors" | "types">, data: Hex): Revert {
   const bytes = fromHex(data);
   if (bytes.length > 32 && bytes[0] === PASSED) return { text: toHex(bytes.subarray(33)), by: toHex(bytes.subarray(1, 33)) };

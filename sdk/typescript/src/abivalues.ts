@@ -9,7 +9,7 @@ export class AbiError extends CairnError {
   override name = "AbiError";
 }
 
-/** What a type is made of. */
+/** The structure of a type. */
 export type Shape =
   | { kind: "base"; name: string }
   | { kind: "fixed"; size: number }
@@ -55,7 +55,7 @@ const bounds: Record<string, [bigint, bigint]> = Object.fromEntries(integers.map
   return [type, type[0] === "u" ? [0n, (1n << size) - 1n] : [-(1n << (size - 1n)), (1n << (size - 1n)) - 1n]];
 }));
 
-/** Converter checks values against types, and makes of TypeScript's values those of JSON (in), or the other way round (out). */
+/** Converter checks values against types and converts TypeScript values to JSON (in), or back (out). */
 export class Converter {
   constructor(
     readonly abi: AbiForm,

@@ -4,7 +4,7 @@ import type { Parameters } from "./parameters.js";
 import type { Policy } from "./policy.js";
 import { LIMITS, ZERO, type Step, type StepPayload, type Transaction } from "./transaction.js";
 
-/** What a caller wants done: a payload with whom it is about, and the value that goes there. Values are in smallest units. */
+/** Action is a payload with its target and value. Values are in smallest units. */
 export type Action =
   | StepAction
   | { type: "deploy"; value: bigint; name: string; code: Uint8Array | Hex; initArgs: Uint8Array | Hex }
@@ -15,7 +15,7 @@ export type Action =
   /** another contract with the code of `template`, which costs a fraction of a deploy: nothing is compiled */
   | { type: "instantiate"; value: bigint; template: Account; name: string; initArgs: Uint8Array | Hex };
 
-/** What a step of a batch may be. */
+/** StepAction is an action that a batch may contain. */
 export type StepAction =
   /** `memo` is 32 bytes; {@link memo} makes them of a text */
   | { type: "transfer"; to: Account; value: bigint; memo?: Hex | null }

@@ -81,7 +81,7 @@ export function encodeBlock({ header, transactions }: Block): Uint8Array {
 
 function readHeader(r: Reader): SignedHeader {
   const version = r.u32();
-  if (version !== VERSION) throw new CodecError(`version ${version} of headers is unknown`);
+  if (version !== VERSION) throw new CodecError(`unknown header version ${version}`);
   return {
     version, chainId: r.u64(), height: r.u64(), parent: toHex(r.fixed(32)), timestamp: r.u64(),
     producer: toHex(r.fixed(32)), transactionsRoot: toHex(r.fixed(32)), receiptsRoot: toHex(r.fixed(32)),
@@ -91,11 +91,11 @@ function readHeader(r: Reader): SignedHeader {
 
 function readSeal(r: Reader): Seal {
   const variant = r.u32();
-  if (variant !== 0) throw new CodecError(`seal ${variant} is unknown`);
+  if (variant !== 0) throw new CodecError(`unknown seal ${variant}`);
   return { type: "signature", signature: toHex(r.fixed(64)) };
 }
 
-/** What every header of every version begins with. */
+/** The first fields of a header, which are the same in every version. */
 export type HeaderStart = Pick<Header, "version" | "chainId" | "height" | "parent" | "timestamp">;
 
 /** parseHeaderStart reads the first 60 bytes of a header of any version: a program that does not know the version can say which it is. */

@@ -17,14 +17,14 @@ export type Method = keyof Methods;
 export type ParamsOf<M extends Method> = Methods[M]["params"];
 export type ResultOf<M extends Method> = Methods[M]["result"];
 
-/** WebSocketLike is what is used of a WebSocket: those of browsers and of Node.js 22, of `ws` and of `undici` have it. */
+/** WebSocketLike is the part of WebSocket that the SDK uses. Browsers, Node.js 22, `ws` and `undici` have it. */
 export interface WebSocketLike {
   addEventListener(type: "open" | "message" | "error" | "close", listener: (event: any) => void): void;
   send(data: string): void;
   close(): void;
 }
 
-/** What a client may be told beside the node's address. */
+/** Options of a client. */
 export interface ClientOptions {
   /** the API key, where the node asks for one; or a function that gives the one of the moment, for keys that are renewed */
   key?: string | (() => string);
@@ -85,7 +85,7 @@ const [RETRY, TIMEOUT] = [30_000, 40_000];
 /** The least and the longest pause until a call is asked again, in milliseconds. */
 const [FIRST_PAUSE, LONGEST_PAUSE] = [200, 5000];
 
-/** Asked is a call as it is sent, but for its id. */
+/** Asked is a call as it is sent, without its ID. */
 interface Asked {
   method: string;
   text: string;
@@ -167,7 +167,7 @@ export class Client {
     return outcomes;
   }
 
-  /** balance is an account's, in smallest units; 0 where it was never used. */
+  /** balance returns an account's balance in smallest units; 0 for an unused account. */
   balance(account: Account | string, block: BlockRef = "latest"): Promise<bigint> {
     return this.call("svc_getBalance", account, block);
   }
@@ -413,7 +413,11 @@ export class Client {
     const texts = calls.map(({ text }, i) => `{"jsonrpc":"2.0","id":${first + i},${text}`);
     const answer = await this.#fetch(texts.length === 1 ? texts[0]! : `[${texts.join()}]`);
     const answers = new Map<unknown, Record<string, unknown>>();
-    for (const item of Array.isArray(answer) ? answer : [answer]) if (isObject(item)) answers.set(item["id"], item);
+    for (const item of Array.isArray(answer) ? answer : [answer]) {
+      if (!isObject(item)) continue;
+      if (item["id"] !== null && answers.has(item["id"])) throw new ProtocolError("bad_answer", "the node answered one call twice");
+      answers.set(item["id"], item);
+    }
     return calls.map(({ method }, i) => outcome(method, answers.get(first + i) ?? answers.get(null)));
   }
 
@@ -432,7 +436,7 @@ export class Client {
     }
   }
 
-  /** #request makes a request and reads its answer: that of a status other than 200 and 404 is an HttpError, and 404 for a call. */
+  /** #request makes a request and reads its answer. A status other than 200 and 404, and 404 for a call, is an HttpError. */
   async #request<T>(
     url: string | URL, init: { method?: string; headers?: Record<string, string>; body?: string }, ended: AbortSignal | undefined,
     read: (response: Response) => Promise<T>,
@@ -468,7 +472,7 @@ export function succeeded(receipt: Receipt): Receipt {
   throw new RevertError(reason, message, receipt.returnData, receipt.gasUsed);
 }
 
-/** printable is revert data as a text of at most 256 bytes, empty where it is none. */
+/** printable returns revert data as text of at most 256 bytes, or "" if it is not text. */
 function printable(data: `0x${string}`): string {
   const bytes = fromHex(data);
   if (bytes.length > 256) return "";
@@ -506,7 +510,7 @@ function isBound(error: unknown, method: string): boolean {
   return ["request_gas", "response_size", "batch_size"].includes(String(error.reason)) || (error.is("time") && !sends(method));
 }
 
-/** retryAfter is how long a node asks to wait, in seconds; undefined where it does not say. */
+/** retryAfter returns the time that a node asks to wait, in seconds; undefined if it does not say. */
 export function retryAfter(error: unknown): number | undefined {
   const said = error instanceof HttpError ? error.retryAfter : error instanceof RpcError ? error.data["retryAfterSeconds"] : undefined;
   return typeof said === "number" && Number.isSafeInteger(said) && said >= 0 ? Math.min(said, 3600) : undefined;
@@ -573,7 +577,7 @@ async function bounded(response: Response, most: number, take: (part: Uint8Array
     size += value.length;
     if (size > most) {
       await reader.cancel();
-      throw new ProtocolError("too_large", `the node's answer is over ${most} bytes`);
+      throw new ProtocolError("too_large", `the node's answer is longer than ${most} bytes`);
     }
     take(value);
   }

@@ -18,7 +18,7 @@ export function encode(write: (w: Writer) => unknown): Uint8Array {
 
 /** decode reads a whole input of at most limit bytes: none may be left over. It throws a {@link CodecError}. */
 export function decode<T>(bytes: Uint8Array, limit: number, read: (r: Reader) => T): T {
-  if (bytes.length > limit) throw new CodecError(`${bytes.length} bytes are over ${limit}`);
+  if (bytes.length > limit) throw new CodecError(`${bytes.length} bytes exceed the limit of ${limit}`);
   const r = new Reader(bytes);
   const value = read(r);
   r.end();
@@ -71,7 +71,7 @@ export class Writer {
   /** string writes a length in bytes and UTF-8. A text with half of a surrogate pair has no encoding. */
   string(text: string): this {
     const bytes = new TextEncoder().encode(text);
-    if (utf8.decode(bytes) !== text) throw new CodecError("the text has half of a surrogate pair");
+    if (utf8.decode(bytes) !== text) throw new CodecError("the text has an unpaired surrogate");
     return this.bytes(bytes);
   }
   done(): Uint8Array {
@@ -79,6 +79,7 @@ export class Writer {
   }
 
   #integer(value: bigint, size: number): this {
+    if (typeof value !== "bigint") throw new CodecError(`an amount must be a bigint, such as 5n, not ${typeof value}: ${value}`);
     if (value < 0n || value > MAX_U64 >> BigInt(64 - 8 * size)) throw new CodecError(`${value} does not fit in ${size} bytes`);
     const bytes = new Uint8Array(size);
     for (let i = 0; i < size; i++) bytes[i] = Number((value >> BigInt(8 * i)) & 0xffn);
@@ -134,7 +135,7 @@ export class Reader {
   /** count reads a number of elements, at most limit, that is bounded before anything is allocated. */
   count(limit: number): number {
     const length = this.u64();
-    if (length > BigInt(limit)) throw new CodecError(`a length of ${length} is over ${limit}`);
+    if (length > BigInt(limit)) throw new CodecError(`a length of ${length} exceeds the limit of ${limit}`);
     return Number(length);
   }
   bytes(limit: number): Uint8Array {

@@ -34,7 +34,7 @@ export function convert(shape: string | undefined, value: unknown): unknown {
   return value;
 }
 
-/** members converts some members of an object, where it has them. */
+/** members converts those of an object's members that are named. */
 function members(value: unknown, names: string[], shape: (name: string) => string | undefined): void {
   const of = object(value);
   for (const name of names) {

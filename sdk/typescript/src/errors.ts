@@ -22,7 +22,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]));
 }
 
-/** What `data` of an error holds beside `reason`, where a program may want it. Amounts are in smallest units. */
+/** Members of an error's `data` beside `reason`. Amounts are in smallest units. */
 export interface ReasonData {
   already_known: { hash: Hash };
   /** `reserved` of the balance are for `pending` earlier transactions: `needed - (balance - reserved)` is missing */
@@ -90,7 +90,7 @@ function typed(data: Record<string, unknown>): Record<string, unknown> {
   }));
 }
 
-/** HttpError: the server answered with another status than 200; `retryAfter` is in seconds where it says so. */
+/** HttpError: the server answered with a status other than 200. `retryAfter` is in seconds, if the server sent it. */
 export class HttpError extends CairnError {
   override name = "HttpError";
   constructor(
@@ -106,7 +106,7 @@ export class HttpError extends CairnError {
   }
 }
 
-/** UnreachableError: no answer came. What was sent may have arrived. */
+/** UnreachableError: no answer came. The request may have arrived. */
 export class UnreachableError extends CairnError {
   override name = "UnreachableError";
 }

@@ -83,7 +83,7 @@ function struct<T extends object>(members: Members<T>, names: (name: string) => 
         given.delete(written);
         return [name, member];
       });
-      for (const name of given.keys()) throw new CodecError(`the member ${name} is unknown`);
+      for (const name of given.keys()) throw new CodecError(`unknown member ${name}`);
       return Object.fromEntries(value) as T;
     },
     write: (value) => Object.fromEntries(all.map(([name, form]) => [names(name), form.write(value[name])])),

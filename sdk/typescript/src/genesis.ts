@@ -5,7 +5,7 @@ import { tagged } from "./hash.js";
 import { from32, toHex, type Account, type Hash } from "./hex.js";
 import { MAX_TIME, parametersFault, readParameters, writeParameters, type Parameters } from "./parameters.js";
 
-/** What a chain begins with. `network` decides the prefix of addresses; it is in no header, so whoever verifies must know it. */
+/** Genesis defines a chain's first state. `network` decides the prefix of addresses. No header contains it, so a verifier must know it. */
 export interface Genesis {
   chainId: bigint;
   network: Network;

@@ -16,7 +16,7 @@ export function toHex(bytes: Uint8Array): Hex {
 
 /** fromHex reads an even number of digits of either case after 0x. It throws a TypeError for anything else. */
 export function fromHex(text: string): Uint8Array {
-  if (!/^0x(?:[0-9a-fA-F]{2})*$/.test(text)) throw new TypeError("not hex: 0x and an even number of digits");
+  if (!/^0x(?:[0-9a-fA-F]{2})*$/.test(text)) throw new TypeError("expected 0x and an even number of hex digits");
   const bytes = new Uint8Array(text.length / 2 - 1);
   for (let i = 0; i < bytes.length; i++) bytes[i] = parseInt(text.slice(2 + 2 * i, 4 + 2 * i), 16);
   return bytes;
@@ -30,7 +30,7 @@ export function toBytes(data: Uint8Array | Hex): Uint8Array {
 /** from32 reads 32 bytes of hex. It throws a TypeError for anything else. */
 export function from32(text: string): Uint8Array {
   const bytes = fromHex(text);
-  if (bytes.length !== 32) throw new TypeError(`not 32 bytes of hex, but ${bytes.length}`);
+  if (bytes.length !== 32) throw new TypeError(`expected 32 bytes in hex, got ${bytes.length}`);
   return bytes;
 }
 

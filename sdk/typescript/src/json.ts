@@ -54,6 +54,6 @@ export function stringifyJSON(value: unknown): string {
 
 /** quantity writes an integer from 0 to 2^64 - 1 as 0x and hex digits. */
 export function quantity(value: bigint): string {
-  if (value < 0n || value >= 1n << 64n) throw new RangeError(`${value} is no integer of 64 bits`);
+  if (value < 0n || value >= 1n << 64n) throw new RangeError(`${value} is not an unsigned 64-bit integer`);
   return `0x${value.toString(16)}`;
 }

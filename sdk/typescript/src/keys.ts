@@ -92,7 +92,7 @@ export class AccountKey {
     this.#chain = node.deriveChild(0);
   }
 
-  /** account is that of the key at index. */
+  /** account returns the account of the key at an index. */
   account(index = 0): Account {
     checkIndex(index);
     const { publicKey } = this.#chain.deriveChild(index);
@@ -102,7 +102,7 @@ export class AccountKey {
     return toHex(schnorr.utils.pointToBytes(point.add(secp256k1.Point.BASE.multiply(t))));
   }
 
-  /** address is that of the key at index. */
+  /** address returns the address of the key at an index. */
   address(index = 0): string {
     return formatAddress(this.account(index), this.network);
   }

@@ -42,7 +42,7 @@ export function decodeMerkleProof(bytes: Uint8Array): MerkleProof {
 /** merkleFault says why a proof does not hold under a state root; undefined if it holds. */
 export function merkleFault(stateRoot: Hash, proof: MerkleProof): string | undefined {
   if (proof.siblings.length > PATH_BITS || proof.key.length > 2 * MAX_KEY + 2 || (proof.value?.length ?? 0) > 2 * MAX_VALUE + 2) {
-    return "it is longer than any true one";
+    return "it is longer than any valid one";
   }
   try {
     const root = rootOf(proof);

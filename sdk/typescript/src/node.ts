@@ -50,7 +50,7 @@ export class FileStore implements Store {
       const { lines } = split(await this.#file.readFile());
       const damaged = lines.filter(({ sound }) => !sound);
       if (damaged.length === 0) return undefined;
-      if (damaged.length === lines.length) throw new SenderError("bad_journal", `${this.path} is no journal of this format`);
+      if (damaged.length === lines.length) throw new SenderError("bad_journal", `${this.path} is not a journal of this format`);
       const damage = damageOf(damaged);
       const entries = dropOrphans(readLines(lines, scope, this.path), damage);
       this.#scope = scope;
@@ -136,7 +136,7 @@ export interface JournalDamage {
   ids: string[];
 }
 
-/** Line is a line of a journal; it is sound if its checksum is that of its content. */
+/** Line is a line of a journal; it is sound if its checksum matches its content. */
 interface Line {
   number: number;
   content: Buffer;
@@ -162,7 +162,7 @@ function split(content: Buffer): { lines: Line[]; end: number } {
   return { lines, end };
 }
 
-/** parse reads a journal, and says where its whole lines end. */
+/** parse reads a journal and returns where its complete lines end. */
 function parse(content: Buffer, scope: Scope, path: string): { entries: Entry[]; end: number } {
   const { lines, end } = split(content);
   const damaged = lines.filter(({ sound }) => !sound);
@@ -217,7 +217,7 @@ function dropOrphans(entries: Entry[], damage: JournalDamage): Entry[] {
 
 function checkScope(value: unknown, scope: Scope, path: string): void {
   const { journal, genesis, account } = value as Scope & { journal: string };
-  if (journal !== FORMAT) throw new SenderError("bad_journal", `${path} is no journal of this format`);
+  if (journal !== FORMAT) throw new SenderError("bad_journal", `${path} is not a journal of this format`);
   if (genesis !== scope.genesis || account !== scope.account) {
     throw new SenderError("other_scope", `${path} belongs to account ${account} of the chain ${genesis}`);
   }
@@ -238,7 +238,7 @@ async function lock(path: string): Promise<string> {
       const holder = await readFile(path, "utf8").catch(ifMissing);
       if (holder === undefined) continue;
       const [pid, start] = holder.trim().split(" ");
-      if (isAlive(Number(pid), start)) throw new SenderError("locked", `${path}: process ${pid} has the journal`);
+      if (isAlive(Number(pid), start)) throw new SenderError("locked", `process ${pid} uses the journal ${path}`);
       await takeAway(path, holder, `${mine}.stale`);
     }
   } finally {

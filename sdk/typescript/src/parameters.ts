@@ -39,7 +39,7 @@ export function writeParameters(w: Writer, p: Parameters): void {
 
 export function readParameters(r: Reader): Parameters {
   const version = r.u32();
-  if (version !== VERSION) throw new CodecError(`version ${version} of parameters is unknown`);
+  if (version !== VERSION) throw new CodecError(`unknown version ${version} of parameters`);
   return {
     version, gasLimit: r.u64(), blockBytes: r.u32(), targetBps: r.u16(), minBaseFee: r.u64(), maxBaseFee: r.u64(),
     producer: toHex(r.fixed(32)), feeRecipient: toHex(r.fixed(32)), admin: toHex(r.fixed(32)), notice: r.u64(),

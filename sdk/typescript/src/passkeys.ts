@@ -34,10 +34,10 @@ export function evidenceOf({ authenticatorData, clientDataJSON, signature }: Ass
   const before = clientDataOf(challenge);
   const client = clientDataJSON.subarray(before.length);
   if (!beginsWith(clientDataJSON, before) || !beginsWith(client, ORIGIN)) {
-    throw new SignerError("bad_assertion", "the client's data are not of the challenge, or in another order");
+    throw new SignerError("bad_assertion", "the client data do not match the challenge, or are in another order");
   }
   if (authenticatorData.length !== 37) {
-    throw new SignerError("bad_assertion", `the authenticator's data have ${authenticatorData.length} bytes, not 37: ask without extensions`);
+    throw new SignerError("bad_assertion", `the authenticator data have ${authenticatorData.length} bytes, not 37; ask without extensions`);
   }
   return { type: "passkey", authenticator: toHex(authenticatorData), client: toHex(client), signature: rawSignature(signature) };
 }

@@ -52,7 +52,7 @@ export function readPolicy(r: Reader): Policy {
 }
 
 function writeRule(w: Writer, { threshold, signers }: Rule): void {
-  if (signers.length > MAX_SIGNERS) throw new CodecError(`${signers.length} signers are over ${MAX_SIGNERS}`);
+  if (signers.length > MAX_SIGNERS) throw new CodecError(`${signers.length} signers exceed the limit of ${MAX_SIGNERS}`);
   w.u8(threshold).list(signers, writeSigner);
 }
 
@@ -83,7 +83,7 @@ function readSigner(r: Reader): PublicSigner {
     case 2:
       return { type: "passkey", point: toHex(r.fixed(64)), verified: r.bool() };
   }
-  throw new CodecError(`signer ${variant} is unknown`);
+  throw new CodecError(`unknown signer ${variant}`);
 }
 
 /** encodePolicy gives the bytes of a policy: keep them, since without them its account is lost. */
@@ -132,7 +132,7 @@ export function makeRule(threshold: number, signers: readonly PublicSigner[]): R
   const rule = { threshold, signers: sorted };
   checkRule(rule, "the rule");
   const points = sorted.flatMap((signer) => ("point" in signer ? [signer.point] : []));
-  if (new Set(points).size < points.length) throw new PolicyError("a point stands in two signers of the rule");
+  if (new Set(points).size < points.length) throw new PolicyError("duplicate key: a point occurs in two signers of the rule");
   return rule;
 }
 

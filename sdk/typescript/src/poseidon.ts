@@ -144,5 +144,5 @@ export function digestOf(bytes: Uint8Array): Digest {
 /** The bits of a path in the state tree. */
 export const PATH_BITS = 248;
 
-/** bit is that of a path at a depth. */
+/** bit returns the bit of a path at a depth. */
 export const bit = (path: Digest, i: number): number => (path[Math.floor(i / 31)]! >>> (30 - (i % 31))) & 1;

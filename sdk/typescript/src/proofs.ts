@@ -3,7 +3,7 @@ import { CairnError } from "./errors.js";
 import type { RangeProofs } from "./generated.js";
 import { wait } from "./signal.js";
 
-/** What a proof that holds says of the blocks from one to another, which are one block where both are the same. */
+/** The statement of a valid proof about a range of blocks, which may be one block. */
 export interface Verdict {
   fromHeight: number;
   height: number;
@@ -21,7 +21,7 @@ export interface Chain<V extends Verdict = Verdict> {
   next(encoded: Uint8Array): V;
 }
 
-/** What `loadVerifier` of the package @cairn-chain/proof gives. It runs on the calling thread: in pages it should be a worker's. */
+/** The verifier that `loadVerifier` of the package @cairn-chain/proof returns. It runs on the calling thread: in pages, use a worker. */
 export interface Verifier<V extends Verdict = Verdict> {
   newChain(trusted: TrustedBlock, bits?: number): Chain<V>;
 }

@@ -4,7 +4,7 @@ import { sha256 } from "./hash.js";
 import { from32, fromHex, toHex, type Account, type Hash, type Hex } from "./hex.js";
 import { MAX_INPUT } from "./policy.js";
 
-/** Receipt as the chain commits to it (docs/protocol.md, "Receipts and logs"); that of JSON-RPC tells more of the transaction. */
+/** Receipt as the chain commits to it (docs/protocol.md, "Receipts and logs"); the receipt of JSON-RPC has more members. */
 export interface ChainReceipt {
   /** 1 success, 0 failed */
   status: 0 | 1;
@@ -45,7 +45,7 @@ function readLog(r: Reader): ChainLog {
 export function decodeReceipt(bytes: Uint8Array): ChainReceipt {
   return decode(bytes, MAX_INPUT, (r) => {
     const status = r.u8();
-    if (status !== 0 && status !== 1) throw new CodecError(`status ${status} of a receipt is unknown`);
+    if (status !== 0 && status !== 1) throw new CodecError(`unknown receipt status ${status}`);
     return {
       status, gasUsed: r.u64(), contract: r.option((r) => toHex(r.fixed(32))), output: toHex(r.bytes(MAX_INPUT)),
       logs: r.list(Math.floor(r.left / 56), readLog),

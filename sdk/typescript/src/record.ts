@@ -32,13 +32,13 @@ export function encodeRecord(account: Account, { balance, nonce, authority, pend
 /** decodeRecord reads the record of an account, null of one that has none. It throws a {@link CodecError} for a form that no state has. */
 export function decodeRecord(account: Account, bytes: Uint8Array | null): AccountRecord {
   if (bytes === null) return { balance: 0n, nonce: 0n, authority: account, pending: null };
-  if (![16, 48, 88].includes(bytes.length)) throw new CodecError(`an account's record of ${bytes.length} bytes`);
+  if (![16, 48, 88].includes(bytes.length)) throw new CodecError(`an account record has ${bytes.length} bytes, not 16, 48 or 88`);
   const r = new Reader(bytes);
   const [balance, nonce] = [r.u64(), r.u64()];
   const authority = bytes.length > 16 ? toHex(r.fixed(32)) : account;
   const pending = bytes.length > 48 ? { next: toHex(r.fixed(32)), from: r.u64() } : null;
   const longer = bytes.length > 16 && (nonce === 0n || (authority === account && !pending));
-  if (longer || (balance === 0n && nonce === 0n)) throw new CodecError("an account's record that is not in its shortest form");
+  if (longer || (balance === 0n && nonce === 0n)) throw new CodecError("an account record is not in its shortest form");
   return { balance, nonce, authority, pending };
 }
 

@@ -23,7 +23,7 @@ export class Subscription {
   #closed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #wake: () => void = () => {};
-  /** settles when the node has taken the subscription; rejects with an RpcError where it refuses, else an UnreachableError */
+  /** resolves once the node has accepted the subscription; rejects with an RpcError if the node refuses it, or an UnreachableError */
   readonly accepted: Promise<void>;
   #accept!: () => void;
   #refuse!: (error: Error) => void;
@@ -52,7 +52,7 @@ export class Subscription {
     return this.#items.length;
   }
 
-  /** next gives what came, at least one item; nothing where it was ended, or too much waited. It throws its failure. */
+  /** next waits for at least one item. It returns none if the subscription was ended or too many items waited, and throws its failure. */
   async next(): Promise<unknown[]> {
     while (this.#items.length === 0 && !this.#ended && !this.#failure) {
       await new Promise<void>((resolve) => (this.#wake = resolve));

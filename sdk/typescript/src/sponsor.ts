@@ -20,6 +20,6 @@ export async function sponsor(payer: Signer, signed: Pick<Signed, "raw">, now: n
 /** checkSponsored throws a {@link SignerError} for a time that a payer must not sign for. */
 export function checkSponsored(validUntil: bigint | null, now: bigint): void {
   if (validUntil === null || validUntil > now + BigInt(MAX_SPONSORED)) {
-    throw new SignerError("sponsored_too_long", "a transaction that another pays for is valid for at most 10 minutes");
+    throw new SignerError("sponsored_too_long", "a transaction with a payer can be valid for at most 10 minutes");
   }
 }

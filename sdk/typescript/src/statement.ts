@@ -31,5 +31,5 @@ export interface Cosigner {
 
 /** checkMessage throws a {@link SignerError} where a message names another account. */
 export function checkMessage(message: SignedMessage, account: Account): void {
-  if (message.account !== account) throw new SignerError("other_account", `the signer is of ${account}, and the message of ${message.account}`);
+  if (message.account !== account) throw new SignerError("other_account", `the signer is for account ${account}, but the message is for ${message.account}`);
 }

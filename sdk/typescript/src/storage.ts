@@ -44,7 +44,7 @@ export function storageSlot(abi: Described, key: Hex): Slot | undefined {
   }
 }
 
-/** decodeStored reads a value of a type as a contract's storage holds it. It throws an AbiError where it is not of that type. */
+/** decodeStored reads a value of a type as a contract's storage holds it. It throws an AbiError if the value has another type. */
 export function decodeStored(abi: Described, type: string, data: Hex): unknown {
   const bytes = bytesOf(data, MAX_VALUE);
   if (!bytes) throw new AbiError(`what is stored is no hex of at most ${MAX_VALUE} bytes`);

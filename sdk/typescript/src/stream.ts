@@ -5,7 +5,7 @@ import type { Hash } from "./hex.js";
 import { Signal, wait } from "./signal.js";
 import { Subscription, type Topic } from "./socket.js";
 
-/** What a stream is doing; `since` is in milliseconds of the clock. */
+/** StreamStatus is the state of a stream; `since` is in Unix milliseconds. */
 export type StreamStatus =
   | { state: "catching-up" | "live" | "ended" }
   | { state: "reconnecting"; since: number; attempt: number; cause: unknown };
@@ -173,7 +173,7 @@ export function watchSyncStatus(client: Client, options: StreamOptions = {}): St
  * status is `reconnecting` is missed. It throws a TypeError where there is no WebSocket.
  */
 export function watchPending(client: Client, options: StreamOptions = {}): Stream<Hash> {
-  if (!hasSocket(client)) throw new TypeError("pending transactions come over WebSocket only: give the client one");
+  if (!hasSocket(client)) throw new TypeError("pending transactions need a WebSocket: pass one in the client's options");
   return stream(client, options, { topic: "newPendingTransactions", filter: () => ({}), taken: () => {}, page: async () => [] });
 }
 
@@ -183,7 +183,7 @@ interface Source<T> {
   /** of the subscription, from what was taken last on */
   filter(): object | Promise<object>;
   page(): Promise<T[]>;
-  /** is told of each item once it was taken */
+  /** called with each item before it is yielded */
   taken(item: T): void;
   /** reports whether an item is not for who reads the stream */
   silent?(item: T): boolean;

@@ -15,7 +15,7 @@ const ascii = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 const hex = (bytes: Account): string => toHex(from32(bytes));
 const seconds = (milliseconds: bigint): string => String(milliseconds / 1000n);
 
-/** shown writes bytes that a user chose: themselves if people can read them and there are at most so many, else their digest. */
+/** shown writes bytes that a user chose: as text if they are short and printable, otherwise as their digest. */
 function shown(bytes: Uint8Array, most: number): string {
   if (bytes.length === 0) return "none";
   if (bytes.length <= most && printable(bytes)) return ascii(bytes);
@@ -40,7 +40,7 @@ export function formatTime(milliseconds: bigint): string | undefined {
   return `${new Date(Number(milliseconds)).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** Line is a line of a text; undefined where it would have a time that none can write. */
+/** Line is a line of a text; undefined if its time cannot be written. */
 type Line = string | undefined;
 
 function timeLine(before: string, milliseconds: bigint): Line {

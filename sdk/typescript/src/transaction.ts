@@ -8,7 +8,7 @@ import { checkPolicy, policyHash, readPolicy, writePolicy, type Policy, type Pub
 import type { SignedMessage } from "./text.js";
 import { encodeWitness, readWitness, writeWitness, type Evidence, type Role, type Witness } from "./witness.js";
 
-/** What a transaction does beside moving `value` to `target`. Code and arguments are bytes or hex; what is decoded has bytes. */
+/** Payload is the effect of a transaction beside moving `value` to `target`. Code and arguments are bytes or hex; decoded payloads have bytes. */
 export type Payload<Bytes extends Uint8Array | Hex = Uint8Array | Hex> =
   | StepPayload<Bytes>
   | { type: "deploy"; name: string; code: Bytes; initArgs: Bytes }
@@ -17,7 +17,7 @@ export type Payload<Bytes extends Uint8Array | Hex = Uint8Array | Hex> =
   | { type: "set_policy"; recovery: boolean; policy: Policy | null }
   | { type: "instantiate"; name: string; initArgs: Bytes };
 
-/** What a step of a batch may do. A memo is 32 bytes. */
+/** StepPayload is the payload of a step of a batch. A memo is 32 bytes. */
 export type StepPayload<Bytes extends Uint8Array | Hex = Uint8Array | Hex> =
   | { type: "transfer"; memo: Hex | null }
   | { type: "call"; function: string; args: Bytes };
@@ -143,7 +143,7 @@ export function encodeTransaction(tx: Transaction & { witness: Witness; payerWit
 }
 
 function bounded(encoded: Uint8Array): Uint8Array {
-  if (encoded.length > LIMITS.transaction) throw new CodecError(`a transaction of ${encoded.length} bytes is over ${LIMITS.transaction}`);
+  if (encoded.length > LIMITS.transaction) throw new CodecError(`a transaction of ${encoded.length} bytes exceeds the limit of ${LIMITS.transaction}`);
   return encoded;
 }
 
@@ -158,7 +158,7 @@ export function readTransaction(r: Reader): Transaction<Uint8Array> {
 
 function readVersion(r: Reader): void {
   const version = r.u8();
-  if (version !== VERSION) throw new CodecError(`version ${version} of transactions is unknown`);
+  if (version !== VERSION) throw new CodecError(`unknown transaction version ${version}`);
 }
 
 /** readSigned reads a signed transaction where more may follow, and gives its hash. */
@@ -168,7 +168,7 @@ export function readSigned(r: Reader): { transaction: SignedTransaction; hash: H
   const tx = readTransaction(r);
   const hash = toHex(tagged("cairn/tx/v2", r.source.subarray(start + 1, r.offset)));
   const transaction = { ...tx, witness: readWitness(r), payerWitness: r.option(readWitness) };
-  if (r.offset - start > LIMITS.transaction) throw new CodecError(`a transaction of ${r.offset - start} bytes is over ${LIMITS.transaction}`);
+  if (r.offset - start > LIMITS.transaction) throw new CodecError(`a transaction of ${r.offset - start} bytes exceeds the limit of ${LIMITS.transaction}`);
   return { transaction, hash };
 }
 
@@ -192,13 +192,13 @@ function readPayload(r: Reader): Payload<Uint8Array> {
     case 6:
       return { type: "instantiate", name: r.string(MAX_TEXT), initArgs: r.bytes(MAX_TEXT) };
   }
-  throw new CodecError(`payload ${variant} is unknown`);
+  throw new CodecError(`unknown payload ${variant}`);
 }
 
 function readAction(r: Reader, variant: number): StepPayload<Uint8Array> {
   if (variant === 0) return { type: "transfer", memo: r.option((r) => toHex(r.fixed(32))) };
   if (variant === 2) return { type: "call", function: r.string(MAX_TEXT), args: r.bytes(MAX_TEXT) };
-  throw new CodecError(`action ${variant} of a step is unknown`);
+  throw new CodecError(`unknown action ${variant} of a step`);
 }
 
 /** decodeTransaction reads a signed transaction, strictly. It throws a {@link CodecError}; it verifies no signature. */
@@ -248,7 +248,7 @@ export function feeCap({ gasLimit, maxFeePerGas }: Pick<Transaction, "gasLimit" 
 /** checkRole throws a {@link SignerError} where a transaction names another account in a role. */
 export function checkRole(tx: Pick<Transaction, "sender" | "payer">, role: Role, account: Account): void {
   if ((role === "sender" ? tx.sender : tx.payer) !== account) {
-    throw new SignerError("other_account", `the signer is of ${account}, which is not the transaction's ${role}`);
+    throw new SignerError("other_account", `the signer is for account ${account}, which is not the transaction's ${role}`);
   }
 }
 

@@ -41,7 +41,7 @@ export function writeWitness(w: Writer, witness: Witness): void {
       writeSighash(w.u32(1).fixed(fromHex(witness.signature), 64), witness.sighash);
       return;
     case "policy":
-      if (witness.proofs.length > MAX_PROOFS) throw new CodecError(`${witness.proofs.length} proofs are over ${MAX_PROOFS}`);
+      if (witness.proofs.length > MAX_PROOFS) throw new CodecError(`${witness.proofs.length} proofs exceed the limit of ${MAX_PROOFS}`);
       writePolicy(w.u32(2), witness.policy);
       w.list(witness.proofs, writeProof);
   }
@@ -57,17 +57,17 @@ export function readWitness(r: Reader): Witness {
     case 2:
       return { type: "policy", policy: readPolicy(r), proofs: r.list(MAX_PROOFS, readProof) };
   }
-  throw new CodecError(`witness ${variant} is unknown`);
+  throw new CodecError(`unknown witness ${variant}`);
 }
 
 function writeSighash(w: Writer, sighash: number): void {
-  if (sighash !== 0 && sighash !== 1) throw new CodecError(`sighash ${sighash} is unknown`);
+  if (sighash !== 0 && sighash !== 1) throw new CodecError(`unknown sighash ${sighash}`);
   w.u8(sighash);
 }
 
 function readSighash(r: Reader): Sighash {
   const sighash = r.u8();
-  if (sighash !== 0 && sighash !== 1) throw new CodecError(`sighash ${sighash} is unknown`);
+  if (sighash !== 0 && sighash !== 1) throw new CodecError(`unknown sighash ${sighash}`);
   return sighash;
 }
 
@@ -85,7 +85,7 @@ function writeProof(w: Writer, { signer, evidence }: Proof): void {
       return;
     case "passkey": {
       const client = fromHex(evidence.client);
-      if (client.length > MAX_CLIENT) throw new CodecError(`client data of ${client.length} bytes is over ${MAX_CLIENT}`);
+      if (client.length > MAX_CLIENT) throw new CodecError(`client data of ${client.length} bytes exceeds the limit of ${MAX_CLIENT}`);
       w.u32(3).fixed(fromHex(evidence.authenticator), 37).bytes(client).fixed(fromHex(evidence.signature), 64);
     }
   }
@@ -107,7 +107,7 @@ function readEvidence(r: Reader): Evidence {
     case 3:
       return { type: "passkey", authenticator: toHex(r.fixed(37)), client: toHex(r.bytes(MAX_CLIENT)), signature: toHex(r.fixed(64)) };
   }
-  throw new CodecError(`evidence ${variant} is unknown`);
+  throw new CodecError(`unknown evidence ${variant}`);
 }
 
 export function encodeWitness(witness: Witness): Uint8Array {

@@ -47,6 +47,12 @@ test("calls of one microtask go as one request, each with its own answer", async
   assert.deepEqual(posts[3].params, ["1", "latest"]);
 });
 
+test("an answer that comes twice is refused", async () => {
+  const { client } = answering((body) => [body[0], body[0], body[1]].map((call: any) => ({ id: call.id, result: "0x1" })));
+  const both = await Promise.allSettled([client.call("svc_chainId"), client.call("svc_blockNumber")]);
+  for (const each of both) assert.ok(each.status === "rejected" && each.reason instanceof ProtocolError, JSON.stringify(each));
+});
+
 test("a batch has values and errors", async () => {
   const { client } = answering((body) => body.map((call: any) => {
     return call.method === "svc_chainId" ? { id: call.id, result: "0x7a69" } : { id: call.id, error: { code: -32021, message: "pruned", data: { reason: "pruned", oldestHeight: 7 } } };

@@ -93,7 +93,7 @@ function lock(name: string): Promise<() => void> {
   if (!isSecureContext) throw new SenderError("failed", "Web Locks need HTTPS or a local address");
   return new Promise((resolve, reject) => {
     navigator.locks.request(name, { ifAvailable: true }, (held) => {
-      if (!held) throw new SenderError("locked", `another tab or worker has ${name}`);
+      if (!held) throw new SenderError("locked", `another tab or worker uses ${name}`);
       return new Promise<void>((release) => resolve(release));
     }).catch(reject);
   });

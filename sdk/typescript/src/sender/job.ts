@@ -62,7 +62,7 @@ export class Settled<T> {
   }
 }
 
-/** What a caller may say of one job. */
+/** Options of one job. */
 export interface SendOptions {
   /** the caller's name of the job, such as the number of a withdrawal: the same job is never done twice */
   id?: string;
@@ -70,7 +70,7 @@ export interface SendOptions {
   gasLimit?: bigint;
   /** added to what the node estimates, for a call that may do more by the time it is in a block; what is not used is given back */
   gasMargin?: bigint;
-  /** how long its transactions are valid from when the first is signed, in milliseconds: that of the sender's options unless said */
+  /** how long its transactions are valid from when the first is signed, in milliseconds: by default as in the sender's options */
   validFor?: number;
   /** the most that it may pay per gas, replacements included; the lower of it and maxFeeCap counts */
   maxFee?: bigint;
@@ -154,7 +154,7 @@ export class Job {
   }
 }
 
-/** What remains of a job that is in a block. */
+/** The record of a job that is in a block. */
 export type Done = Extract<Entry, { type: "done" }>;
 
 /** digestOf tells whether two jobs of an id are the same: SHA-256 of target, value and payload, or of a sweep's recipient. */

@@ -1,10 +1,10 @@
 import type { Done, Job } from "./job.js";
 import type { Entry, Store } from "./store.js";
 
-/** how many entries a journal may have beyond twice what is needed of it, so that a short one is not written anew all the time */
+/** how many entries a journal may have beyond twice what is needed of it, so that a short one is not rewritten all the time */
 const SLACK = 4096;
 
-/** Journal is a sender's store, which is written anew once most of what it has is past. */
+/** Journal is a sender's store. It is rewritten once most of its entries are obsolete. */
 export class Journal {
   #entries: number;
 

@@ -62,7 +62,7 @@ export function intrinsic(action: Action, { sender, payer, fresh }: Parties): bi
   return payer && fresh ? gas + GAS.NewAccount : gas;
 }
 
-/** question is what to ask the node for an action's gas; undefined where it is known. */
+/** question returns the call that asks the node for an action's gas; undefined if the gas is known. */
 function question(action: Action, { chainId, sender, payer }: Parties): Call | undefined {
   if (action.type === "transfer") {
     return action.value === 0n ? undefined : { method: "svc_getTransactionCount", params: [action.to, "latest"] };

@@ -357,7 +357,7 @@ export class Pump {
       this.#slots.jobs.delete(job.nonce!);
       const cancelled = job.cancelled;
       job.release();
-      this.#reject(job, cancelled ? new SenderError("cancelled", `${job.id} is cancelled`) : new SenderError("expired", `no block had ${job.id} in time, and none will`));
+      this.#reject(job, cancelled ? new SenderError("cancelled", `${job.id} is cancelled`) : new SenderError("expired", `${job.id} was not included in time, and can no longer be`));
     }
   }
 

@@ -7,7 +7,7 @@ import type { Slots } from "./slots.js";
 export const MAX_BATCH = 256;
 const MAX_BATCH_BYTES = 2 << 20;
 const WINDOW = 1000n;
-/** What a transaction is taken to have beside its payload, in bytes. */
+/** The assumed size of a transaction beside its payload, in bytes. */
 const WITNESS_ROOM = 300;
 
 /** fitting is how many jobs go in one request, by their bytes: one at least. */

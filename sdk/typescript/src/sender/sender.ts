@@ -20,7 +20,7 @@ import { MemoryStore } from "./store.js";
 export async function createSender(client: Client, signer: Signer, options: SenderOptions = {}): Promise<Sender> {
   if (options.payer) options = { ...options, validFor: options.validFor ?? SPONSORED_TIME };
   if (options.payer && options.validFor! > MAX_SPONSORED) {
-    throw new SignerError("sponsored_too_long", "a transaction that another pays for is valid for at most 10 minutes");
+    throw new SignerError("sponsored_too_long", "a transaction with a payer can be valid for at most 10 minutes");
   }
   const [chainId, info] = await Promise.all([client.call("svc_chainId"), client.call("svc_getNodeInfo")]);
   const store = options.store ?? new MemoryStore();
@@ -80,7 +80,7 @@ export class Sender {
     return had - done.size;
   }
 
-  /** close stops. What is open stays in the journal: the next sender takes it up; promises of it reject here. */
+  /** close stops the sender. Open jobs stay in the journal, for the next sender; their promises reject here. */
   async close(): Promise<void> {
     this.#pump.stop(new SenderError("closed", "the sender is closed"));
     await this.#pump.ended;
@@ -89,7 +89,7 @@ export class Sender {
   #enqueue(options: SendOptions, digest: `0x${string}`, make: (id: string, digest: `0x${string}`) => Job): Sent {
     if (this.#pump.closed) throw this.#pump.closed;
     if (options.id === "" || options.id?.startsWith(OWN_IDS)) {
-      throw new SenderError("bad_id", `an id is not empty and does not begin with ${OWN_IDS}`);
+      throw new SenderError("bad_id", `an ID must not be empty or begin with ${OWN_IDS}`);
     }
     const id = options.id ?? OWN_IDS + crypto.randomUUID();
     const known = this.#pump.jobs.get(id) ?? this.#pump.done.get(id);

@@ -16,7 +16,7 @@ import { TextSigner } from "./text.js";
 const FORMAT = "cairn-draft/1";
 const NETWORKS: readonly string[] = ["mainnet", "testnet", "regtest"];
 
-/** Signatures are those of one account so far: the witness of a key's account, or a policy and the proofs of its signers. */
+/** Signatures holds the signatures of one account so far: a key's witness, or a policy with its signers' proofs. */
 interface Signatures {
   policy: Policy | null;
   proofs: readonly Proof[];
@@ -190,7 +190,7 @@ export class Draft {
       if (!witness) return;
       if (witness.type === "policy") throw bad(`the policy and the proofs of the ${role} do not stand apart`);
       if (evidenceHolds({ type: "key", key: this.account(role) }, witness, this.statement(role))) return;
-      throw new SignerError("does_not_hold", `the signature of the ${role} does not hold`);
+      throw new SignerError("does_not_hold", `the ${role}'s signature is invalid`);
     }
     if (witness) throw bad(`it has both a policy of the ${role} and a witness`);
     try {
@@ -200,7 +200,7 @@ export class Draft {
     }
     const { signers } = this.rule(role);
     if (!proofsHold({ threshold: proofs.length, signers }, proofs, this.statement(role))) {
-      throw new SignerError("does_not_hold", `a signature of the policy of the ${role} does not hold`);
+      throw new SignerError("does_not_hold", `a signature of the ${role}'s policy is invalid`);
     }
   }
 }

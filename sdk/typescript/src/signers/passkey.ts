@@ -24,7 +24,7 @@ export interface Passkey {
 /** Credentials is what is used of navigator.credentials. */
 export type Credentials = Pick<CredentialsContainer, "create" | "get">;
 
-/** Which passkeys are meant: those of a domain, which is the page's unless said. */
+/** The domain of the passkeys; by default the page's. */
 export interface PasskeyOptions {
   domain?: string | undefined;
   /** whether the device must verify its user each time: true unless said */

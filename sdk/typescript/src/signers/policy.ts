@@ -20,7 +20,7 @@ export async function prove(rule: Rule, cosigner: Cosigner, what: Statement): Pr
   const signer = rule.signers.findIndex((one) => sameSigner(one, cosigner.signer));
   if (signer < 0) throw new SignerError("not_a_signer", "it is not one of the signers of the policy's rule");
   const evidence = await cosigner.evidence(what);
-  if (!evidenceHolds(cosigner.signer, evidence, what)) throw new SignerError("does_not_hold", "the signature does not hold");
+  if (!evidenceHolds(cosigner.signer, evidence, what)) throw new SignerError("does_not_hold", "the signature is invalid");
   return { signer, evidence };
 }
 
@@ -70,7 +70,7 @@ export class PolicySigner implements Signer {
       if (place >= 0 && !proofs.has(place)) proofs.set(place, await prove(rule, cosigner, what));
     }
     if (proofs.size < rule.threshold) {
-      throw new SignerError("missing_proofs", `${proofs.size} of the ${rule.threshold} signers that the policy asks for are here`);
+      throw new SignerError("missing_proofs", `the policy needs ${rule.threshold} signers, and ${proofs.size} have signed`);
     }
     return { type: "policy", policy: this.policy, proofs: sortedProofs(proofs.values()) };
   }
@@ -103,7 +103,7 @@ export abstract class SingleSigner implements Signer, Cosigner {
   /** evidence throws a {@link SignerError} where what was given does not hold. */
   async evidence({ hash }: Pick<Statement, "hash">): Promise<Evidence> {
     const evidence = await this.answer(hash);
-    if (!evidenceHolds(this.signer, evidence, { hash, text: undefined })) throw new SignerError("does_not_hold", "the signature does not hold");
+    if (!evidenceHolds(this.signer, evidence, { hash, text: undefined })) throw new SignerError("does_not_hold", "the signature is invalid");
     return evidence;
   }
 

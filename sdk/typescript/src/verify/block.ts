@@ -4,7 +4,7 @@ import { listRoot, receiptLeaf, transactionLeaf } from "../lists.js";
 import type { ChainReceipt } from "../receipt.js";
 import { transactionFault, verifySeal } from "./signatures.js";
 
-/** What a block is checked for without a state: in this order. */
+/** The checks of a block without a state, in order. */
 export type BlockStep = "seal" | "transactions" | "receipts" | "gas" | "signatures";
 
 /** BlockVerdict says which step a block fails at, and why; and of how many transactions the signatures were checked. */
@@ -24,7 +24,7 @@ export function checkBlock({ header, transactions }: Block, receipts: readonly C
   const verdict = (step?: BlockStep, message = ""): BlockVerdict => ({
     hash: blockHash(header), signatures, ...(step && { failed: { step, message } }),
   });
-  if (header.height > 0n && !verifySeal(header)) return verdict("seal", "its producer's seal does not hold");
+  if (header.height > 0n && !verifySeal(header)) return verdict("seal", "the producer's seal is invalid");
   const leaves = transactions.map(({ transaction, hash }) => transactionLeaf(transaction, hash));
   if (listRoot("transactions", leaves) !== header.transactionsRoot) return verdict("transactions", "the header has another root of transactions");
   if (receipts.length !== transactions.length) return verdict("receipts", `there are ${receipts.length} receipts`);

@@ -33,7 +33,7 @@ export class HeaderFollower {
   #head: Header;
   #hash: Hash;
 
-  /** It begins with a header that is trusted, such as that of block 0, whose hash names the chain. */
+  /** It begins with a trusted header, such as the header of block 0, whose hash identifies the chain. */
   constructor(
     trusted: Header,
     readonly overrides: readonly Override[] = [],
@@ -58,7 +58,7 @@ export class HeaderFollower {
     const refuse = (reason: HeaderError["reason"], message: string): never => {
       throw new HeaderError(reason, `header ${next.height}: ${message}`);
     };
-    if (next.chainId !== head.chainId) refuse("chain", `it is of chain ${next.chainId}`);
+    if (next.chainId !== head.chainId) refuse("chain", `it is for chain ${next.chainId}`);
     if (next.height !== head.height + 1n) refuse("height", `it does not follow ${head.height}`);
     if (next.parent !== this.#hash) refuse("parent", "its parent is another block");
     if (next.timestamp < head.timestamp || next.timestamp > MAX_TIME) refuse("time", "its time is before its parent's, or after the year 9999");
@@ -68,7 +68,7 @@ export class HeaderFollower {
     if (version !== VERSION) refuse("version", `the chain goes on with version ${version}, which this program does not know`);
     if (next.producer !== producer) refuse("producer", `${next.producer} made it, not ${producer}`);
     if (next.version !== version) refuse("version", `it has version ${next.version}, not ${version}`);
-    if (!verifySeal(next)) refuse("seal", "its producer's seal does not hold");
+    if (!verifySeal(next)) refuse("seal", "the producer's seal is invalid");
     this.#head = next;
     this.#hash = blockHash(next);
   }

@@ -74,7 +74,7 @@ export function verifyInclusion(trust: Trust, hash: Hash, given: Inclusion): Inc
   } catch (error) {
     throw new VerifyError("size", `it is malformed: ${error}`);
   }
-  if (signed.hash !== hash) throw new VerifyError("witness", "it is of another transaction");
+  if (signed.hash !== hash) throw new VerifyError("witness", "it is for a different transaction");
   if (given.receipt.number !== number || given.receipt.n !== given.transaction.n) throw new VerifyError("witness", "the receipt has another number");
   const leaves = { transactions: transactionLeaf(signed.transaction, hash), receipts: receiptLeaf(receipt) };
   if (!inclusionHolds("transactions", header.transactionsRoot, { ...given.transaction, leaf: leaves.transactions })) {

@@ -123,7 +123,7 @@ export function verifyMessage(message: SignedMessage, witness: Witness, network:
   return claim(message.account, witness) === authority && witnessHolds(message.account, witness, messageStatement(message, network));
 }
 
-/** verifySeal reports whether a header's seal is that of the producer that it names. Nobody seals block 0. */
+/** verifySeal reports whether a header's seal is valid for the producer that it names. Block 0 has no seal. */
 export function verifySeal(header: SignedHeader): boolean {
   return verifySchnorr(fromHex(header.seal.signature), from32(blockHash(header)), from32(header.producer));
 }

@@ -12,7 +12,7 @@ import { verifyAnyP256, verifyMessage } from "../verify/signatures.js";
 import { decodeWitness, type Witness } from "../witness.js";
 import { UnansweredError, compile, type Module } from "./module.js";
 
-/** What was verified of the state, and what is asked. It may be posted to a worker. */
+/** The verified part of the state, and the call. It may be posted to a worker. */
 export interface Verified {
   header: SignedHeader;
   network: Network;
@@ -86,15 +86,15 @@ class Execution {
     const module = this.#find(id);
     let outcome: Outcome = { outcome: "no_such_contract", data: new Uint8Array() };
     if (module) outcome = this.#callable(module, name) ? this.#enter(module, name, id, zeroAccount, args) : { ...outcome, outcome: "no_such_function" };
-    if (this.#read.size !== values.size) throw new IncompleteError(`${values.size} keys are shown and ${this.#read.size} are read`);
-    if (this.#modules.size !== codes.size) throw new IncompleteError(`${codes.size} codes are given and ${this.#modules.size} are run`);
+    if (this.#read.size !== values.size) throw new IncompleteError(`the witness proves ${values.size} keys, and the call reads ${this.#read.size}`);
+    if (this.#modules.size !== codes.size) throw new IncompleteError(`the witness has ${codes.size} codes, and the call runs ${this.#modules.size}`);
     return outcome;
   }
 
   #get(key: Uint8Array): Uint8Array | null {
     const hex = toHex(key);
     const value = this.verified.values.get(hex);
-    if (value === undefined) throw new IncompleteError(`the key ${hex} is read and not shown`);
+    if (value === undefined) throw new IncompleteError(`the call reads key ${hex}, which the witness does not prove`);
     this.#read.add(hex);
     return value;
   }
@@ -111,7 +111,7 @@ class Execution {
     const known = this.#modules.get(hex);
     if (known) return known;
     const code = this.verified.codes.get(hex);
-    if (!code) throw new IncompleteError(`the code ${hex} is run and not given`);
+    if (!code) throw new IncompleteError(`the call runs code ${hex}, which the witness lacks`);
     if (this.#load > MAX_LOAD) throw new UnansweredError("unsupported", "the call loads so much code that the chain may refuse it");
     const module = compile(code);
     this.#load += module.load;
@@ -177,7 +177,7 @@ class Execution {
 
   #host(frame: Frame): Record<string, (...args: never[]) => unknown> {
     const { header } = this.verified;
-    /** range is bytes of the memory: taken anew each time, as growth moves them. */
+    /** range is bytes of the memory: read again each time, since growth moves them. */
     const range = (pointer: number, length: number, limit = 2 ** 32): Uint8Array => {
       const [from, count] = [pointer >>> 0, length >>> 0];
       const memory = new Uint8Array(frame.memory!.buffer);

@@ -27,7 +27,7 @@ export interface Question {
 
 const [MAX_KEYS, MAX_VALUE_BYTES, MAX_WITNESS_BYTES, MAX_CODES, MAX_CODE_BYTES, MAX_KEY_BYTES] = [1024, 2 ** 20, 2 ** 20, 8, 262_144, 289];
 
-/** length is that of bytes in hex. */
+/** length returns the number of bytes in hex. */
 const length = (hex: Hex): number => (hex.length - 2) / 2;
 
 /**
@@ -49,7 +49,7 @@ function verify(trust: Trust, question: Question, proof: ViewProof): Verified {
     proof.values.length > MAX_KEYS || bytes > MAX_VALUE_BYTES || length(proof.witness) > MAX_WITNESS_BYTES || proof.codes.length > MAX_CODES ||
     length(proof.header) !== SIGNED_HEADER_BYTES || proof.codes.some((code) => length(code) > MAX_CODE_BYTES) ||
     proof.values.some(({ key }) => length(key) > MAX_KEY_BYTES)
-  ) throw new VerifyError("size", "it is longer than any true one");
+  ) throw new VerifyError("size", "it is longer than any valid one");
   const header = verifyHeader(trust, question, fromHex(proof.header));
   const values = new Map<Hex, Uint8Array | null>();
   let before = "";
@@ -66,14 +66,14 @@ function verify(trust: Trust, question: Question, proof: ViewProof): Verified {
   } catch (error) {
     throw new VerifyError("witness", String(error));
   }
-  if (!equalBytes(root, from32(header.stateRoot))) throw new VerifyError("witness", "it is of another root, or of other values");
+  if (!equalBytes(root, from32(header.stateRoot))) throw new VerifyError("witness", "it is for a different root or different values");
   const codes = new Map<Hex, Uint8Array>();
   for (const code of [...(question.codes ?? []), ...proof.codes.map(fromHex)]) codes.set(toHex(sha256(code)), code);
-  if (codes.size !== (question.codes?.length ?? 0) + proof.codes.length) throw new VerifyError("code", "a code is there twice");
+  if (codes.size !== (question.codes?.length ?? 0) + proof.codes.length) throw new VerifyError("code", "a code occurs twice");
   return { header, network: trust.network, contract: question.contract, function: question.function, args: question.args, values, codes };
 }
 
-/** What a view call gives, computed here, after the block of `header`. */
+/** The result of a view call, computed here, after the block of `header`. */
 export interface View extends Outcome {
   header: SignedHeader;
 }

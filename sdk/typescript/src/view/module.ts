@@ -61,7 +61,7 @@ const encodeU32 = (value: number): Uint8Array => {
 
 const section = (id: number, content: Uint8Array): Uint8Array => concat(Uint8Array.of(id), encodeU32(content.length), content);
 
-/** compile prepares a code whose hash is that of the state. */
+/** compile prepares a code whose hash is in the state. */
 export function compile(code: Uint8Array): Module {
   const reader = new Bytes(code);
   const parts = [reader.take(8)];

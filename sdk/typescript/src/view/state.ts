@@ -6,14 +6,14 @@ import { merkleFault, type MerkleProof } from "../merkle.js";
 import { accountKey, decodeRecord, type AccountRecord } from "../record.js";
 import { VerifyError, verifyHeader, type Trust } from "./trust.js";
 
-/** What is asked of the state. `height` is the block after which; without it any block from `atLeast` on is taken. */
+/** A query of the state after block `height`, or after any block from `atLeast` on. */
 export interface StateQuestion {
   key: Uint8Array;
   height?: bigint;
   atLeast?: bigint;
 }
 
-/** What a Merkle proof shows: what is under a key after the block of `header`, null for nothing. */
+/** The statement of a Merkle proof: the value of a key after the block of `header`, or null. */
 export interface StateValue {
   header: SignedHeader;
   value: Uint8Array | null;
@@ -40,7 +40,7 @@ export async function readState(client: Client, trust: Trust, question: StateQue
   const proof = await client.call("svc_getStateProof", toHex(question.key), block);
   const range = { from_height: proof.height, to_height: proof.height, raw_only: true };
   const [item] = await client.call("svc_getBlocks", range);
-  if (!item) throw new VerifyError("header", `the node gives no header of block ${proof.height}`);
+  if (!item) throw new VerifyError("header", `the node has no header of block ${proof.height}`);
   return verifyState(trust, question, fromHex(item.raw), proof);
 }
 

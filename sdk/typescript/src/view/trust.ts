@@ -5,7 +5,7 @@ import { CairnError } from "../errors.js";
 import type { Account } from "../hex.js";
 import { verifySeal } from "../verify/signatures.js";
 
-/** What is known of a chain, and by whom: no node has to be believed then. */
+/** Trust is what a caller knows about a chain, so that it need not trust a node. */
 export interface Trust {
   chainId: bigint;
   network: Network;
@@ -30,11 +30,11 @@ export class VerifyError extends CairnError {
 /** verifyHeader reads a header that the trusted producer sealed, of the block that was asked for. */
 export function verifyHeader(trust: Trust, asked: { height?: bigint; atLeast?: bigint }, encoded: Uint8Array): SignedHeader {
   const header = readHeader(encoded);
-  if (header.chainId !== trust.chainId) throw new VerifyError("header", `it is of chain ${header.chainId}`);
+  if (header.chainId !== trust.chainId) throw new VerifyError("header", `it is for chain ${header.chainId}`);
   if (header.producer !== trust.producer) throw new VerifyError("header", `its producer is ${header.producer}`);
-  if (!verifySeal(header)) throw new VerifyError("header", "its producer's seal does not hold");
-  if (asked.height !== undefined && header.height !== asked.height) throw new VerifyError("height", `it is of block ${header.height}`);
-  if (header.height < (asked.atLeast ?? 0n)) throw new VerifyError("height", `it is of block ${header.height}`);
+  if (!verifySeal(header)) throw new VerifyError("header", "the producer's seal is invalid");
+  if (asked.height !== undefined && header.height !== asked.height) throw new VerifyError("height", `it is for block ${header.height}`);
+  if (header.height < (asked.atLeast ?? 0n)) throw new VerifyError("height", `it is for block ${header.height}`);
   return header;
 }
 
