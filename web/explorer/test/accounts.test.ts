@@ -137,6 +137,35 @@ test("an account says who may sign for it, and a recovery that is under way is a
   await quiet(tab, node);
 });
 
+test("a recovery that is over has new signers, on pages of every width, light and dark", async (t) => {
+  const { node, tab } = await opened(t);
+  const policy: Policy = {
+    number: 0n, owner: makeRule(1, [dev(4).signer]), recovery: { rule: makeRule(1, [dev(5).signer]), delay: 604_800_000n },
+  };
+  const account = policyHash(policy);
+  await send(node, dev(0), { type: "transfer", to: account, value: parseCoins("3") });
+  const next: Policy = { number: 0n, owner: makeRule(1, [dev(6).signer]), recovery: null };
+  await send(node, new PolicySigner("regtest", policy, [dev(5)]), { type: "set_policy", recovery: true, policy: next }, dev(0));
+  await page(tab, node, `account/${account}`);
+  await tab.until("document.querySelector('.recovering')");
+  await node.client.call("dev_increaseTime", 604_800);
+  await node.client.call("dev_mine", 1);
+  await tab.until(`/Who may sign[^]*Owner: 1 of 1\\s+key\\s+dev6/.test(${main}) && !document.querySelector('.recovering')`);
+  await send(node, new PolicySigner("regtest", next, [dev(6)], account), { type: "transfer", to: keys[1]!.account, value: 1n });
+  await assert.rejects(send(node, new PolicySigner("regtest", policy, [dev(4)], account), { type: "transfer", to: keys[1]!.account, value: 1n }), /no longer, control the account/);
+  for (const [width, dark] of [[390, false], [390, true], [768, false], [768, true], [1200, false], [1200, true]] as const) {
+    await tab.look(width, 900, dark);
+    await page(tab, node, `account/${account}`);
+    await tab.until(`/Owner: 1 of 1\\s+key\\s+dev6/.test(${main})`);
+    assert.ok(Number(await tab.run("document.documentElement.scrollWidth")) <= width, `it is wider than ${width}`);
+    const rows = await tab.run("[...document.querySelectorAll('.words')].every((e) => e.textContent.includes(' ') || e.getClientRects().length === 1)");
+    assert.equal(rows, true, `a word is broken at ${width}`);
+    await accessible(tab, `a recovery that is over, ${width} wide`);
+    if (process.env["PICTURES"]) await tab.picture(`${process.env["PICTURES"]}/recovered-${width}-${dark ? "dark" : "light"}.png`);
+  }
+  await quiet(tab, node);
+});
+
 test("an announced upgrade is above every page, and an alarm where the node does not know it", async (t) => {
   const { node, tab } = await opened(t);
   for (const known of [true, false]) {
@@ -264,6 +293,7 @@ test("a wallet shows a recovery with its time, stops it with the passkey, and ke
   await page(tab, node, "wallet", at);
   await fill(tab, "form.inline", { name: "Ada" });
   await tab.until(card("Ada"));
+  assert.equal(await tab.run("document.querySelector('form.inline input').value"), "");
   const passkey = await onlyPasskey(tab, authenticator, at);
   succeeded(await node.client.receipt(await node.client.call("dev_fund", passkey.account, parseCoins("10"))));
   const policy: Policy = { number: 0n, owner: makeRule(1, [passkey.signer]), recovery: { rule: makeRule(1, [dev(5).signer]), delay: 604_800_000n } };

@@ -84,7 +84,7 @@ function List({ id, direction, to }: { id: Id; direction: "both" | "in" | "out";
                   <Coins amount={payment.amount} />,
                   <Who id={payment.from === id ? payment.to : payment.from} />,
                   <>
-                    {kinds[payment.kind]}
+                    <span class="words">{kinds[payment.kind]}</span>
                     <Memo of={payment.memo} />
                   </>,
                   <TxLink hash={payment.tx_hash} />,

@@ -123,11 +123,12 @@ function Missing({ why }: { why: "address" | "browser" }): JSX.Element {
 /** Begin makes an account, or finds that of a passkey which is on this device already. */
 function Begin(): JSX.Element {
   const [doing, run] = useDoing<Account>();
-  const create = (name: string) => async (): Promise<Account> => {
+  const create = (form: HTMLFormElement, name: string) => async (): Promise<Account> => {
     const { createPasskeyAccount } = await import("@cairn-chain/sdk/signers");
     const { account, passkey } = await createPasskeyAccount(name, { site: `Cairn ${network()}`, domain: location.hostname });
     keepAccount({ account, passkey, policy: null });
     label(account, name);
+    form.reset();
     return account;
   };
   const find = async (): Promise<Account> => {
@@ -139,7 +140,7 @@ function Begin(): JSX.Element {
   };
   return (
     <Section title="New account">
-      <form class="inline" onSubmit={(event) => run(create(fields(event)("name")))}>
+      <form class="inline" onSubmit={(event) => run(create(event.currentTarget, fields(event)("name")))}>
         <input name="name" required maxLength={40} aria-label="Name" placeholder="Name, such as Savings" autocomplete="off" />{" "}
         <button type="submit" class="primary" disabled={doing === "busy"}>
           {doing === "busy" ? "Waiting for the passkey…" : "Create with a passkey"}
