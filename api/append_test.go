@@ -98,3 +98,40 @@ func BenchmarkPaymentPage(b *testing.B) {
 		})
 	}
 }
+
+// A block is written in pieces that do not grow with its transactions, and whose sum is what encoding/json gives.
+func TestBlocksAreWrittenInPieces(t *testing.T) {
+	const longest = 128 << 10
+	for _, count := range []int{0, 1, hashesAtOnce, hashesAtOnce + 1, 100_000} {
+		block := &Block{Height: 3, Transactions: BlockTransactions{Hashes: make([]types.TxID, count)}}
+		for i := range block.Transactions.Hashes {
+			block.Transactions.Hashes[i][i%32] = byte(i)
+		}
+		rest := bytes.Repeat([]byte{0xab}, 1<<20)
+		for _, v := range []jsonrpc.Streamer{
+			block,
+			&BlockItem{Block: block, Raw: Data{1}},
+			&BlockItem{Block: block, Raw: rest[:1], Rest: func(yield func([]byte, error) bool) { yield(rest[1:], nil) }},
+		} {
+			whole := v
+			if item, is := v.(*BlockItem); is && item.Rest != nil {
+				whole = &BlockItem{Block: block, Raw: rest}
+			}
+			want, err := json.Marshal(whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []byte
+			err = v.WriteJSON(func(piece []byte) error {
+				if len(piece) > longest {
+					t.Errorf("%d hashes: a piece of %d bytes, want at most %d", count, len(piece), longest)
+				}
+				got = append(got, piece...)
+				return nil
+			})
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d hashes in %T: %v, got %d bytes, want the %d of encoding/json", count, v, err, len(got), len(want))
+			}
+		}
+	}
+}

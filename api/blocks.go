@@ -127,20 +127,8 @@ func (t BlockTransactions) MarshalJSON() ([]byte, error) {
 	if t.Full != nil {
 		return json.Marshal(t.Full)
 	}
-	// Encoded by hand, as a block has tens of thousands of hashes.
 	text := make([]byte, 0, len("[]")+len(t.Hashes)*(len(`"0x",`)+2*len(types.TxID{})))
-	text = append(text, '[')
-	for i, hash := range t.Hashes {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		var err error
-		if text, err = hash.AppendText(append(text, '"')); err != nil {
-			return nil, err
-		}
-		text = append(text, '"')
-	}
-	return append(text, ']'), nil
+	return append(appendHashes(append(text, '['), t.Hashes), ']'), nil
 }
 
 // UnmarshalJSON decodes the encoding of [BlockTransactions.MarshalJSON]. An empty array decodes as no hashes.
@@ -161,7 +149,7 @@ type BlockItems []BlockItem
 
 // WriteJSON implements [jsonrpc.Streamer].
 func (b *Block) WriteJSON(write func([]byte) error) error {
-	if b == nil || b.Transactions.Each == nil {
+	if b == nil || b.Transactions.Full != nil {
 		return write(b.appendJSON(nil))
 	}
 	const empty = `"transactions":[`
@@ -172,8 +160,30 @@ func (b *Block) WriteJSON(write func([]byte) error) error {
 	if err := write(text[:at]); err != nil {
 		return err
 	}
+	if err := b.Transactions.writeItems(write); err != nil {
+		return err
+	}
+	return write(text[at:])
+}
+
+// hashesAtOnce is how many hashes are written at once.
+const hashesAtOnce = 512
+
+// writeItems writes the items of the array, separated by commas: a run of hashes, or a transaction, at a time.
+func (t *BlockTransactions) writeItems(write func([]byte) error) error {
+	if t.Each == nil {
+		var text []byte
+		for run := range slices.Chunk(t.Hashes, hashesAtOnce) {
+			text = appendHashes(text, run)
+			if err := write(text); err != nil {
+				return err
+			}
+			text = append(text[:0], ',')
+		}
+		return nil
+	}
 	var item bytes.Buffer
-	for tx, err := range b.Transactions.Each {
+	for tx, err := range t.Each {
 		if err != nil {
 			return err
 		}
@@ -186,7 +196,19 @@ func (b *Block) WriteJSON(write func([]byte) error) error {
 		item.Reset()
 		item.WriteByte(',')
 	}
-	return write(text[at:])
+	return nil
+}
+
+// appendHashes appends hashes as strings, separated by commas. It is by hand, as a block has tens of thousands.
+func appendHashes(dst []byte, hashes []types.TxID) []byte {
+	for i, hash := range hashes {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `"0x`...)
+		dst = append(hex.AppendEncode(dst, hash[:]), '"')
+	}
+	return dst
 }
 
 // encode appends the encoding of encoding/json without HTML escapes.
@@ -222,11 +244,18 @@ type BlockItem struct {
 
 // WriteJSON implements [jsonrpc.Streamer].
 func (item *BlockItem) WriteJSON(write func([]byte) error) error {
-	text := item.AppendJSON(nil)
+	if err := write([]byte(`{"block":`)); err != nil {
+		return err
+	}
+	if err := item.Block.WriteJSON(write); err != nil {
+		return err
+	}
+	const end = `"}`
+	text := append(item.Raw.AppendJSON([]byte(`,"raw":`)), '}')
 	if item.Rest == nil {
 		return write(text)
 	}
-	const end = `"}`
+	item.Block = nil // the client may take long to read the rest
 	if err := write(text[:len(text)-len(end)]); err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (r *blockReader) block(ctx context.Context, height types.Height, shown cont
 		switch {
 		case err != nil:
 		case shown == hashes:
-			err = heavy(ctx, count/hashesPerItem)
+			err = manyHashes(ctx, count)
 		default:
 			err = heavy(ctx, count)
 		}
@@ -148,6 +148,18 @@ func (r *blockReader) run(
 
 // hashesPerItem is how many transaction hashes cost as much as one transaction.
 const hashesPerItem = 16
+
+// manyHashes turns a call that reads hashes into long work if they are many, and makes room for them: they are held until
+// the client has read them.
+func manyHashes(ctx context.Context, count int) error {
+	if err := heavy(ctx, count/hashesPerItem); err != nil || count <= hashesPerItem*heavyItems {
+		return err
+	}
+	if errors.Is(counterOf(ctx)(count*len(types.TxID{})+pieceBytes), errNoMemory) {
+		return api.ErrBusy
+	}
+	return nil
+}
 
 // absentBlock returns nil for the error of a missing block, and other errors unchanged.
 func absentBlock(err error) error {
@@ -264,7 +276,7 @@ func (h *blockHandlers) blockItem(
 	if wanted.IncludeTransactions || !wanted.HeadersOnly {
 		count, err := h.chain.TransactionCount(height)
 		if err == nil {
-			err = heavy(ctx, count/hashesPerItem)
+			err = manyHashes(ctx, count)
 		}
 		if err != nil {
 			return item, 0, err
