@@ -228,12 +228,15 @@ func trickling(count int) func(context.Context, settings, int) (func(context.Con
 	})
 }
 
-// scraping returns an attack whose clients read the metrics of the admin address again and again.
+// scraping returns an attack whose clients read the metrics of the admin address again and again, all from one address,
+// which is not the one that watches the node.
 func scraping(count int) func(context.Context, settings, int) (func(context.Context, *node, *tally), error) {
 	nothing := func(chain, string) request { return request{wants: [][]string{{okay, closed, "HTTP 503"}}} }
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: nextAddress()}, Timeout: answerTime}
 	return freeClients(count, nothing, func(ctx context.Context, c *freeClient) {
-		// Not from the address that watches the node.
-		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: nextAddress()}, Timeout: answerTime}
+		if c.number >= count {
+			return // of more addresses than connections
+		}
 		for direct := (&http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}}); ctx.Err() == nil; {
 			outcome := closed
 			request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.node.Admin+"/metrics", nil)
