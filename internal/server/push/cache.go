@@ -1,7 +1,6 @@
 package push
 
 import (
-	"encoding/json"
 	"errors"
 	"sync"
 
@@ -190,6 +189,12 @@ func (c *cache) drop(e *cacheEntry) {
 	e.value, e.bytes, e.gone = nil, 0, true
 }
 
+// blockText and hashText are the JSON of a block, in bytes: at most that of its header, and that of each hash.
+const (
+	blockText = 2 << 10
+	hashText  = len(`"0x",`) + 64
+)
+
 // rendered returns a renderer for the JSON of the blocks that find returns.
 func rendered(find func(types.Height) (*api.Block, error)) func(types.Height) (any, int, error) {
 	return func(height types.Height) (any, int, error) {
@@ -200,7 +205,11 @@ func rendered(find func(types.Height) (*api.Block, error)) func(types.Height) (a
 		if block == nil {
 			return nil, 0, errGone
 		}
-		text, err := json.Marshal(block)
+		text := make([]byte, 0, blockText+hashText*len(block.Transactions.Hashes))
+		err = block.WriteJSON(func(piece []byte) error {
+			text = append(text, piece...)
+			return nil
+		})
 		return text, cap(text), err
 	}
 }
