@@ -61,10 +61,13 @@ type frames struct {
 // Read implements net.Conn.
 func (f *frames) Read(p []byte) (int, error) {
 	n, err := f.Conn.Read(p)
-	if err == nil {
-		err = f.charge(p[:n])
+	if err != nil {
+		return n, err
 	}
-	return n, err
+	if err := f.charge(p[:n]); err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
 // charge follows the frames in b.
@@ -129,12 +132,16 @@ func cheap(first byte, payload uint64) bool {
 	return first&control != 0 || first&final == 0 && payload < leastFragment
 }
 
-// pay takes a call from the client's rate, and waits until there is one. Meanwhile the client cannot be heard.
+// pay takes a call from the client's rate, and waits until there is one or the client has gone. Meanwhile the client
+// cannot be heard.
 func (c *connection) pay() error {
 	for {
 		wait := c.frames.Take()
 		if wait <= 0 {
 			return nil
+		}
+		if c.frames.Gone() {
+			return context.Canceled
 		}
 		c.busy.Store(true)
 		usable := c.pause(wait)

@@ -84,3 +84,20 @@ func TestPingsWaitForTheRate(t *testing.T) {
 		}
 	})
 }
+
+// What a client sent and cannot pay for is not worked off once it has gone.
+func TestFramesOfAClientThatHasGone(t *testing.T) {
+	d := &desk{bytes: 1 << 20, gone: true}
+	serve(t, Config{Ticket: d.ticket, PingInterval: time.Hour}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		c.ws.CloseRead(t.Context())
+		if err := c.ws.Ping(t.Context()); err == nil {
+			t.Error("a ping was answered without a call")
+		}
+		synctest.Wait()
+		if stats := s.Stats(); stats.Clients != 0 {
+			t.Errorf("%d connections are left", stats.Clients)
+		}
+	})
+}

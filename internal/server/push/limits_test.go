@@ -21,6 +21,7 @@ type desk struct {
 	calls    int
 	bytes    int
 	released int
+	gone     bool
 }
 
 type deskTicket struct {
@@ -59,6 +60,12 @@ func (t *deskTicket) Shrink(bytes int) {
 func (t *deskTicket) Waits(f func()) bool { f(); return true }
 
 func (t *deskTicket) Closing() {}
+
+func (t *deskTicket) Gone() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gone
+}
 
 func (t *deskTicket) Begin(context.Context) error { return nil }
 

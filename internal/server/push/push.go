@@ -132,6 +132,8 @@ type Ticket interface {
 	// Waits runs f, which waits for the client to send or to read. Meanwhile others may take the ticket's memory, which
 	// ends the connection. Waits reports whether the ticket kept its memory.
 	Waits(f func()) bool
+	// Gone reports whether the client has closed the connection, even if what it sent is not read yet.
+	Gone() bool
 	// Closing marks the connection as closing: only few more bytes are read from the client.
 	Closing()
 	// Begin waits for a turn for long work of this client. It fails with the context's cause, or if the client has
@@ -164,6 +166,7 @@ func (free) Yield(context.Context) error       { return nil }
 func (free) Hold(context.Context, int64) error { return nil }
 func (free) Spend(int)                         {}
 func (free) Release()                          {}
+func (free) Gone() bool                        { return false }
 func (free) Closing()                          {}
 
 // Stats holds a Server's numbers.
