@@ -29,7 +29,7 @@ import (
 func (n *Node) adminConfig() admin.Config {
 	config := admin.Config{
 		Ready:   n.ready,
-		Metrics: inTurns(n.admission.Long().Kind(1, 0), n.telemetry.Handler()),
+		Metrics: inTurns(n.admission.Short().Kind(1, 0), n.telemetry.Handler()),
 		Backup:  func() (string, error) { return n.dir.Backup(time.Now()) },
 		Parts:   append(provers.Routes(n.queue), sources.Publishing(n.sources)),
 		Token:   n.adminToken,

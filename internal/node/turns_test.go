@@ -14,11 +14,13 @@ import (
 // However many clients read the metrics, one answer is computed at a time, and the client that has read least comes
 // first. A client that does not take its answer keeps nobody waiting.
 func TestMetricsTakeTurns(t *testing.T) {
-	scheduler := admission.New(1) // one long turn
+	scheduler := admission.New(1)
+	scheduler.Reserve(true) // one turn
+	defer scheduler.Reserve(false)
 	var running, served atomic.Int32
 	var order []string
 	begun, goOn := make(chan struct{}), make(chan struct{})
-	handler := inTurns(scheduler.Long(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := inTurns(scheduler.Short(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if running.Add(1) > 1 {
 			t.Error("two answers are computed at once")
 		}
@@ -45,7 +47,7 @@ func TestMetricsTakeTurns(t *testing.T) {
 	}
 	other := httptest.NewRecorder()
 	all.Go(func() { ask("203.0.113.1:1", other) })
-	for scheduler.Stats().Long.Waiting < 4 {
+	for scheduler.Stats().Short.Waiting < 4 {
 		runtime.Gosched()
 	}
 	close(goOn)
