@@ -185,7 +185,10 @@ impl Values {
 
     /// The call that computed a digest which is an argument of this one, and who made it.
     pub fn opening(&self, call: &Call) -> Option<(usize, Call)> {
-        let Args::Values(list) = &call.args else { return None };
+        let list = match &call.args {
+            Args::Values(list) => list,
+            Args::Text(_) => return None,
+        };
         list.iter().find_map(|(_, value)| match value {
             Value::Text(text) => self.openings.get(text).cloned(),
             _ => None,
