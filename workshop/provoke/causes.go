@@ -224,7 +224,8 @@ var causes = []cause{
 	{alert: "CairnProofsBehind", text: "proofs made elsewhere, and nobody makes them; then a start without",
 		args: []string{"--prove", "elsewhere"}, bring: startWithout},
 	{alert: "CairnMempoolPressure", text: "a gas limit of 300 transfers a block, and 200,000 sent", bring: fillMempool},
-	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: fullDisk},
+	// The next block ends the node, so the blocks are far apart.
+	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, args: []string{"--block-time", "60s"}, bring: fullDisk},
 	{alert: "CairnRPCInternalErrors", text: "one call for a block of which the disk has flipped a bit",
 		args:    []string{"--cache-mib", "1"},
 		prepare: writeHistory, bring: damageHistory},
