@@ -14,7 +14,7 @@ import (
 )
 
 // kept is the number of records per objective, of different shapes if possible.
-const kept = 5
+const kept = 3
 
 // records holds the worst candidates of each objective, the worst first.
 type records struct {
