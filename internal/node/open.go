@@ -30,9 +30,12 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
+	var parts role.Parts
 	// The order matters: each step uses the results of those before it.
 	for _, open := range []func() error{
-		n.openAdmin, n.openChain, n.openToken, n.openEngines, n.openRole, n.openServers,
+		n.openAdmin, n.openChain, n.openToken, n.openEngines,
+		func() error { return n.openLedger(&parts) }, n.openTelemetry,
+		func() error { return n.openRole(parts) }, n.openServers,
 	} {
 		if err := open(); err != nil {
 			return nil, err
@@ -56,35 +59,6 @@ func (n *Node) openChain() (err error) {
 	return err
 }
 
-// openRole opens the role, after the state and the telemetry that it uses.
-func (n *Node) openRole() (err error) {
-	parts := role.Parts{
-		Dir:      n.dir,
-		Store:    n.store,
-		Book:     n.book,
-		Proofs:   n.queue,
-		Relay:    n.config.Proofs.Relay,
-		Unproven: n.config.Proofs.Off,
-		Mempool:  mempool.Options{SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add},
-		Program:  n.config.Build.Version,
-		Public:   n.told,
-		Enter:    n.stage.enter,
-		Log:      n.config.Log,
-	}
-	if err := n.openLedger(&parts); err != nil {
-		return err
-	}
-	if err := n.openTelemetry(); err != nil {
-		return err
-	}
-	parts.Telemetry = n.telemetry
-	if n.role, err = n.config.Role.Open(parts); err != nil {
-		return err
-	}
-	n.opened("", n.role.Close)
-	return nil
-}
-
 // openLedger opens the chain, with or without its state, and adds it to the parts.
 func (n *Node) openLedger(parts *role.Parts) error {
 	if n.dir.Options().Chain.Stateless {
@@ -102,6 +76,20 @@ func (n *Node) openLedger(parts *role.Parts) error {
 	}
 	n.ledger.Working(n.admission.Reserve)
 	parts.Ledger = n.ledger
+	return nil
+}
+
+// openRole opens the role, with the ledger that is in parts.
+func (n *Node) openRole(parts role.Parts) (err error) {
+	parts.Dir, parts.Store, parts.Book, parts.Proofs = n.dir, n.store, n.book, n.queue
+	parts.Relay, parts.Unproven = n.config.Proofs.Relay, n.config.Proofs.Off
+	parts.Mempool = mempool.Options{SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add}
+	parts.Program, parts.Log, parts.Telemetry = n.config.Build.Version, n.config.Log, n.telemetry
+	parts.Public, parts.Enter = n.told, n.stage.enter
+	if n.role, err = n.config.Role.Open(parts); err != nil {
+		return err
+	}
+	n.opened("", n.role.Close)
 	return nil
 }
 
