@@ -63,6 +63,7 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 		now = s.now()
 	}
 	body := c.in[c.start+size : c.start+size+length]
+	r.ticket.Spend(length)
 	s.counts.requests.Add(1)
 
 	out := *buffers.Get().(*[]byte)

@@ -346,6 +346,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 		return n, b.setDeadline()
 	}
 	b.ended = true
+	b.ticket.Spend(b.bytes)
 	if !b.ticket.resume() {
 		err = errClosed
 	}

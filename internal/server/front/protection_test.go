@@ -149,8 +149,8 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	if !slices.Equal(deadlines, want) {
 		t.Errorf("deadlines %v, want %v", deadlines, want)
 	}
-	if want := 2 * (bodyRate + 1); w.ticket.sent != want {
-		t.Errorf("charged: got %d bytes, want %d", w.ticket.sent, want)
+	if want := 2 * (bodyRate + 1); w.ticket.bytes != want {
+		t.Errorf("charged: got %d bytes, want %d", w.ticket.bytes, want)
 	}
 	// The time that the node takes to make the next piece is not the client's.
 	now, deadlines = now.Add(time.Hour), nil

@@ -15,7 +15,7 @@ import (
 // are charged afterwards. An address with the default rate thus has a fifth of a core, and 25 MiB of answers a second.
 const (
 	callTime  = time.Millisecond // processor time of one call
-	callBytes = 128 << 10        // answer bytes of one call
+	callBytes = 128 << 10        // bytes of one call, of the request and of the answer
 )
 
 // Ticket is an admitted request or message: its turn on the processor, its cost, and the memory it holds. It belongs to
@@ -29,7 +29,7 @@ type Ticket struct {
 
 	calls   int          // calls in the message: more than one for a batch
 	used    atomic.Int64 // nanoseconds of processor time
-	sent    int          // bytes of answers
+	bytes   int          // of the request and of its answers
 	charged int          // calls charged to the rate so far
 
 	held   int64        // bytes
@@ -110,12 +110,12 @@ func (t *Ticket) Charge(calls int) {
 	t.settle()
 }
 
-// Spend adds sent answer bytes to the ticket's cost.
-func (t *Ticket) Spend(bytes int) { t.sent += bytes }
+// Spend adds bytes that the client has sent, or that are sent to it, to the ticket's cost.
+func (t *Ticket) Spend(bytes int) { t.bytes += bytes }
 
 // settle charges the part of the ticket's cost that was not charged yet.
 func (t *Ticket) settle() {
-	cost := max(t.calls, int(t.used.Load()/int64(callTime))+t.sent/callBytes)
+	cost := max(t.calls, int(t.used.Load()/int64(callTime))+t.bytes/callBytes)
 	if more := cost - t.charged; more > 0 {
 		t.server.spend(t.who, more)
 		t.charged = cost

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,17 +33,20 @@ func (d dear) Append(ctx context.Context, _, dst []byte) []byte {
 
 func (dear) Compress(_ context.Context, _, dst []byte) ([]byte, bool) { return dst, false }
 
-// TestRateCountsCost: a request costs a call, or as many as its time and the bytes of its answer come to.
+// TestRateCountsCost: a request costs a call, or as many as its time and the bytes of it and of its answer come to.
 func TestRateCountsCost(t *testing.T) {
 	for _, test := range []struct {
 		of   dear
+		sent int // bytes
 		cost float64
 	}{
-		{dear{0, 100}, 1},
-		{dear{callTime, 100}, 1},
-		{dear{300 * callTime, 100}, 300},
-		{dear{0, 3 * callBytes}, 3},
-		{dear{20*callTime + callTime/2, 10*callBytes - 1}, 29},
+		{dear{0, 100}, 2, 1},
+		{dear{callTime, 100}, 2, 1},
+		{dear{300 * callTime, 100}, 2, 300},
+		{dear{0, 3 * callBytes}, 2, 3},
+		{dear{20*callTime + callTime/2, 10*callBytes - 3}, 2, 29},
+		{dear{0, 100}, 4 * callBytes, 4},
+		{dear{callTime, 3*callBytes - 2}, 2*callBytes + 2, 6},
 	} {
 		s := prepare(t, Config{
 			RPC:      test.of,
@@ -54,7 +58,7 @@ func TestRateCountsCost(t *testing.T) {
 		s.now = func() time.Time { return now }
 		c := dial(t, serve(t, s))
 		for range 2 { // the second is let in after the first was charged
-			c.send(post("{}", "X-Forwarded-For: 192.0.2.1"))
+			c.send(post("{}"+strings.Repeat(" ", test.sent-2), "X-Forwarded-For: 192.0.2.1"))
 			if got := c.read(); got.status != 200 {
 				t.Fatalf("%+v: got %d, want 200", test.of, got.status)
 			}

@@ -162,6 +162,7 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 		return nil, c.tooLarge()
 	}
 	ticket.Shrink(all.Len())
+	ticket.Spend(all.Len())
 	return all.Bytes(), c.isText(all.Bytes())
 }
 

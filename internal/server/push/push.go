@@ -145,7 +145,7 @@ type Ticket interface {
 	Yield(ctx context.Context) error
 	// Hold waits for the given bytes of memory, first within the client's share.
 	Hold(ctx context.Context, bytes int64) error
-	// Spend charges the client's rate for written bytes.
+	// Spend charges the client's rate for bytes that were read or written.
 	Spend(bytes int)
 	// Release releases all memory.
 	Release()
