@@ -115,7 +115,7 @@ func (c *connection) read() {
 const (
 	// unreservedBytes of a message are read before memory is reserved for it.
 	unreservedBytes = 16 << 10
-	// refusedPause bounds how long reading stops after a message whose client has no calls left: refusing takes work
+	// refusedPause bounds how long reading stops at a time when a client has no calls left: refusing takes work
 	// too.
 	refusedPause = time.Second
 )

@@ -144,7 +144,7 @@ func (c *connection) pay() error {
 			return context.Canceled
 		}
 		c.busy.Store(true)
-		usable := c.pause(wait)
+		usable := c.pause(min(wait, refusedPause))
 		c.busy.Store(false)
 		if !usable {
 			return context.Canceled
