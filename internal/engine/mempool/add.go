@@ -180,9 +180,9 @@ func (p *Pool) commit(b *batch) error {
 	if len(waiting) == 0 {
 		return nil
 	}
-	p.journal.writing.RLock()
-	defer p.journal.writing.RUnlock()
-	if p.journal.file != nil {
+	p.writing.RLock()
+	defer p.writing.RUnlock()
+	if p.journal != nil {
 		size := 0
 		for _, c := range waiting {
 			size += recordPrefix + c.size()

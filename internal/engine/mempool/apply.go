@@ -57,12 +57,12 @@ type CommittedBatch struct {
 // A restarted member calls ApplyBatches again for entries after the last cut of its log. For entries that the pool has
 // already taken, the result is nil.
 func (p *Pool) ApplyBatches(committed []CommittedBatch, known func(types.TxID) *types.VerifiedTx) ([][]Result, error) {
-	p.logged.moving.Lock()
-	defer p.logged.moving.Unlock()
+	p.moving.Lock()
+	defer p.moving.Unlock()
 	batches := make([]*batch, len(committed))
 	var all []*candidate
 	for i, d := range committed {
-		if d.Index <= p.logged.through {
+		if d.Index <= p.appliedIndex {
 			continue
 		}
 		batches[i] = &batch{candidates: make([]*candidate, len(d.Transactions))}
@@ -75,7 +75,7 @@ func (p *Pool) ApplyBatches(committed []CommittedBatch, known func(types.TxID) *
 		}
 		all = append(all, batches[i].candidates...)
 	}
-	if len(committed) == 0 || committed[len(committed)-1].Index <= p.logged.through {
+	if len(committed) == 0 || committed[len(committed)-1].Index <= p.appliedIndex {
 		return make([][]Result, len(committed)), nil
 	}
 	p.verifyTogether(all)
@@ -88,7 +88,7 @@ func (p *Pool) ApplyBatches(committed []CommittedBatch, known func(types.TxID) *
 		if results[i], err = p.applyBatch(b); err != nil {
 			return nil, err
 		}
-		p.logged.through = committed[i].Index
+		p.appliedIndex = committed[i].Index
 		var refused []types.TxID // the journal has them
 		for _, c := range b.candidates {
 			if c.err != nil {
@@ -164,10 +164,10 @@ func (p *Pool) verifyTogether(candidates []*candidate) {
 
 // SyncJournal makes the journal durable. Without a journal it does nothing.
 func (p *Pool) SyncJournal() error {
-	if p.journal.file == nil {
+	if p.journal == nil {
 		return nil
 	}
-	return p.journal.file.Sync()
+	return p.journal.Sync()
 }
 
 // rulesVersion must change with the eviction rules: members with different rules would have different pools.

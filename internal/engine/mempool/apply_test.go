@@ -289,7 +289,7 @@ func TestHoleInTheJournal(t *testing.T) {
 		if _, err := keepEntry(p, uint64(1+i), entries[i], unknown); err != nil {
 			t.Fatal(err)
 		}
-		ends[i] = int(p.journal.file.Size())
+		ends[i] = int(p.journal.Size())
 	}
 	want := contents(p)
 	written, err := os.ReadFile(opts.Journal)

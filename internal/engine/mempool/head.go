@@ -18,8 +18,8 @@ type Head struct {
 	// Account reads an account from the state after the newest block. It may already return a newer state if
 	// [Pool.Reset] is later called for that block. It must be safe for concurrent use.
 	Account func(types.Account) (state.Account, error)
-	// Newest returns the height of the newest block that clients can read. It is above Height from when a block is on disk
-	// until [Pool.Reset] is called for it. It must be safe for concurrent use.
+	// Newest returns the height of the newest block that clients can read. It is above Height from when a block is on
+	// disk until [Pool.Reset] is called for it. It must be safe for concurrent use.
 	Newest func() types.Height
 }
 
@@ -53,7 +53,7 @@ func (p *Pool) reach(ctx context.Context, height types.Height) bool {
 		case <-moved:
 		case <-ctx.Done():
 			return false
-		case <-p.loops.done:
+		case <-p.done:
 			return false
 		}
 	}

@@ -43,12 +43,12 @@ func (p *Pool) judgeLoop() {
 	for {
 		select {
 		case <-p.judging.wake:
-		case <-p.loops.done:
+		case <-p.done:
 			return
 		}
 		for done := false; !done; {
 			select {
-			case <-p.loops.done:
+			case <-p.done:
 				return
 			default:
 			}

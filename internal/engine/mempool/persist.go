@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/emergency"
@@ -26,18 +24,6 @@ const (
 // rewriteSlack is the number of bytes by which the journal may exceed twice its live content before it is rewritten.
 const rewriteSlack = 16 << 20
 
-// journaling is the state of the file to which accepted transactions are written.
-type journaling struct {
-	file  *journal.Journal // nil without a journal
-	fails atomic.Bool      // the last append failed
-	// writing is read-locked from the write of a transaction to the file until the transaction is in the pool. A
-	// rewrite locks it to take its mark: every transaction before the mark is then in the pool, or has left it.
-	writing   sync.RWMutex
-	rewriting sync.Mutex    // held during a rewrite
-	probing   sync.Mutex    // held while Failing writes its probe file
-	wanted    chan struct{} // requests a rewrite
-}
-
 // openJournal replays the journal, and starts a new one with the transactions that are still valid.
 func (p *Pool) openJournal() error {
 	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal, Lazy: p.opts.replicated}
@@ -51,7 +37,7 @@ func (p *Pool) openJournal() error {
 		p.opts.Log.Warn(emergency.MissingJournal(p.opts.Journal).Error())
 	}
 	p.tellOfDamage(report)
-	p.journal.file, err = journal.Create(opts, p.payloads())
+	p.journal, err = journal.Create(opts, p.payloads())
 	return err
 }
 
@@ -186,7 +172,7 @@ func (p *Pool) sortArrivals() {
 
 // appendToJournal appends all records or none.
 func (p *Pool) appendToJournal(records ...[]byte) error {
-	err := p.journal.file.Append(records...)
+	err := p.journal.Append(records...)
 	p.requestRewrite()
 	p.tellOfJournal(err)
 	return err
@@ -197,7 +183,7 @@ func (p *Pool) needsRewrite() bool {
 	p.mu.Lock()
 	alive := int64(p.filling.usage.bytes) + int64(p.filling.usage.count*journal.RecordBytes(recordPrefix))
 	p.mu.Unlock()
-	return p.journal.file.Size() > 2*alive+rewriteSlack || p.journal.file.Err() != nil
+	return p.journal.Size() > 2*alive+rewriteSlack || p.journal.Err() != nil
 }
 
 func (p *Pool) requestRewrite() {
@@ -205,7 +191,7 @@ func (p *Pool) requestRewrite() {
 		return
 	}
 	select {
-	case p.journal.wanted <- struct{}{}:
+	case p.rewriteWanted <- struct{}{}:
 	default:
 	}
 }
@@ -217,12 +203,12 @@ const probeBytes = 64 << 10
 // tests whether there is room again, as clients that know of it send no transactions that would show it. The test
 // writes to the disk, so it should not be called often.
 func (p *Pool) Failing() error {
-	if p.journal.file == nil || !p.journal.fails.Load() {
+	if p.journal == nil || !p.journalFails.Load() {
 		return nil
 	}
-	p.journal.probing.Lock()
-	defer p.journal.probing.Unlock()
-	err := p.journal.file.Err()
+	p.probing.Lock()
+	defer p.probing.Unlock()
+	err := p.journal.Err()
 	if err == nil {
 		err = probe(p.opts.FS, p.opts.Journal+".probe")
 	}
@@ -249,7 +235,7 @@ func probe(files journal.FS, name string) error {
 // tellOfJournal logs when appending to the journal starts to fail and when it works again.
 func (p *Pool) tellOfJournal(err error) {
 	switch failing := err != nil; {
-	case errors.Is(err, journal.ErrClosed) || p.journal.fails.Swap(failing) == failing:
+	case errors.Is(err, journal.ErrClosed) || p.journalFails.Swap(failing) == failing:
 	case failing:
 		p.opts.Log.Error("refusing transactions: cannot write the mempool journal", "error", err)
 	default:
@@ -262,9 +248,9 @@ func (p *Pool) rewriteLoop() {
 	var retry time.Time
 	for {
 		select {
-		case <-p.loops.done:
+		case <-p.done:
 			return
-		case <-p.journal.wanted:
+		case <-p.rewriteWanted:
 		}
 		now := p.opts.Now()
 		if now.Before(retry) || !p.needsRewrite() {
@@ -278,20 +264,20 @@ func (p *Pool) rewriteLoop() {
 }
 
 func (p *Pool) rewriteJournal() error {
-	p.journal.rewriting.Lock()
-	defer p.journal.rewriting.Unlock()
-	p.logged.moving.Lock()
+	p.rewriting.Lock()
+	defer p.rewriting.Unlock()
+	p.moving.Lock()
 	mark, payloads := p.alive()
-	p.logged.moving.Unlock()
-	return p.journal.file.Rewrite(mark, payloads)
+	p.moving.Unlock()
+	return p.journal.Rewrite(mark, payloads)
 }
 
 // alive returns the current end of the journal as a mark, and the payloads to keep of what lies before it. The caller
-// must hold logged.moving.
+// must hold moving.
 func (p *Pool) alive() (mark int64, payloads iter.Seq[[]byte]) {
-	p.journal.writing.Lock()
-	mark = p.journal.file.Size()
-	p.journal.writing.Unlock()
+	p.writing.Lock()
+	mark = p.journal.Size()
+	p.writing.Unlock()
 	return mark, p.payloads()
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
@@ -91,9 +92,31 @@ type Pool struct {
 	verifier *verifier
 	counts   *counts
 	changed  chan struct{}
-	journal  journaling
-	loops    loops
-	logged   logPosition
+
+	// The file to which accepted transactions are written:
+	journal      *journal.Journal // nil without a journal
+	journalFails atomic.Bool      // the last append failed
+	// writing is read-locked from the write of a transaction to the file until the transaction is in the pool. A
+	// rewrite locks it to take its mark: every transaction before the mark is then in the pool, or has left it.
+	writing       sync.RWMutex
+	rewriting     sync.Mutex    // held during a rewrite
+	probing       sync.Mutex    // held while Failing writes its probe file
+	rewriteWanted chan struct{} // requests a rewrite
+
+	// The pool's goroutines:
+	done    chan struct{} // closed to end them
+	ended   sync.WaitGroup
+	closing sync.Once
+
+	// A member's position in its cluster's log. The effect of an entry depends on the pool's content, so a member that
+	// restarts must begin with exactly the content that its pool had at some position of the log, whatever part of the
+	// chain is on disk by then.
+	moving sync.Mutex // held while the log moves the pool; guards the fields below. Writing journalHeight needs Pool.mu too
+	// appliedIndex is the index of the last entry whose transactions were taken.
+	appliedIndex uint64
+	// journalHeight is the height at which the journal's transactions were pending. The chain may have lost the last
+	// blocks up to it. Until the chain reaches it again, no limits are enforced, as that was done at that height.
+	journalHeight types.Height
 
 	mu      sync.Mutex // guards the fields below
 	head    headState
@@ -103,13 +126,6 @@ type Pool struct {
 	fates   fates
 	freed   []*sender    // accounts that pay for less than before, until goOn
 	gone    []types.TxID // a member's transactions that left without being in a block, not journaled yet
-}
-
-// loops holds the pool's goroutines.
-type loops struct {
-	done    chan struct{} // closed to end them
-	ended   sync.WaitGroup
-	closing sync.Once
 }
 
 // New opens a pool at head, and replays the transactions of its journal that are still valid.
@@ -123,38 +139,38 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 	opts = opts.withDefaults()
 	opts.network = head.Env.Network
 	p := &Pool{
-		opts:     opts,
-		verifier: newVerifier(opts.Now, verify),
-		counts:   newCounts(opts.Now),
-		changed:  make(chan struct{}, 1),
-		journal:  journaling{wanted: make(chan struct{}, 1)},
-		loops:    loops{done: make(chan struct{})},
-		head:     headState{Head: head, generation: 1, moved: make(chan struct{})},
-		index:    newIndex(),
-		judging:  judging{wake: make(chan struct{}, 1)},
+		opts:          opts,
+		verifier:      newVerifier(opts.Now, verify),
+		counts:        newCounts(opts.Now),
+		changed:       make(chan struct{}, 1),
+		rewriteWanted: make(chan struct{}, 1),
+		done:          make(chan struct{}),
+		head:          headState{Head: head, generation: 1, moved: make(chan struct{})},
+		index:         newIndex(),
+		judging:       judging{wake: make(chan struct{}, 1)},
 	}
 	if opts.Journal != "" {
 		if err := p.openJournal(); err != nil {
 			p.verifier.close()
 			return nil, fmt.Errorf("mempool journal %s: %w", opts.Journal, err)
 		}
-		p.loops.ended.Go(p.rewriteLoop)
+		p.ended.Go(p.rewriteLoop)
 	}
-	p.loops.ended.Go(p.judgeLoop)
+	p.ended.Go(p.judgeLoop)
 	return p, nil
 }
 
 // Close ends the pool's goroutines and closes its journal. Add then returns [ErrClosed].
 func (p *Pool) Close() error {
 	var err error
-	p.loops.closing.Do(func() {
+	p.closing.Do(func() {
 		p.verifier.close()
-		close(p.loops.done)
-		p.loops.ended.Wait()
-		if p.journal.file != nil {
-			p.journal.writing.Lock()
-			defer p.journal.writing.Unlock()
-			err = p.journal.file.Close()
+		close(p.done)
+		p.ended.Wait()
+		if p.journal != nil {
+			p.writing.Lock()
+			defer p.writing.Unlock()
+			err = p.journal.Close()
 		}
 	})
 	return err
@@ -269,8 +285,8 @@ func (p *Pool) Stats() Stats {
 		s.Oldest = max(0, now.Sub(oldest.Value.(*entry).added))
 	}
 	p.mu.Unlock()
-	if p.journal.file != nil {
-		s.Journal, s.JournalBytes = p.journal.file.Err(), p.journal.file.Size()
+	if p.journal != nil {
+		s.Journal, s.JournalBytes = p.journal.Err(), p.journal.Size()
 	}
 	s.Accepted, s.Refused = p.counts.accepted.Load(), p.counts.refusedByReason()
 	s.Classes = p.counts.byClass()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
@@ -12,20 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// logPosition is a member's position in its cluster's log. The effect of an entry on the pool depends on the pool's
-// content. A member that restarts must therefore begin with exactly the content that its pool had at some position of
-// the log, whatever part of the chain is on disk by then.
-type logPosition struct {
-	moving sync.Mutex // held while the log moves the pool; guards the fields below. Writing reached needs Pool.mu too
-	// through is the index of the last entry whose transactions were taken.
-	through uint64
-	// reached is the height at which the journal's transactions were pending. The chain may have lost the last blocks
-	// up to it. Until the chain reaches it again, no limits are enforced, as that was done at that height.
-	reached types.Height
-}
-
 // ahead reports whether the pending transactions belong to a later block than the head.
-func (p *Pool) ahead() bool { return p.opts.replicated && p.head.Height < p.logged.reached }
+func (p *Pool) ahead() bool { return p.opts.replicated && p.head.Height < p.journalHeight }
 
 // Height returns the height of the newest block that the pool was given.
 func (p *Pool) Height() types.Height {
@@ -36,22 +23,22 @@ func (p *Pool) Height() types.Height {
 
 // position returns the pool's position in the log.
 func (p *Pool) position() Position {
-	return Position{p.logged.through, max(p.Height(), p.logged.reached)}
+	return Position{p.appliedIndex, max(p.Height(), p.journalHeight)}
 }
 
 // notePosition journals the pool's position, and the transactions in the journal that are not pending any more: they
-// were refused, were evicted or have expired. The caller must hold logged.moving.
+// were refused, were evicted or have expired. The caller must hold moving.
 func (p *Pool) notePosition(refused ...types.TxID) error {
 	p.mu.Lock()
 	gone := append(p.gone, refused...)
 	p.gone = nil
 	gone = slices.DeleteFunc(gone, func(id types.TxID) bool { return p.index.byID[id] != nil })
 	p.mu.Unlock()
-	if p.journal.file == nil {
+	if p.journal == nil {
 		return nil
 	}
-	p.journal.writing.RLock()
-	defer p.journal.writing.RUnlock()
+	p.writing.RLock()
+	defer p.writing.RUnlock()
 	records := make([][]byte, 0, len(gone)+1)
 	for _, id := range gone {
 		records = append(records, encodeDropped(id))
@@ -61,7 +48,7 @@ func (p *Pool) notePosition(refused ...types.TxID) error {
 
 // pushOut is forget for a transaction that is in no block, so the journal must record that it left.
 func (p *Pool) pushOut(e *entry, fate Fate) {
-	if !e.gone && p.opts.replicated && p.journal.file != nil {
+	if !e.gone && p.opts.replicated && p.journal != nil {
 		p.gone = append(p.gone, e.tx.ID())
 	}
 	p.forget(e, fate)
@@ -75,8 +62,8 @@ type Taken struct {
 
 // All returns the pending transactions in order of arrival, and the pool's position.
 func (p *Pool) All() (Position, []Taken) {
-	p.logged.moving.Lock()
-	defer p.logged.moving.Unlock()
+	p.moving.Lock()
+	defer p.moving.Unlock()
 	at := p.position()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,10 +78,10 @@ func (p *Pool) All() (Position, []Taken) {
 // Restore replaces the pool's content by another member's at a head, after the log entry with the given index. When it
 // returns nil, the journal has the same content and is synced.
 func (p *Pool) Restore(index uint64, head Head, taken []Taken) error {
-	p.journal.rewriting.Lock()
-	defer p.journal.rewriting.Unlock()
-	p.logged.moving.Lock()
-	defer p.logged.moving.Unlock()
+	p.rewriting.Lock()
+	defer p.rewriting.Unlock()
+	p.moving.Lock()
+	defer p.moving.Unlock()
 	b := &batch{candidates: make([]*candidate, len(taken))}
 	for i, t := range taken {
 		c := &candidate{tx: t.Tx, added: t.Added, restored: true, verified: p.verifiedAs(t.Tx)}
@@ -104,11 +91,11 @@ func (p *Pool) Restore(index uint64, head Head, taken []Taken) error {
 	p.verifyTogether(b.pending())
 	p.clear(index, head)
 	p.put(b)
-	if p.journal.file == nil {
+	if p.journal == nil {
 		return nil
 	}
 	mark, payloads := p.alive()
-	return p.journal.file.Rewrite(mark, payloads)
+	return p.journal.Rewrite(mark, payloads)
 }
 
 // clear removes all transactions, and sets the head and the position.
@@ -125,7 +112,7 @@ func (p *Pool) clear(index uint64, head Head) {
 	}
 	p.goOn()
 	clear(p.index.idle)
-	p.logged.through, p.logged.reached, p.gone = index, head.Height, nil
+	p.appliedIndex, p.journalHeight, p.gone = index, head.Height, nil
 	p.moveTo(head, nil)
 }
 
@@ -204,7 +191,7 @@ func (p *Pool) readHistory(opts journal.Options) (h *history, err error) {
 // goTo sets the head to the one at which the journal's transactions were pending, or leaves the chain's if that is
 // earlier.
 func (p *Pool) goTo(at Position) error {
-	p.logged.through, p.logged.reached = at.Index, at.Height
+	p.appliedIndex, p.journalHeight = at.Index, at.Height
 	if at.Height >= p.head.Height || p.opts.HeadAt == nil {
 		return nil
 	}

@@ -167,7 +167,7 @@ func (c *fakeChain) frozen() Head {
 func TestPoolFollowsItsLogAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, c := newLogWorld(t)
-		synced := w.pool.journal.file.Size()
+		synced := w.pool.journal.Size()
 		for range rapid.IntRange(4, 30).Draw(t, "events") {
 			w.grow(t, c)
 		}

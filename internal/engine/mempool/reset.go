@@ -23,8 +23,8 @@ func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 			return err
 		}
 	}
-	p.logged.moving.Lock()
-	defer p.logged.moving.Unlock()
+	p.moving.Lock()
+	defer p.moving.Unlock()
 	if err := p.follow(head, len(blocks), changes); err != nil || !p.opts.replicated {
 		return err
 	}
@@ -176,15 +176,15 @@ func (p *Pool) Drop(id types.TxID) (err error) {
 		return nil
 	}
 	if p.opts.replicated {
-		p.logged.moving.Lock()
-		defer p.logged.moving.Unlock()
+		p.moving.Lock()
+		defer p.moving.Unlock()
 		p.remove(id)
 		return p.notePosition(id)
 	}
 	// The transaction stays known until the record is written, so that a resubmission is journaled after it.
-	p.journal.writing.RLock()
-	defer p.journal.writing.RUnlock()
-	if p.journal.file != nil {
+	p.writing.RLock()
+	defer p.writing.RUnlock()
+	if p.journal != nil {
 		err = p.appendToJournal(encodeDropped(id))
 	}
 	p.remove(id)

@@ -27,7 +27,7 @@ func (p *Pool) Forget(arrivals uint64) error {
 	p.goOn()
 	p.filling.updatePressure(&p.opts)
 	p.mu.Unlock()
-	if p.journal.file == nil {
+	if p.journal == nil {
 		return nil
 	}
 	if err := p.rewriteJournal(); err != nil {

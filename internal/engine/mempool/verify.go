@@ -38,15 +38,11 @@ type lane struct {
 	maxItems    int
 	maxBytes    int
 
-	mu     sync.Mutex // guards waiting
-	filled *sync.Cond
-	waiting
 	ended  sync.WaitGroup
 	linger *time.Timer
-}
 
-// waiting is the state of a lane.
-type waiting struct {
+	mu        sync.Mutex // guards the fields below
+	filled    *sync.Cond
 	queue     []item
 	bytes     int
 	busy      int // workers that are verifying
