@@ -19,7 +19,7 @@ func (m *Member) apply() error {
 		var err error
 		batches, all := m.applying.batches()
 		switch {
-		case len(batches) == 0 || batches[0].GetIndex() <= m.decisions.machine.Applied():
+		case len(batches) == 0 || batches[0].GetIndex() <= m.machine.Applied():
 			err = m.applyEntry(m.current())
 		case all && m.mayGather():
 			return nil
@@ -35,7 +35,7 @@ func (m *Member) apply() error {
 
 // applyEntry applies an entry or starts to.
 func (m *Member) applyEntry(e *raftpb.Entry) error {
-	if e.GetIndex() <= m.decisions.machine.Applied() { // a snapshot covered it
+	if e.GetIndex() <= m.machine.Applied() { // a snapshot covered it
 		return m.nextEntry()
 	}
 	var entry Entry
@@ -45,7 +45,7 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 			return diverged(e.GetIndex(), nil, err)
 		}
 	}
-	outcome, err := m.decisions.machine.Apply(e.GetIndex(), entry)
+	outcome, err := m.machine.Apply(e.GetIndex(), entry)
 	if err != nil {
 		return &Diverged{Index: e.GetIndex(), Err: err}
 	}
@@ -54,7 +54,7 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 		m.Clock.advance(entry.Header.Timestamp)
 		m.leading.proposed = false
 		if outcome == Decided {
-			if err := m.decided(m.decisions.machine.Proposal()); err != nil {
+			if err := m.decided(m.machine.Proposal()); err != nil {
 				return err
 			}
 		}
@@ -72,8 +72,8 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 	if err := m.applied(e); err != nil {
 		return err
 	}
-	if e.GetType() != raftpb.EntryType_EntryNormal && m.decisions.machine.Proposal() == nil {
-		m.decisions.places = append(m.decisions.places, m.checkpoint())
+	if e.GetType() != raftpb.EntryType_EntryNormal && m.machine.Proposal() == nil {
+		m.checkpoints = append(m.checkpoints, m.checkpoint())
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (m *Member) current() *raftpb.Entry { return m.applying.messages[0].GetEntr
 // applied records that an entry is wholly applied.
 func (m *Member) applied(e *raftpb.Entry) error {
 	m.applying.working = false
-	m.decisions.done, m.decisions.doneAt, m.decisions.term = e.GetIndex(), m.env.Now(), e.GetTerm()
+	m.appliedIndex, m.appliedAt, m.appliedTerm = e.GetIndex(), m.env.Now(), e.GetTerm()
 	m.sends.entryApplied(m, e)
 	return m.nextEntry()
 }
@@ -107,7 +107,7 @@ func (m *Member) nextEntry() error {
 // decided starts to derive a proposal, unless this member built it itself or already has the block in its chain.
 func (m *Member) decided(decided *Proposal) error {
 	c := &proposal{Proposal: decided}
-	m.decisions.proposal = c
+	m.proposal = c
 	if err := m.findReleased(c); c.known || err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (m *Member) decided(decided *Proposal) error {
 			if !c.known {
 				c.block = d
 			}
-			if m.decisions.proposal == c && m.applying.releasing != nil {
+			if m.proposal == c && m.applying.releasing != nil {
 				return m.release()
 			}
 			return nil
@@ -174,9 +174,9 @@ func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockH
 
 // release starts to append the proposal to the chain once its block is derived.
 func (m *Member) release() error {
-	c, r := m.decisions.proposal, *m.applying.releasing
+	c, r := m.proposal, *m.applying.releasing
 	if c == nil || c.Index != r.Index {
-		return fmt.Errorf("entry %d releases the unknown proposal %d", m.decisions.machine.Applied(), r.Index)
+		return fmt.Errorf("entry %d releases the unknown proposal %d", m.machine.Applied(), r.Index)
 	}
 	if err := m.findReleased(c); err != nil || c.block == nil && !c.known {
 		return err
@@ -188,11 +188,11 @@ func (m *Member) release() error {
 			if err != nil {
 				return err
 			}
-			m.decisions.proposal = nil
+			m.proposal = nil
 			if err := m.applied(m.current()); err != nil {
 				return err
 			}
-			m.decisions.places = append(m.decisions.places, m.checkpoint())
+			m.checkpoints = append(m.checkpoints, m.checkpoint())
 			if m.OnRelease != nil && !c.proposed.IsZero() {
 				m.OnRelease(m.env.Now().Sub(c.proposed))
 			}
@@ -246,9 +246,9 @@ type place struct {
 // checkpoint returns the place of the last applied entry, which must have left no proposal.
 func (m *Member) checkpoint() place {
 	return place{
-		index: m.decisions.done,
+		index: m.appliedIndex,
 		Place: Place{
-			m.decisions.machine.Head(), uint64(m.Clock.Now().UnixMilli()), slices.Clone(m.members.records),
+			m.machine.Head(), uint64(m.Clock.Now().UnixMilli()), slices.Clone(m.members.records),
 			slices.Clone(m.members.gone), m.members.former,
 		},
 		conf: m.members.conf,
@@ -292,22 +292,22 @@ func (c Compaction) withDefaults() Compaction {
 // compact cuts a log that is too long, once the pool's journal is synced up to then. The chain needs no sync of its
 // own: it shares a write-ahead log with the cut.
 func (m *Member) compact() {
-	if m.decisions.compaction || m.applying.working {
+	if m.compaction || m.applying.working {
 		return
 	}
 	at, long := m.compactAt()
 	if !long {
 		return
 	}
-	m.decisions.compaction = true
+	m.compaction = true
 	m.env.Do(Applier, func() Event {
 		err := m.Pool.SyncJournal()
 		return func(m *Member) error {
-			m.decisions.compaction = false
+			m.compaction = false
 			if first, _ := m.Log.FirstIndex(); err != nil || at.index < first {
 				return err
 			}
-			m.decisions.places = slices.DeleteFunc(m.decisions.places, func(p place) bool { return p.index < at.index })
+			m.checkpoints = slices.DeleteFunc(m.checkpoints, func(p place) bool { return p.index < at.index })
 			return m.Log.Cut(at.index, at.conf, at.Encode())
 		}
 	})
@@ -319,7 +319,7 @@ func (m *Member) compact() {
 func (m *Member) compactAt() (at place, long bool) {
 	c := m.Compaction.withDefaults()
 	first, err := m.Log.FirstIndex()
-	applied := m.decisions.done
+	applied := m.appliedIndex
 	if err != nil || m.Log.Bytes() < c.Bytes && applied < first+c.Keep+c.Every {
 		return place{}, false
 	}
@@ -331,7 +331,7 @@ func (m *Member) compactAt() (at place, long bool) {
 		limit = min(limit, m.minMatched())
 	}
 	limit = min(limit, m.raw.BasicStatus().Applied)
-	for _, p := range slices.Backward(m.decisions.places) {
+	for _, p := range slices.Backward(m.checkpoints) {
 		if p.index <= limit {
 			return p, p.index >= first
 		}
@@ -342,7 +342,7 @@ func (m *Member) compactAt() (at place, long bool) {
 // minMatched returns the highest index that all active voters are known to have. On a member that does not lead it is
 // the last applied index.
 func (m *Member) minMatched() uint64 {
-	least := m.decisions.done
+	least := m.appliedIndex
 	if m.standing.soft.RaftState == raft.StateLeader {
 		for _, p := range m.peers() {
 			if p.Voter && p.Active {
@@ -359,14 +359,14 @@ func (m *Member) restart(s *raftpb.Snapshot) error {
 	if err != nil {
 		return &Diverged{Index: s.GetMetadata().GetIndex(), Err: err}
 	}
-	m.decisions.machine = StartStateMachine(s.GetMetadata().GetIndex(), at.Head)
-	m.decisions.done, m.decisions.term = s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()
+	m.machine = StartStateMachine(s.GetMetadata().GetIndex(), at.Head)
+	m.appliedIndex, m.appliedTerm = s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()
 	m.members.conf, m.members.records = s.GetMetadata().GetConfState(), at.Members
 	m.members.gone, m.members.former = at.Gone, at.Former
-	m.decisions.proposal, m.applying.releasing, m.applying.working = nil, nil, false
-	m.decisions.places = nil
+	m.proposal, m.applying.releasing, m.applying.working = nil, nil, false
+	m.checkpoints = nil
 	m.Clock.advance(at.Time)
-	m.sends.retryLost(m, m.decisions.done)
+	m.sends.retryLost(m, m.appliedIndex)
 	return nil
 }
 

@@ -31,10 +31,10 @@ func TestCutLeavesWhatRaftReads(t *testing.T) {
 		log := soloLog(t)
 		commit := uint64(last)
 		rd := raft.Ready{HardState: &raftpb.HardState{Term: new(uint64(1)), Commit: &commit}}
-		m := &Member{Config: Config{Log: log, Compaction: Compaction{Every: 1, Keep: 10}}, decisions: decisions{done: last}}
+		m := &Member{Config: Config{Log: log, Compaction: Compaction{Every: 1, Keep: 10}}, appliedIndex: last}
 		for index := uint64(firstIndex + 1); index <= last; index++ {
 			rd.Entries = append(rd.Entries, &raftpb.Entry{Index: new(index), Term: new(uint64(1))})
-			m.decisions.places = append(m.decisions.places, place{index: index})
+			m.checkpoints = append(m.checkpoints, place{index: index})
 		}
 		if err := log.Save(rd); err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestFetchedProposalIsReleased(t *testing.T) {
 				func() error { return m.decided(&Proposal{1, Block{d.Header(), d.Encode()}}) },
 				func() error { return env.next(m) },
 				func() error {
-					r := release(t, "producer", *m.decisions.proposal.Proposal)
+					r := release(t, "producer", *m.proposal.Proposal)
 					m.applying.releasing = &r
 					return m.release()
 				},
@@ -134,8 +134,8 @@ func TestFetchedProposalIsReleased(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || !m.decisions.proposal.known || m.decisions.proposal.block != nil || len(env.work) != 1 {
-				t.Fatalf("known %t, %d to be done: %v", m.decisions.proposal.known, len(env.work), err)
+			if err != nil || !m.proposal.known || m.proposal.block != nil || len(env.work) != 1 {
+				t.Fatalf("known %t, %d to be done: %v", m.proposal.known, len(env.work), err)
 			}
 			if env.work[0](); m.Pool.Height() != 1 || m.Ledger.Tip().Header.Header.Height != 1 {
 				t.Errorf("the pool is at %d, the chain at %d", m.Pool.Height(), m.Ledger.Tip().Header.Header.Height)
@@ -225,7 +225,7 @@ func TestSecondOpinion(t *testing.T) {
 				t.Errorf("the engines were asked %d and %d times, want 1 and 1", first, second)
 			}
 			if c.agrees {
-				if block := m.decisions.proposal.block; err != nil || block == nil || block.Header() != d.Header() {
+				if block := m.proposal.block; err != nil || block == nil || block.Header() != d.Header() {
 					t.Errorf("got %+v, %v, want the block that was decided", block, err)
 				}
 				return

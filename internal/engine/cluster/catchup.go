@@ -44,7 +44,7 @@ func (m *Member) catchUp(message *raftpb.Message) error {
 		return nil
 	}
 	if m.catching != nil || message.GetTerm() < m.standing.term ||
-		message.GetSnapshot().GetMetadata().GetIndex() <= m.decisions.done {
+		message.GetSnapshot().GetMetadata().GetIndex() <= m.appliedIndex {
 		if m.catching == nil {
 			return m.receive(message) // raft answers with this member's position
 		}
@@ -87,7 +87,7 @@ func (m *Member) nextStep() error {
 	switch {
 	case c == nil || c.asking:
 		return nil
-	case c.message.GetSnapshot().GetMetadata().GetIndex() <= m.decisions.done:
+	case c.message.GetSnapshot().GetMetadata().GetIndex() <= m.appliedIndex:
 		m.abandonSnapshot() // the log has passed it: restoring the older pool would set this one back
 		return m.receive(c.message)
 	case !c.begun && (m.applying.working || len(m.applying.messages) > 0):

@@ -85,7 +85,7 @@ func TestOldSnapshotIsLeft(t *testing.T) {
 	index := uint64(7)
 	for done, left := range map[uint64]bool{index - 1: false, index: true, index + 1: true} {
 		m := &Member{self: 3, env: idle{}, applying: applying{messages: []*raftpb.Message{{}}}}
-		m.decisions.done = done
+		m.appliedIndex = done
 		m.catching = &catching{message: &raftpb.Message{ // to another member, so that it comes to no raft
 			Snapshot: &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: &index}},
 		}}

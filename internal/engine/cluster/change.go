@@ -178,7 +178,7 @@ func (m *Member) applyChange(e *raftpb.Entry) error {
 			return r.ID == single.GetNodeId()
 		})
 		if single.GetType() == raftpb.ConfChangeType_ConfChangeRemoveNode {
-			gone := Gone{single.GetNodeId(), before.Name, m.decisions.machine.Head().Height}
+			gone := Gone{single.GetNodeId(), before.Name, m.machine.Head().Height}
 			m.members.gone = newest(append(slices.Clone(m.members.gone), gone), maxGone)
 			if delete(m.members.learners, gone.ID); gone.ID == m.self {
 				return ErrRemoved

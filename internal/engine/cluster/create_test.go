@@ -60,7 +60,7 @@ func TestPeersAfterAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for applied, want := range map[uint64][]uint64{firstIndex: {3, 7, 9}, firstIndex + 1: {3, 7, 9}, firstIndex + 2: {7}} {
-		m.decisions.done = applied
+		m.appliedIndex = applied
 		var got []uint64
 		for _, p := range m.peers() {
 			got = append(got, p.ID)

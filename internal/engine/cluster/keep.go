@@ -68,7 +68,7 @@ func (m *Member) applyBatches(entries []*raftpb.Entry) error {
 			entry, err = Decode(e.GetData())
 		}
 		if err == nil {
-			_, err = m.decisions.machine.Apply(e.GetIndex(), entry)
+			_, err = m.machine.Apply(e.GetIndex(), entry)
 		}
 		if err != nil {
 			return &Diverged{Index: e.GetIndex(), Err: err}

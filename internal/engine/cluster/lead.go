@@ -68,7 +68,7 @@ func (m *Member) lead() error {
 	if m.Sign == nil {
 		return nil
 	}
-	if m.decisions.machine.Proposal() != nil {
+	if m.machine.Proposal() != nil {
 		return m.finish()
 	}
 	return m.startBlock()
@@ -77,7 +77,7 @@ func (m *Member) lead() error {
 // startBlock starts the next block if it is due.
 func (m *Member) startBlock() error {
 	l, now, tip := &m.leading, m.env.Now(), m.Ledger.Tip()
-	if l.building || l.proposed || m.decisions.proposal != nil || tip.Hash != m.decisions.machine.Head().Hash ||
+	if l.building || l.proposed || m.proposal != nil || tip.Hash != m.machine.Head().Hash ||
 		now.Sub(l.last) < m.BlockTime || m.keyBarred() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (m *Member) startBlock() error {
 		d, encoded, err := m.buildBlock(at)
 		return func(m *Member) error {
 			l.building = false
-			if !m.leads() || m.standing.term != term || m.decisions.machine.Proposal() != nil {
+			if !m.leads() || m.standing.term != term || m.machine.Proposal() != nil {
 				return nil // even after an error: the block may have been for an earlier head
 			}
 			if err != nil {
@@ -122,7 +122,7 @@ func (m *Member) untilDue() (time.Duration, bool) {
 
 // makingBlock reports whether a block is in progress.
 func (m *Member) makingBlock() bool {
-	return m.leading.building || m.leading.proposed || m.decisions.proposal != nil
+	return m.leading.building || m.leading.proposed || m.proposal != nil
 }
 
 // buildBlock builds a block with the given timestamp, in milliseconds.
@@ -137,7 +137,7 @@ func (m *Member) buildBlock(at uint64) (*ledger.PendingBlock, []byte, error) {
 
 // finish signs the proposal, once this member has derived the same block, and proposes its Release.
 func (m *Member) finish() error {
-	c, l := m.decisions.proposal, &m.leading
+	c, l := m.proposal, &m.leading
 	if c == nil || l.finishing == c.Index {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (m *Member) finish() error {
 				return nil
 			}
 			l.failed.err = nil
-			if !m.leads() || m.decisions.proposal != c {
+			if !m.leads() || m.proposal != c {
 				return nil
 			}
 			return m.proposeRelease(c, signature)

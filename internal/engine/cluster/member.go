@@ -102,14 +102,24 @@ type Member struct {
 	self uint64
 	own  Facts // constant fields only
 
-	standing  standing
-	fitness   fitness
-	decisions decisions
-	applying  applying
-	members   membership
-	leading   leading   // block production and a leader's other duties
-	sends     sends     // transactions on their way, and their acknowledgement
-	catching  *catching // nil unless this member is catching up with a snapshot
+	standing standing
+	fitness  fitness
+
+	// The state after the last wholly applied entry. Except for this member's block of the proposal, it is a function
+	// of the log and the same on every member.
+	machine      *StateMachine // also covers the entry that is being applied
+	proposal     *proposal
+	appliedIndex uint64 // index of the last wholly applied entry
+	appliedAt    time.Time
+	appliedTerm  uint64  // term of that entry
+	checkpoints  []place // in ascending order
+	compaction   bool    // a cut is in progress
+
+	applying applying
+	members  membership
+	leading  leading   // block production and a leader's other duties
+	sends    sends     // transactions on their way, and their acknowledgement
+	catching *catching // nil unless this member is catching up with a snapshot
 }
 
 // standing is the current term and leader as last reported by raft.
@@ -121,18 +131,6 @@ type standing struct {
 	lost   time.Time // since when there has been no known leader
 	handed uint64    // the term that is known to begin with a leadership transfer
 	change Change
-}
-
-// decisions is the state after the last wholly applied entry. Except for this member's block of the proposal, it is a
-// function of the log and the same on every member.
-type decisions struct {
-	machine    *StateMachine // also covers the entry that is being applied
-	proposal   *proposal
-	done       uint64 // index of the last wholly applied entry
-	doneAt     time.Time
-	term       uint64  // term of that entry
-	places     []place // in ascending order
-	compaction bool    // a cut is in progress
 }
 
 // applying holds the decided entries that are not wholly applied. While a worker handles one of them, or a snapshot, no
@@ -198,11 +196,11 @@ func Open(c Config, w Env) (*Member, error) {
 	}
 	index := snapshot.GetMetadata().GetIndex()
 	m := &Member{
-		Config:    c,
-		env:       w,
-		self:      c.Log.Member().ID,
-		standing:  standing{term: hard.GetTerm(), lost: w.Now()}, // raft reports changes only
-		decisions: decisions{machine: StartStateMachine(index, at.Head), done: index, doneAt: w.Now()},
+		Config:   c,
+		env:      w,
+		self:     c.Log.Member().ID,
+		standing: standing{term: hard.GetTerm(), lost: w.Now()}, // raft reports changes only
+		machine:  StartStateMachine(index, at.Head), appliedIndex: index, appliedAt: w.Now(),
 		members: membership{
 			conf:     snapshot.GetMetadata().GetConfState(),
 			records:  at.Members,
@@ -259,7 +257,7 @@ type storage struct {
 // that was just added rejects a snapshot that does not name it, and the next one would be sent only after a while. The
 // end of the next block creates a newer place.
 func (s storage) Snapshot() (snapshot *raftpb.Snapshot, err error) {
-	if places := s.member.decisions.places; len(places) > 0 {
+	if places := s.member.checkpoints; len(places) > 0 {
 		snapshot, err = places[len(places)-1].snapshot(s.Log)
 	} else {
 		snapshot, err = s.Log.Snapshot()
@@ -455,5 +453,5 @@ func (m *Member) canSkip(message *raftpb.Message) bool {
 // leads reports whether this member is the leader and has applied all entries of earlier terms. Its view of the blocks
 // then includes all that was decided.
 func (m *Member) leads() bool {
-	return m.standing.soft.RaftState == raft.StateLeader && m.decisions.term == m.standing.term
+	return m.standing.soft.RaftState == raft.StateLeader && m.appliedTerm == m.standing.term
 }

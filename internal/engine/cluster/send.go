@@ -168,7 +168,7 @@ func (m *Member) screen(s *send) {
 				return nil
 			}
 			s.results, s.open = make([]mempool.Result, len(screened)), 0
-			s.index = m.decisions.machine.Applied() // the pool may already know entries that are being applied
+			s.index = m.machine.Applied() // the pool may already know entries that are being applied
 			for i, r := range screened {
 				s.results[i] = mempool.Result{Tx: r.Tx, Err: r.Err}
 				if r.Verified != nil {
@@ -310,7 +310,7 @@ func (s *sends) entryApplied(m *Member, e *raftpb.Entry) {
 // endApplied ends the complete sends whose index this member has applied.
 func (s *sends) endApplied(m *Member) {
 	s.behind = slices.DeleteFunc(s.behind, func(send *send) bool {
-		if send.index > m.decisions.done {
+		if send.index > m.appliedIndex {
 			return false
 		}
 		for i := range send.results {

@@ -53,7 +53,7 @@ type Peer struct {
 func (m *Member) Status() Status {
 	last, err := m.Log.LastIndex()
 	if err != nil {
-		last = m.decisions.done // cannot happen: LastIndex never fails
+		last = m.appliedIndex // cannot happen: LastIndex never fails
 	}
 	return Status{
 		ID:        m.self,
@@ -65,12 +65,12 @@ func (m *Member) Status() Status {
 		Outdated:  m.outdated(),
 		Unfit:     m.unfit(),
 		Change:    m.standing.change,
-		Applied:   m.decisions.done,
-		AppliedAt: m.decisions.doneAt,
+		Applied:   m.appliedIndex,
+		AppliedAt: m.appliedAt,
 		Last:      last,
 		Bytes:     m.Log.Bytes(),
 		Waiting:   m.sends.live.count,
-		Proposal:  m.decisions.machine.Proposal() != nil,
+		Proposal:  m.machine.Proposal() != nil,
 		Catching:  m.catching != nil,
 		Peers:     m.peers(),
 		Gone:      m.members.gone,
@@ -82,7 +82,7 @@ func (m *Member) Status() Status {
 // applied: they must be able to connect, or no further entry could be decided.
 func (m *Member) peers() []Peer {
 	members := m.members.records
-	if m.decisions.done < m.members.named.until {
+	if m.appliedIndex < m.members.named.until {
 		members = m.members.named.members
 	}
 	peers := make([]Peer, len(members))

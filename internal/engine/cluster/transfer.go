@@ -62,7 +62,7 @@ func Transfer(to uint64, tell func(error)) Event {
 			tell(ErrChanging)
 			return nil
 		}
-		m.leading.passing = &passing{m.standing.term, to, m.decisions.machine.Head().Height, m.env.Now().Add(patience), tell}
+		m.leading.passing = &passing{m.standing.term, to, m.machine.Head().Height, m.env.Now().Add(patience), tell}
 		return nil
 	}
 }
@@ -89,7 +89,7 @@ func (m *Member) betweenBlocks(after types.Height) bool {
 		return true
 	}
 	left := m.leading.last.Add(m.BlockTime).Sub(m.env.Now())
-	return !m.makingBlock() && (m.decisions.machine.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
+	return !m.makingBlock() && (m.machine.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
 }
 
 // endTransfer ends a requested transfer after this member has lost leadership.
