@@ -83,11 +83,8 @@ type upstream struct {
 	contact time.Time // time of the last answer
 	inUse   bool
 	gap     time.Time // when it last answered again after a failure that did not end the session
-	failing
-}
 
-// failing records an upstream's failures and their consequences.
-type failing struct {
+	// Its failures and their consequences:
 	failures int       // since the last success
 	retryAt  time.Time // earliest time of the next try
 	liedAt   time.Time
@@ -98,7 +95,7 @@ type failing struct {
 }
 
 func newUpstream(s Source, jitter func(time.Duration) time.Duration) *upstream {
-	return &upstream{Source: s, jitter: jitter, failing: failing{counts: make(map[Cause]uint64)}}
+	return &upstream{Source: s, jitter: jitter, counts: make(map[Cause]uint64)}
 }
 
 // told records a probe's answer, and reports whether the upstream is back after it had stopped answering.

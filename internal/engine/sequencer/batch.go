@@ -75,11 +75,8 @@ type batch struct {
 	refuse  func(*types.VerifiedTx) error // reports why a transaction must not be tried; may be nil
 	trying  func(*types.VerifiedTx)       // called before a contract runs; may be nil
 	debug   ledger.Debug
-	progress
-}
 
-// progress is the state of a batch while its block is built.
-type progress struct {
+	// The state while the block is built:
 	begin   time.Time
 	start   time.Time         // when given was handed out
 	given   *types.VerifiedTx // last transaction handed out

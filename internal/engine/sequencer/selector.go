@@ -66,16 +66,16 @@ func (s *Selector) best() *mempool.Best {
 
 func (s *Selector) newBatch(txs source, within time.Duration) *Selection {
 	b := &Selection{batch{
-		source:   txs,
-		clock:    s.clock,
-		paces:    s.paces,
-		time:     within,
-		retried:  s.first,
-		turns:    &s.turns,
-		refuse:   s.refuse,
-		trying:   s.Note.try,
-		debug:    s.OnDebug,
-		progress: progress{faulty: make(map[types.CodeHash]bool)},
+		source:  txs,
+		clock:   s.clock,
+		paces:   s.paces,
+		time:    within,
+		retried: s.first,
+		turns:   &s.turns,
+		refuse:  s.refuse,
+		trying:  s.Note.try,
+		debug:   s.OnDebug,
+		faulty:  make(map[types.CodeHash]bool),
 	}}
 	b.alone = b.time == Instant
 	if b.time <= 0 {

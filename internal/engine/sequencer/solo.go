@@ -42,7 +42,13 @@ type Solo struct {
 	// The Selector's hooks must be set before Run. They are called in the engine's loop, before OnBlock.
 	*Selector
 
-	signing
+	// The producer's key, and what prevents it from signing two blocks of one height:
+	key    Signer
+	decide *decided         // stores a block before key is asked; nil if the key is in this process
+	lock   *signstate.State // the key's lock; may be nil
+	// signed is the last block that the lock held at the start. The chain must have it before the next block is made.
+	signed signstate.Block
+
 	requests chan request
 	running  context.Context // Run's context, for calls that wait in its loop
 	changed  chan struct{}   // signals that blockTime was set
@@ -53,15 +59,6 @@ type Solo struct {
 	nextTime     uint64        // next block's timestamp in milliseconds; 0 if not set
 	taken        []snapshot    // snapshots that a development chain can revert to
 	lastSnapshot uint64        // IDs are never reused
-}
-
-// signing holds the producer's key, and prevents it from signing two blocks of one height.
-type signing struct {
-	key    Signer
-	decide *decided         // stores a block before key is asked; nil if the key is in this process
-	lock   *signstate.State // the key's lock; may be nil
-	// signed is the last block that the lock held at the start. The chain must have it before the next block is made.
-	signed signstate.Block
 }
 
 // request is a task to run between two blocks.
@@ -75,7 +72,7 @@ func New(l *ledger.Ledger, pool *mempool.Pool, book *quarantine.List, key Signer
 	blockTime time.Duration) *Solo {
 	return &Solo{
 		Selector:  NewSelector(l, pool, book, clock),
-		signing:   signing{key: key},
+		key:       key,
 		running:   context.Background(),
 		requests:  make(chan request),
 		changed:   make(chan struct{}, 1),

@@ -108,7 +108,7 @@ func read(
 	}
 	r := reader{
 		manifest: m, header: header, trust: trust, sink: into,
-		found: found{codes: make(map[types.CodeHash]codeUse), seed: maphash.MakeSeed()},
+		codes: make(map[types.CodeHash]codeUse), seed: maphash.MakeSeed(),
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -33,11 +33,8 @@ type reader struct {
 
 	run    provenRun // last run; its entries have been passed to sink
 	runEnd chain.StateEntry
-	found
-}
 
-// found accumulates counts and sums over the chunks. They must match the manifest, the supply and the lists.
-type found struct {
+	// The fields below are counts and sums over the chunks. They must match the manifest, the supply and the lists.
 	accounts  uint64
 	deployed  uint64
 	stored    uint64

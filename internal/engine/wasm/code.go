@@ -86,9 +86,9 @@ func (c *code) prepare(machine []byte) (err error) {
 	if !e.opts.Interpreter {
 		c.grow(len(machine))
 	}
-	e.stats.compiled.Add(1)
+	e.compiled.Add(1)
 	if loaded {
-		e.stats.loaded.Add(1)
+		e.loaded.Add(1)
 	}
 	c.ready.Store(true)
 	return nil
@@ -113,7 +113,7 @@ func (c *code) call(i *instance, f api.Function) error {
 	}
 	grew, err := c.engine.stacks.call(call, f)
 	if grew {
-		c.engine.stats.deeper.Add(1)
+		c.engine.deeper.Add(1)
 		if !c.deeper.Swap(true) {
 			c.engine.opts.Log.Error("a contract call used more native stack than the metering accounts for: its "+
 				"outcome is unaffected; please report the contract's code",
@@ -148,7 +148,7 @@ func (c *code) instantiate() (*instance, error) {
 		return nil, err
 	}
 	i.code = c
-	c.engine.stats.instantiated.Add(1)
+	c.engine.instantiated.Add(1)
 	return i, nil
 }
 

@@ -83,7 +83,8 @@ type Engine struct {
 	stacks  *stacks // nil for the interpreter
 	// generationBytes bounds the bytes of modules that a wazero runtime compiles in its lifetime; see [generation].
 	generationBytes int
-	stats           counters
+
+	compiled, loaded, instantiated, reused, discarded, refills, deeper atomic.Uint64
 
 	mu          sync.Mutex  // guards the fields below
 	generation  *generation // compiles new modules
@@ -93,10 +94,6 @@ type Engine struct {
 	bytes       int        // approximate size of all codes and idle instances
 	closed      bool
 	interpreter *Engine // nil until the first call of Interpreter
-}
-
-type counters struct {
-	compiled, loaded, instantiated, reused, discarded, refills, deeper atomic.Uint64
 }
 
 // Stats describes the content of an engine, and its events since its creation.
@@ -221,10 +218,10 @@ func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	s := Stats{Codes: e.recent.Len(), Idle: e.idle, Bytes: e.bytes}
 	e.mu.Unlock()
-	s.Compiled, s.Instantiated = e.stats.compiled.Load(), e.stats.instantiated.Load()
-	s.Reused, s.Discarded, s.Refills = e.stats.reused.Load(), e.stats.discarded.Load(), e.stats.refills.Load()
-	s.Deeper = e.stats.deeper.Load()
-	s.Loaded = e.stats.loaded.Load()
+	s.Compiled, s.Instantiated = e.compiled.Load(), e.instantiated.Load()
+	s.Reused, s.Discarded, s.Refills = e.reused.Load(), e.discarded.Load(), e.refills.Load()
+	s.Deeper = e.deeper.Load()
+	s.Loaded = e.loaded.Load()
 	if e.files != nil {
 		s.Rejected, s.DiskBytes = e.files.held()
 	}

@@ -207,7 +207,7 @@ func (i *instance) end(exit vm.Exit, err error) {
 // refill implements [vm.RefillName]: (i64) → i64.
 func refill(ctx context.Context, _ api.Module, stack []uint64) {
 	i := ctx.(*instance)
-	i.code.engine.stats.refills.Add(1)
+	i.code.engine.refills.Add(1)
 	i.takeGas(stack[0])
 	stack[0] = i.gas.Lend()
 }

@@ -67,7 +67,7 @@ func (c *code) pick(fresh bool) (*instance, error) {
 		e.idle--
 		e.bytes -= i.size
 		e.mu.Unlock()
-		e.stats.reused.Add(1)
+		e.reused.Add(1)
 		return i, nil
 	}
 	e.mu.Unlock()
@@ -80,7 +80,7 @@ func (e *Engine) put(i *instance, again bool) error {
 	restored := again && i.restore()
 	i.giveBack()
 	if !restored {
-		e.stats.discarded.Add(1)
+		e.discarded.Add(1)
 		return errors.Join(i.close(), e.release(c))
 	}
 	e.mu.Lock()
@@ -120,7 +120,7 @@ func (l *leftovers) add(more leftovers) {
 
 func (l *leftovers) close() (err error) {
 	for _, i := range l.instances {
-		i.code.engine.stats.discarded.Add(1)
+		i.code.engine.discarded.Add(1)
 		err = errors.Join(err, i.close())
 	}
 	for _, c := range l.codes {

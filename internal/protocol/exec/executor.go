@@ -17,18 +17,8 @@ type BlockExecutor struct {
 	header  types.Header
 	state   *state.Overlay
 	machine Machine
-	applied
-	parallel  lists.Parallel // see [BlockExecutor.ShareOut]
-	stop      func() error   // may be nil; see [BlockExecutor.StopWith]
-	spareLoad bool           // see [BlockExecutor.SpareLoad]
 
-	// Only simulations set these.
-	tracer Tracer // may be nil
-	view   bool   // the call is in view context
-}
-
-// applied holds the results of the applied transactions.
-type applied struct {
+	// The results of the applied transactions:
 	txs      []*types.Tx
 	receipts []types.Receipt
 	reasons  []Reason
@@ -36,6 +26,14 @@ type applied struct {
 	burned   types.Amount
 	codes    map[types.CodeHash][]byte // codes that the block's deploys brought
 	loaded   loads
+
+	parallel  lists.Parallel // see [BlockExecutor.ShareOut]
+	stop      func() error   // may be nil; see [BlockExecutor.StopWith]
+	spareLoad bool           // see [BlockExecutor.SpareLoad]
+
+	// Only simulations set these.
+	tracer Tracer // may be nil
+	view   bool   // the call is in view context
 }
 
 // Result is the result of executing a block. Its Header lacks only the state root, which the state tree derives from

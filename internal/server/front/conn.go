@@ -48,15 +48,6 @@ func putBuffer(b []byte) {
 	}
 }
 
-// standing is a connection's state in the server's lists.
-type standing struct {
-	state connState
-	since time.Time // start of the present idle or reading state
-	site  *site
-	idle  link[conn] // in a list of connections without a complete request
-	ripe  bool       // in the site's list ripe
-}
-
 // conn is a client's connection.
 type conn struct {
 	net.Conn
@@ -66,7 +57,12 @@ type conn struct {
 	closed  sync.Once
 	closing atomic.Bool // its WebSocket is closing
 
-	standing // guarded by the server's lock
+	// The connection's state in the server's lists, guarded by the server's lock:
+	state connState
+	since time.Time // start of the present idle or reading state
+	site  *site
+	idle  link[conn] // in a list of connections without a complete request
+	ripe  bool       // in the site's list ripe
 
 	in         []byte // in[start:end] is read and unused; nil while the buffer is not needed
 	start, end int

@@ -25,7 +25,16 @@ type connection struct {
 	request *request.Request // the handshake
 	ws      *websocket.Conn  // set before any other goroutine uses it
 
-	life
+	// work ends when closing begins: nothing more is read from the chain or written. ctx ends with the connection
+	// itself, which cuts reads and writes in progress.
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   context.Context
+	finish context.CancelFunc
+
+	tasks   sync.WaitGroup
+	closing sync.Once
+
 	crowd   *crowd        // guarded by the server's lock; nil once displaced
 	place   *list.Element // in crowd
 	opened  chan struct{} // closed when ws is set
@@ -39,18 +48,6 @@ type connection struct {
 	mu            sync.Mutex // guards the fields below
 	subscriptions map[api.Quantity]*subscription
 	lastID        api.Quantity
-}
-
-// life holds the contexts and tasks of a connection. work ends when closing begins: nothing more is read from the chain
-// or written. ctx ends with the connection itself, which cuts reads and writes in progress.
-type life struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   context.Context
-	finish context.CancelFunc
-
-	tasks   sync.WaitGroup
-	closing sync.Once
 }
 
 func newConnection(ctx context.Context, s *Server, r *request.Request) *connection {
