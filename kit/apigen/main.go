@@ -57,7 +57,10 @@ type method struct {
 
 // schema is a JSON Schema of the document.
 type schema struct {
-	reference
+	// A reference to a component is one of two members:
+	Ref    string `json:"$ref"`
+	Within string `json:"x-cairn-ref"` // api.SchemaWithin
+
 	Description          string
 	Type                 string
 	Format, Pattern      string
@@ -68,12 +71,6 @@ type schema struct {
 	Properties           map[string]schema
 	Required             []string
 	AdditionalProperties json.RawMessage // a schema, false, or true
-}
-
-// reference refers to a component by one of two members.
-type reference struct {
-	Ref    string `json:"$ref"`
-	Within string `json:"x-cairn-ref"` // api.SchemaWithin
 }
 
 // read converts the OpenRPC document by way of its JSON.

@@ -107,7 +107,7 @@ func newMeasurement(target Target, plan Plan, queues [][]Call, o Options, node *
 			judge:       target.Judge,
 			queue:       queue{requests: encoder.split(calls, o.Batch), repeat: plan.Load.Repeats()},
 			submissions: r.submissions,
-			tally:       tally{latency: newHistogram(), errors: map[string]*ErrorCount{}},
+			latency:     newHistogram(), errors: map[string]*ErrorCount{},
 		})
 	}
 	return r

@@ -71,7 +71,7 @@ func TestSlowAnswersAreNotOmitted(t *testing.T) {
 		clock:    clock,
 		schedule: newSchedule(10, 1, 0, 1),
 		queue:    queue{requests: newEncoder(node, "", false).split(calls, 1)},
-		tally:    tally{latency: newHistogram(), errors: map[string]*ErrorCount{}},
+		latency:  newHistogram(), errors: map[string]*ErrorCount{},
 	}
 	w.run(t.Context())
 	if w.requestCount.Load() != requests || w.latency.TotalCount() != requests {

@@ -16,12 +16,7 @@ type subscriber struct {
 	from             uint64        // first height that it should receive
 	since            time.Duration // time of its subscription
 
-	heard
-}
-
-// heard holds the notifications of a subscriber.
-type heard struct {
-	mu           sync.Mutex                 // guards the fields below
+	mu           sync.Mutex                 // guards the fields below, its notifications
 	blocks       []time.Duration            // arrival of each height from the first on; 0 if missing
 	transactions map[[32]byte]time.Duration // arrival of each transaction
 	count        int64                      // number of notifications

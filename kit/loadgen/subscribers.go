@@ -125,7 +125,7 @@ func gather(ctx context.Context, target Chain, o Options, dial dialer) (*audienc
 func (a *audience) join(ctx context.Context, number int, token string, dial dialer) error {
 	s := &subscriber{
 		stalled: number < a.size.Stalled, pending: number < a.size.Pending,
-		from: a.from, heard: heard{transactions: map[[32]byte]time.Duration{}},
+		from: a.from, transactions: map[[32]byte]time.Duration{},
 	}
 	var err error
 	if s.socket, err = openSocket(ctx, dial, token); err != nil {

@@ -105,7 +105,7 @@ func FuzzSocket(f *testing.F) {
 	f.Add([]byte{0x81, 127, 0, 0, 0, 0, 0, 0, 1, 0})
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		socket, _ := socketOf(sent)
-		s := &subscriber{socket: socket, heard: heard{transactions: map[[32]byte]time.Duration{}}}
+		s := &subscriber{socket: socket, transactions: map[[32]byte]time.Duration{}}
 		s.listen(time.Now())
 		if s.ended == nil || s.count > int64(len(sent)) || len(socket.begin) > keptMessage {
 			t.Errorf("%d notifications in %d bytes, ended with %v", s.count, len(sent), s.ended)

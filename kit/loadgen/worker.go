@@ -40,7 +40,13 @@ type worker struct {
 
 	conn   *conn
 	broken int
-	tally
+
+	// What the worker counts:
+	latency *hdrhistogram.Histogram // per request, in ns
+	errors  map[string]*ErrorCount
+	last    time.Duration // time of the latest response
+
+	requestCount, done, failed atomic.Int64 // requests with a response; successful calls; errors
 }
 
 // queue holds the requests that a worker has to send.
@@ -49,15 +55,6 @@ type queue struct {
 	repeat   bool      // restart after the last request, for reads
 	next     int       // index of the next request
 	again    []request // refused requests to retry, sent first
-}
-
-// tally holds the counts of a worker.
-type tally struct {
-	latency *hdrhistogram.Histogram // per request, in ns
-	errors  map[string]*ErrorCount
-	last    time.Duration // time of the latest response
-
-	requestCount, done, failed atomic.Int64 // requests with a response; successful calls; errors
 }
 
 // newHistogram returns a histogram of latencies from 1 µs to 10 min with two significant digits: an error under 1 %.

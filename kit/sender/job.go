@@ -45,11 +45,8 @@ type job struct {
 	then   func()         // called at the end, whatever the outcome; may be nil
 
 	accepted, ended promise
-	attempt
-}
 
-// attempt is the progress of sending a job. The pump owns it.
-type attempt struct {
+	// The progress of sending the job, which the pump owns:
 	action    client.Action // empty for a sweep until its value is known
 	nonce     uint64
 	until     *uint64 // valid_until of all transactions, from the first on; nil: without end
@@ -86,7 +83,7 @@ func newJob(id string, digest types.Digest, action client.Action, said Job) *job
 		said:     said,
 		accepted: promise{decided: make(chan struct{})},
 		ended:    promise{decided: make(chan struct{})},
-		attempt:  attempt{action: action, due: never},
+		action:   action, due: never,
 	}
 }
 
@@ -184,8 +181,8 @@ func (d done) entry(id string) Entry {
 	}
 }
 
-// digestOf returns a digest that tells whether two jobs with one ID are the same: the SHA-256 of the action, encoded as a
-// step of a batch is.
+// digestOf returns a digest that tells whether two jobs with one ID are the same: the SHA-256 of the action, encoded as
+// a step of a batch is.
 func digestOf(a client.Action) types.Digest {
 	encoded := binary.LittleEndian.AppendUint64(a.Target[:], uint64(a.Value))
 	return sha256.Sum256(append(encoded, types.EncodePayload(a.Payload)...))

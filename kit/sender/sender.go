@@ -41,12 +41,8 @@ type Sender struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan struct{}
-	book
-}
 
-// book holds the jobs of a sender, shared by callers and the pump.
-type book struct {
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the fields below, which callers and the pump share
 	queue    []*job
 	unwanted []*job          // jobs to cancel
 	jobs     map[string]*job // queued or open, by ID
@@ -95,7 +91,7 @@ func Open(ctx context.Context, c *client.Client, signer client.Signer, options O
 		places:  make(chan struct{}, maxJobs),
 		wake:    make(chan struct{}, 1),
 		ended:   make(chan struct{}),
-		book:    book{jobs: make(map[string]*job)},
+		jobs:    make(map[string]*job),
 	}
 	p, err := newPump(s, entries)
 	if err != nil {
