@@ -93,21 +93,8 @@ func (w *world) machineOf(id uint64) *machine {
 // process is a running member, and the environment in which it acts.
 type process struct {
 	*machine
-	parts
-	doom
-	random  *mathrand.ChaCha8 // raft's source of randomness
-	member  *cluster.Member
-	stepped int         // messages sent in the current step
-	busy    [2]deferred // its workers
-	loop    loop
-	behind  bool // whether it is fetching blocks
-	newer   bool // whether it knows the next version of the protocol
-	ticks   int
-	term    uint64
-}
 
-// parts are the components of a member, in the order in which they are opened.
-type parts struct {
+	// The components of a member, in the order in which they are opened:
 	db     *kv.DB
 	log    *raftlog.Log
 	store  *chain.Store
@@ -115,20 +102,26 @@ type parts struct {
 	lock   *signstate.State
 	times  *cluster.Clock
 	pool   *mempool.Pool
-}
 
-// doom describes the end of a process.
-type doom struct {
+	// The end of the process:
 	dead  bool          // it has crashed: its actions have no effect
 	dies  int           // number of crash points until it dies; 0: it does not
 	power bool          // whether unsynced data is lost
 	left  *kv.CrashDisk // disk as of the crash
-}
 
-// loop runs the steps of a member.
-type loop struct {
+	random  *mathrand.ChaCha8 // raft's source of randomness
+	member  *cluster.Member
+	stepped int         // messages sent in the current step
+	busy    [2]deferred // its workers
+
+	// The loop that runs the steps of the member:
 	until   time.Duration   // end of the disk operation that it waits for
 	waiting []cluster.Event // events that arrived meanwhile
+
+	behind bool // whether it is fetching blocks
+	newer  bool // whether it knows the next version of the protocol
+	ticks  int
+	term   uint64
 }
 
 // deferred is a worker.
@@ -197,7 +190,7 @@ func (m *machine) start() (err error) {
 	binary.LittleEndian.PutUint64(seed[:], m.setup.Seed)
 	binary.LittleEndian.PutUint64(seed[8:], m.record.ID)
 	binary.LittleEndian.PutUint64(seed[16:], m.starts)
-	p := &process{machine: m, random: mathrand.NewChaCha8(seed), loop: loop{until: m.now}, newer: m.newer}
+	p := &process{machine: m, random: mathrand.NewChaCha8(seed), until: m.now, newer: m.newer}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -309,8 +302,8 @@ func (p *process) step(e cluster.Event) {
 	if p.dead {
 		return
 	}
-	if p.loop.waiting = append(p.loop.waiting, e); len(p.loop.waiting) == 1 {
-		p.after(p.loop.until-p.now, p.stepAll)
+	if p.waiting = append(p.waiting, e); len(p.waiting) == 1 {
+		p.after(p.until-p.now, p.stepAll)
 	}
 }
 
@@ -319,12 +312,12 @@ func (p *process) stepAll() {
 	switch {
 	case p.dead:
 		return
-	case p.loop.until > p.now:
-		p.after(p.loop.until-p.now, p.stepAll)
+	case p.until > p.now:
+		p.after(p.until-p.now, p.stepAll)
 		return
 	}
-	events := p.loop.waiting
-	p.loop.waiting = nil
+	events := p.waiting
+	p.waiting = nil
 	switch err := p.try(events); {
 	case p.dead:
 		p.bury()

@@ -45,13 +45,13 @@ func (p *process) Unfit() map[uint64]string {
 func (p *process) Send(messages []*raftpb.Message) {
 	p.stepped++
 	if p.stepped%2 == 0 {
-		p.loop.until = max(p.loop.until, p.now) + p.slow
+		p.until = max(p.until, p.now) + p.slow
 	}
 	if p.moment() {
 		return
 	}
 	for _, message := range messages {
-		p.network.send(p.machine, message, max(0, p.loop.until-p.now))
+		p.network.send(p.machine, message, max(0, p.until-p.now))
 		if p.moment() {
 			return
 		}

@@ -31,8 +31,8 @@ type Setup struct {
 	Members int           // 3 or 5
 	Faults  time.Duration // duration of the faults, before healing
 	Bug     string        // bug planted into the world; see bugs
-	// Upgrade, if not 0, is when a version of the protocol is in force that only some machines know. It is announced two
-	// seconds after the start.
+	// Upgrade, if not 0, is when a version of the protocol is in force that only some machines know. It is announced
+	// two seconds after the start.
 	Upgrade time.Duration
 	Engine  vm.Engine // engine for contracts
 }
@@ -65,7 +65,13 @@ func (r *Report) Broke(i Invariant) bool {
 // world is one run.
 type world struct {
 	agenda
-	phase
+
+	// The phase of the run:
+	faulty   bool // faults occur
+	sending  bool // clients send
+	keyless  bool // nothing is signed: the signer is unreachable
+	stubborn bool // no operator comes: what has ended stays so
+
 	setup    Setup
 	random   *mathrand.Rand
 	genesis  types.Genesis
@@ -84,14 +90,6 @@ type agenda struct {
 	now      time.Duration // since the start
 	queue    queue
 	sequence uint64 // of the queue entries
-}
-
-// phase is the phase of the surroundings of the cluster.
-type phase struct {
-	faulty   bool // faults occur
-	sending  bool // clients send
-	keyless  bool // nothing is signed: the signer is unreachable
-	stubborn bool // no operator comes: what has ended stays so
 }
 
 // began is the true time at which runs begin.

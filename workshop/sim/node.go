@@ -50,19 +50,13 @@ type process struct {
 		AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result
 	}
 	unverified *overlay // blocks served by a bug; otherwise nil
-	routine
-	fate
-}
 
-// routine is the main goroutine of a process, which runs until cancelled.
-type routine struct {
+	// The main goroutine, which runs until cancelled:
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan error
-}
 
-// fate describes the end of a process.
-type fate struct {
+	// The end of the process:
 	dead   atomic.Bool                  // it has crashed: its further actions have no effect
 	left   atomic.Pointer[kv.CrashDisk] // disk as of the crash
 	failed atomic.Bool                  // its disk has failed
@@ -101,7 +95,7 @@ func (p *process) goneBefore(at time.Duration) bool {
 
 // start starts the node on its disk.
 func (n *node) start() (err error) {
-	p := &process{node: n, routine: routine{ended: make(chan error, 1)}}
+	p := &process{node: n, ended: make(chan error, 1)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {

@@ -80,12 +80,8 @@ type world struct {
 	sending  sync.WaitGroup // requests of clients in progress
 	faulty   atomic.Bool    // whether network and disks have faults
 	lies     lies
-	record
-}
 
-// record holds the history of a run.
-type record struct {
-	mu     sync.Mutex   // guards the fields below
+	mu     sync.Mutex   // guards the fields below, the history of the run
 	second *types.Block // second block of the height at which the primary signs two
 	log    []event
 	report Report
