@@ -34,20 +34,20 @@ var ErrUnwanted = errors.New("the block does not await proof")
 
 // Queue holds the blocks that wait for a proof, oldest first. It is safe for concurrent use.
 type Queue struct {
-	store *chain.Store
-	bits  int // minimum proven bits of a proof
-	now   func() time.Time
-	may   Permit
+	store       *chain.Store
+	bits        int // minimum proven bits of a proof
+	now         func() time.Time
+	may         Permit
+	spanLengths []int // lengths of spans that get joint proofs, as binary logarithms
 
-	spans spans // joint proofs of several blocks
-
-	mu      sync.Mutex // guards the fields below
-	leases  map[blockproof.Span]time.Time
-	refused map[blockproof.Span]bool // given up: the prover reported that they cannot be proven
-	changed chan struct{}            // closed and replaced when a proof arrives or a block is given up
-	proven  uint64
-	made    uint64       // proofs among them that were made for this queue
-	awaited types.Height // first block whose proof will come from another node; noHeight for none
+	mu                       sync.Mutex // guards the fields below
+	leases                   map[blockproof.Span]time.Time
+	refused                  map[blockproof.Span]bool // given up: the prover reported that they cannot be proven
+	changed                  chan struct{}            // closed and replaced when a proof arrives or a block is given up
+	proven                   uint64
+	made                     uint64       // proofs among them that were made for this queue
+	awaited                  types.Height // first block whose proof will come from another node; noHeight for none
+	spansAccepted, spansMade uint64       // joint proofs since the start
 }
 
 // inTime is the number of further blocks after which a block that is still unproven is proven in a hurry.
@@ -62,15 +62,15 @@ const noHeight = types.Height(math.MaxUint64)
 // given lengths, ascending binary logarithms, get joint proofs.
 func NewQueue(store *chain.Store, bits int, lengths ...int) *Queue {
 	return &Queue{
-		store:   store,
-		bits:    bits,
-		now:     time.Now,
-		spans:   spans{lengths: lengths},
-		leases:  make(map[blockproof.Span]time.Time),
-		refused: make(map[blockproof.Span]bool),
-		changed: make(chan struct{}),
-		awaited: noHeight,
-		may:     func(context.Context, blockproof.Span) (bool, error) { return true, nil },
+		store:       store,
+		bits:        bits,
+		now:         time.Now,
+		spanLengths: lengths,
+		leases:      make(map[blockproof.Span]time.Time),
+		refused:     make(map[blockproof.Span]bool),
+		changed:     make(chan struct{}),
+		awaited:     noHeight,
+		may:         func(context.Context, blockproof.Span) (bool, error) { return true, nil },
 	}
 }
 

@@ -17,12 +17,6 @@ import (
 // most fifteen proofs of a length before the next larger span begins.
 var Lengths = []int{4, 8, 12}
 
-// spans is the part of a queue's state about spans of several blocks.
-type spans struct {
-	lengths        []int  // span lengths that get proofs, as binary logarithms
-	accepted, made uint64 // proofs since the start; guarded by Queue.mu
-}
-
 // leaseSpan takes the oldest of the shortest free spans that this node may prove, or returns chain.ErrNotFound.
 func (q *Queue) leaseSpan(ctx context.Context) (blockproof.Span, error) {
 	if err := q.dropSpent(); err != nil {
@@ -34,7 +28,7 @@ func (q *Queue) leaseSpan(ctx context.Context) (blockproof.Span, error) {
 	}
 	head := q.store.Head().Header.Height
 	denied := 0
-	for _, log := range q.spans.lengths {
+	for _, log := range q.spanLengths {
 		for span := spanOf(oldest, log); span.Last() <= head; span = spanOf(span.Last()+1, log) {
 			taken, err := q.takeSpan(span)
 			if err != nil {
@@ -99,7 +93,7 @@ func (q *Queue) undecided() (list []blockproof.Span, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, log := range q.spans.lengths {
+	for _, log := range q.spanLengths {
 		for span := spanOf(oldest, log); span.Last() <= q.store.Head().Header.Height; span = spanOf(span.Last()+1, log) {
 			decided, err := q.decided(span)
 			if err != nil {
@@ -129,10 +123,10 @@ func (q *Queue) dropSpent() error {
 		return err
 	}
 	head := q.store.Head().Header.Height
-	if len(q.spans.lengths) == 0 { // spans are no longer proven
+	if len(q.spanLengths) == 0 { // spans are no longer proven
 		return q.store.DropSpent(head)
 	}
-	largest := q.spans.lengths[len(q.spans.lengths)-1]
+	largest := q.spanLengths[len(q.spanLengths)-1]
 	for span := spanOf(oldest, largest); span.Last() <= head; span = spanOf(span.Last()+1, largest) {
 		decided, err := q.allDecided(oldest, span)
 		if past := span.Last()+mostBehind*span.Blocks() <= head; err != nil || !decided && !past {
@@ -148,7 +142,7 @@ func (q *Queue) dropSpent() error {
 
 // allDecided reports whether all spans within a longest span that hold blocks from oldest on are decided.
 func (q *Queue) allDecided(oldest types.Height, span blockproof.Span) (bool, error) {
-	for _, log := range q.spans.lengths {
+	for _, log := range q.spanLengths {
 		part := spanOf(max(oldest, span.First()), log)
 		for ; part.Last() <= span.Last(); part = spanOf(part.Last()+1, log) {
 			if decided, err := q.decided(part); err != nil || !decided {
@@ -269,7 +263,7 @@ func (q *Queue) keepSpan(span blockproof.Span, proof []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.leases, span)
-	q.spans.accepted++
+	q.spansAccepted++
 	q.announce()
 	return nil
 }
@@ -289,7 +283,7 @@ func (q *Queue) acceptSpan(span blockproof.Span, proof []byte) error {
 	if err == nil {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.spans.made++
+		q.spansMade++
 	}
 	return err
 }
@@ -309,7 +303,7 @@ func (q *Queue) KeepRange(span blockproof.Span, encoded []byte) error {
 func (q *Queue) Ranges() (accepted, made uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.spans.accepted, q.spans.made
+	return q.spansAccepted, q.spansMade
 }
 
 // mostWanted bounds the number of missing span proofs that are requested before the list is made again.
@@ -318,7 +312,7 @@ const mostWanted = 64
 // Wanted returns the oldest spans of 2^log blocks within a range of blocks that lack a proof here and could have one.
 // It returns none beyond the retention, and none of a length that gets no proofs.
 func (q *Queue) Wanted(log int, oldest, newest types.Height) (list []blockproof.Span, err error) {
-	if !slices.Contains(q.spans.lengths, log) {
+	if !slices.Contains(q.spanLengths, log) {
 		return nil, nil
 	}
 	head, blocks := q.store.Head().Header.Height, types.Height(1)<<log
