@@ -1,6 +1,7 @@
 package front
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -89,6 +90,17 @@ func (c *conn) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return nil
+}
+
+// startTLS performs the TLS handshake and reports whether it succeeded.
+func (c *conn) startTLS() bool {
+	secured := tls.Server(c.Conn, c.server.tls)
+	until := c.server.now().Add(preambleTimeout)
+	if secured.SetDeadline(until) != nil || secured.HandshakeContext(c.server.context) != nil {
+		return false
+	}
+	c.Conn = secured
+	return secured.SetDeadline(time.Time{}) == nil
 }
 
 // loop answers requests until the connection ends. It returns true, with the request in the buffer, if net/http must
