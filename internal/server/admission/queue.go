@@ -17,8 +17,9 @@ type queue struct {
 	running int
 	waiting int              // waiting claims
 	flows   map[Client]*flow // clients with turns, or with a virtual time ahead of the queue's
+	active  int              // clients with turns
 	ready   flowHeap         // flows with waiting turns that may take another place
-	virtual time.Duration    // start of the latest turn
+	virtual time.Duration    // where new flows start; see end
 	order   uint64           // number of the latest flow that became ready
 	used    time.Duration    // time used by all ended turns
 	spare   []*flow
@@ -91,6 +92,7 @@ func (q *queue) enqueue(c *claim, at int) {
 	if c.granted == nil {
 		c.granted = make(chan struct{}, 1)
 	}
+	q.begin(c.flow)
 	c.flow.waiting = slices.Insert(c.flow.waiting, at, c)
 	q.waiting++
 	q.settle(c.flow)
@@ -104,13 +106,32 @@ func (q *queue) again(c *claim, used time.Duration) {
 	q.next()
 }
 
-// end ends a claim's turn, which used the given time.
+// end ends a claim's turn, which used the given time. The queue's virtual time grows by each active client's share of it.
+// If it only followed the turns' starts, then while ever new clients come, each of which starts there, no client would
+// get a second turn.
 func (q *queue) end(c *claim, used time.Duration) {
 	f := c.flow
 	f.time += used - c.charged
 	q.used += used
+	q.virtual += used / time.Duration(q.active)
 	f.running--
 	q.running--
+	q.rest(f)
+}
+
+// begin counts a flow as active. It must be called before the flow gets a claim.
+func (q *queue) begin(f *flow) {
+	if f.idle() {
+		f.time = max(f.time, q.virtual)
+		q.active++
+	}
+}
+
+// rest counts a flow as inactive if it has no claim left.
+func (q *queue) rest(f *flow) {
+	if f.idle() {
+		q.active--
+	}
 }
 
 // try is like take, but does not enqueue the claim.
@@ -120,6 +141,7 @@ func (q *queue) try(c *claim, by Client) bool {
 		return false
 	}
 	c.queue, c.flow = q, f
+	q.begin(f)
 	q.grant(c)
 	return true
 }
@@ -130,8 +152,7 @@ func (q *queue) admits(f *flow) bool { return q.perClient == 0 || f.running < q.
 // is unknown.
 func (q *queue) grant(c *claim) {
 	f := c.flow
-	f.time = max(f.time, q.virtual)
-	q.virtual = f.time
+	q.virtual = max(q.virtual, f.time)
 	f.time += q.slice
 	f.running++
 	q.running++
@@ -180,6 +201,7 @@ func (q *queue) leave(c *claim) bool {
 	}
 	f.waiting = slices.Delete(f.waiting, i, i+1)
 	q.waiting--
+	q.rest(f)
 	c.queue, c.flow = nil, nil
 	q.settle(f)
 	return true
@@ -190,7 +212,6 @@ func (q *queue) settle(f *flow) {
 	ready := len(f.waiting) > 0 && q.admits(f)
 	switch {
 	case ready && f.place < 0:
-		f.time = max(f.time, q.virtual)
 		q.order++
 		f.order = q.order
 		heap.Push(&q.ready, f)

@@ -81,6 +81,38 @@ func TestTurnsGoRoundByClient(t *testing.T) {
 	})
 }
 
+// TestNewClientsDoNotStarveOthers lets a new client come for each turn that ends, while a client waits for its second one.
+func TestNewClientsDoNotStarveOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lane := admission.New(1).Short().Kind(1, 0)
+		const turn, atOnce, news = 10 * time.Millisecond, 4, 100
+		var all sync.WaitGroup
+		var o order
+		ask := func(client int, name string) {
+			all.Go(func() {
+				if err := lane.Run(workOf(t.Context(), client), func() { o.note("%s", name); pass(turn) }); err != nil {
+					t.Errorf("client %d: got %v, want no error", client, err)
+				}
+			})
+			synctest.Wait()
+		}
+		for range 2 {
+			ask(0, "first")
+		}
+		for client := range news {
+			ask(1+client, "new")
+			if client >= atOnce {
+				pass(turn)
+			}
+		}
+		all.Wait()
+		second := 1 + slices.Index(o.events[1:], "first")
+		if second > 4*atOnce {
+			t.Errorf("the second turn is number %d of %d, want one of the first %d", second, len(o.events), 4*atOnce)
+		}
+	})
+}
+
 // TestClientsPayForWhatTheyUse holds the processor time of clients whose turns differ by a factor of ten to one another.
 func TestClientsPayForWhatTheyUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
