@@ -60,7 +60,10 @@ func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *ba
 	newest, behind := p.behind()
 	b := p.decode(encoded)
 	p.check(ctx, b, source)
-	if stale := b.refusedByState(); behind && len(stale) > 0 && p.reach(ctx, newest) {
+	if !behind {
+		return b
+	}
+	if stale := b.refusedByState(); len(stale) > 0 && p.reach(ctx, newest) {
 		rules := p.rules()
 		for _, c := range stale {
 			c.err = c.checkStatic(rules)
