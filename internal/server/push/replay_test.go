@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -153,6 +154,8 @@ func TestOneBlockWaitsForEachConnection(t *testing.T) {
 
 // Subscriptions of one connection go round, and a replay that finds no memory waits for it.
 func TestReplayGoesRoundAndWaitsForMemory(t *testing.T) {
+	// On one thread, so that no subscription has many turns while the system lets the other's thread wait.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	u := &turns{limit: blockMemory + hashMemory, released: make(chan struct{})}
 	serve(t, Config{Ticket: u.ticket}, func(t *testing.T, s *site) {
 		for range 50 {
@@ -164,6 +167,7 @@ func TestReplayGoesRoundAndWaitsForMemory(t *testing.T) {
 		for _, c := range []*client{a, b} {
 			c.subscribeTwice()
 		}
+		synctest.Wait() // each connection has a block to write, and both of its subscriptions have begun
 		var readers sync.WaitGroup
 		for _, c := range []*client{a, b} {
 			readers.Go(func() {
