@@ -38,7 +38,7 @@ var bugs = []planted{
 		breaks: []Invariant{OneSignature, Decided},
 		in: []edit{{leadFile, "l.proposed, l.made = true, d\n", `l.proposed, l.made = true, d
 			if planted == "signs before commit" {
-				m.world.Do(Executor, func() Event { _, _ = m.sign(d.Header()); return func(*Member) error { return nil } })
+				m.env.Do(Executor, func() Event { _, _ = m.sign(d.Header()); return func(*Member) error { return nil } })
 			}
 `}},
 	},
@@ -55,12 +55,12 @@ var bugs = []planted{
 		name:   "proposes beside a proposal",
 		breaks: []Invariant{Convergence},
 		in: []edit{
-			{leadFile, "if m.decisions.machine.Proposal() != nil {",
-				`if m.decisions.machine.Proposal() != nil && planted != "proposes beside a proposal" {`},
-			{leadFile, "|| m.decisions.proposal != nil ||",
-				`|| m.decisions.proposal != nil && planted != "proposes beside a proposal" ||`},
-			{leadFile, "!= term || m.decisions.machine.Proposal() != nil {",
-				`!= term || m.decisions.machine.Proposal() != nil && planted != "proposes beside a proposal" {`},
+			{leadFile, "if m.machine.Proposal() != nil {",
+				`if m.machine.Proposal() != nil && planted != "proposes beside a proposal" {`},
+			{leadFile, "|| m.proposal != nil ||",
+				`|| m.proposal != nil && planted != "proposes beside a proposal" ||`},
+			{leadFile, "!= term || m.machine.Proposal() != nil {",
+				`!= term || m.machine.Proposal() != nil && planted != "proposes beside a proposal" {`},
 		},
 	},
 	{
@@ -91,7 +91,7 @@ var bugs = []planted{
 		in: []edit{{memberFile, "if err := m.Log.Save(rd); err != nil {", `if planted == "acknowledges before sync" {
 		for _, message := range kept.GetResponses() {
 			if message.GetTo() != m.self {
-				m.world.Send([]*raftpb.Message{message})
+				m.env.Send([]*raftpb.Message{message})
 			}
 		}
 	}
@@ -120,8 +120,8 @@ var bugs = []planted{
 	{
 		name:   "answers a send before its own index",
 		breaks: []Invariant{OwnWrites},
-		in: []edit{{sendFile, "if send.index > m.decisions.done {",
-			`if send.index > m.decisions.done && planted != "answers a send before its own index" {`}},
+		in: []edit{{sendFile, "if send.index > m.appliedIndex {",
+			`if send.index > m.appliedIndex && planted != "answers a send before its own index" {`}},
 	},
 	{name: ExpiresByClock, breaks: []Invariant{Acknowledged, EqualPools}},
 	{
