@@ -24,7 +24,7 @@ func (r Role) String() string {
 }
 
 // ErrNoText is returned where a text signature is wanted for what has no text, or one that is too long for it.
-var ErrNoText = fmt.Errorf("Bitcoin wallets can sign texts of at most %d bytes", types.MaxTextBytes)
+var ErrNoText = fmt.Errorf("a Bitcoin wallet signs texts of at most %d bytes", types.MaxTextBytes)
 
 // Statement is what a signature says: 32 bytes that are signed, and the text that says the same to people, which a
 // Bitcoin wallet signs in their place.
