@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 
 sh ../scripts/need.sh "the contracts" /usr/bin/cargo:cargo,rustc /usr/bin/wasm-ld:lld \
 	/usr/lib/rustlib/wasm32-unknown-unknown:libstd-rust-dev-wasm32 npm:nodejs,npm
-(cd assemblyscript && npm ci --ignore-scripts --silent --no-audit --no-fund)
+(cd assemblyscript && npm ci --ignore-scripts --loglevel error --no-audit --no-fund)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --ignore-scripts --no-audit --no-fund --silent
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --ignore-scripts --no-audit --no-fund --loglevel error
 rm -rf dist build
 npx tsc -p tsconfig.json
 npx tsc -p test/tsconfig.json

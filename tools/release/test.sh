@@ -177,7 +177,7 @@ mkdir "$t/project"
 (
 	cd "$t/project"
 	echo '{"type": "module"}' >package.json
-	npm install --ignore-scripts --silent --no-audit --no-fund "$t/first/"*.tgz
+	npm install --ignore-scripts --loglevel error --no-audit --no-fund "$t/first/"*.tgz
 	cat >use.js <<'JAVASCRIPT'
 import { formatCoins } from "@cairn-chain/sdk";
 import { readFile } from "node:fs/promises";

@@ -4,5 +4,5 @@ set -eu
 cd "$(dirname "$0")"
 
 sh ../../../scripts/need.sh "the test of runtimes" chromium:chromium
-[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --ignore-scripts --no-audit --no-fund --silent
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --ignore-scripts --no-audit --no-fund --loglevel error
 node run.mjs
