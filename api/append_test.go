@@ -99,7 +99,7 @@ func BenchmarkPaymentPage(b *testing.B) {
 	}
 }
 
-// A block is written in pieces that do not grow with its transactions, and whose sum is what encoding/json gives.
+// A block is written in pieces of a bounded size. Together they are what encoding/json gives.
 func TestBlocksAreWrittenInPieces(t *testing.T) {
 	const longest = 128 << 10
 	for _, count := range []int{0, 1, hashesAtOnce, hashesAtOnce + 1, 100_000} {

@@ -166,7 +166,7 @@ func (b *Block) WriteJSON(write func([]byte) error) error {
 	return write(text[at:])
 }
 
-// hashesAtOnce is how many hashes are written at once.
+// hashesAtOnce is the number of hashes in a piece.
 const hashesAtOnce = 512
 
 // writeItems writes the items of the array, separated by commas: a run of hashes, or a transaction, at a time.

@@ -192,7 +192,7 @@ func notification[R any](ctx context.Context, s *socket) (params api.Notificatio
 	return params, nil
 }
 
-// notificationPrefix is how the node begins a notification.
+// notificationPrefix is the beginning of each notification from the node.
 const notificationPrefix = `{"jsonrpc":"2.0","method":"` + api.Notification + `","params":{"subscription":"`
 
 // cutNotification cuts a notification, in the form in which the node writes it, into the subscription's ID and the

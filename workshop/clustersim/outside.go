@@ -1,6 +1,7 @@
 package clustersim
 
 import (
+	"context"
 	"io/fs"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The methods below implement cluster.World.
+// The methods below implement cluster.Env.
 
 func (p *process) Now() time.Time  { return began.Add(p.now) }
 func (p *process) Wall() time.Time { return began.Add(p.now + p.offset) }
@@ -57,6 +58,9 @@ func (p *process) Send(messages []*raftpb.Message) {
 		}
 	}
 }
+
+// Context never ends: the work of a process ends with its events.
+func (*process) Context() context.Context { return context.Background() }
 
 // Do runs work when its worker is free.
 func (p *process) Do(w cluster.Worker, work func() cluster.Event) {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,8 @@ type Env interface {
 	Forward(to uint64, encoded [][]byte, done func(Answer, error) Event)
 	Blocks(of uint64, from, to types.Height, done func([][]byte, error) Event)
 	Pending(of uint64, done func(Pending, error) Event)
+	// Context ends with the member. Work that may wait for something must end with it.
+	Context() context.Context
 	// Do runs work on a worker, and then delivers the event that work returns.
 	Do(w Worker, work func() Event)
 }

@@ -7,7 +7,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// wrong is an Env whose clock is ahead of those of the members that are heard.
+// wrong is an Env with a wrong clock: it is ahead of the other members' clocks.
 type wrong struct {
 	Env
 	offsets map[uint64]time.Duration

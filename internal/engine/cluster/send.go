@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -158,7 +157,7 @@ func (s *sends) requeue(send *send) {
 func (m *Member) screen(s *send) {
 	try := s.try
 	m.env.Do(Anyone, func() Event {
-		screened := m.Pool.CheckBatch(context.Background(), s.encoded, s.source)
+		screened := m.Pool.CheckBatch(m.env.Context(), s.encoded, s.source)
 		return func(m *Member) error {
 			if s.reply == nil || s.try != try {
 				return nil

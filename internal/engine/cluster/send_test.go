@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -203,5 +204,33 @@ func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
 		if !errors.Is(told[i].Err, want) {
 			t.Errorf("transaction %d: got error %v, want %v", i, told[i].Err, want)
 		}
+	}
+}
+
+// ending is the Env of a member that has ended.
+type ending struct{ follower }
+
+func (*ending) Context() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// A member ends although its pool never learns of a block that clients can read.
+func TestChecksEndWithTheMember(t *testing.T) {
+	m := memberOf(t)
+	head := mempool.HeadOf(m.Ledger)
+	head.Newest = func() types.Height { return head.Height + 1 }
+	pool, err := mempool.New(mempool.Options{}, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	m.Pool = pool
+	env := new(ending)
+	m.env = env
+	m.screen(&send{encoded: [][]byte{payment(t, 1<<20).Encoded()}}) // its nonce is too high for the head
+	if len(env.events) != 1 {
+		t.Errorf("got %d events, want the end of the check", len(env.events))
 	}
 }

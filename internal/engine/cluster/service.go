@@ -289,6 +289,8 @@ func (o serviceEnv) Offsets() (map[uint64]time.Duration, time.Duration) {
 	return o.link.Offsets()
 }
 
+func (o serviceEnv) Context() context.Context { return o.ctx }
+
 // Do runs work on a worker, or on a new goroutine for Anyone.
 func (o serviceEnv) Do(w Worker, work func() Event) {
 	if w == Anyone {

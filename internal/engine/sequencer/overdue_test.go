@@ -39,7 +39,7 @@ type contractFixture struct {
 	told    []told
 }
 
-// told is what OnSkipped was told.
+// told holds the arguments of a call of OnSkipped.
 type told struct {
 	id     types.TxID
 	reason SkipReason
