@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -328,7 +329,7 @@ func TestOperationFails(t *testing.T) {
 			desk := newDesk(t, node)
 			desk.write(t, "admin.key", strings.Repeat("1", 64)+"\n")
 			desk.write(t, "wrong.txt", "wrong\n")
-			desk.write(t, keysDir+"/torn.json", "{")
+			desk.write(t, "keys/torn.json", "{")
 			args := strings.Fields(strings.ReplaceAll(test.command, "$HOME", desk.home))
 			o := desk.run(t, append(slices.Clone(args), "--json")...)
 			d := o.document(t)
@@ -444,18 +445,6 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestHomeDirectory(t *testing.T) {
-	t.Setenv("HOME", "/h")
-	for variable, want := range map[string]string{
-		"XDG_DATA_HOME=/data": "/data/cairn", "XDG_DATA_HOME=relative": "/h/.local/share/cairn",
-		"X=": "/h/.local/share/cairn",
-	} {
-		if got := Home([]string{variable}); got != want {
-			t.Errorf("%s: got %s, want %s", variable, got, want)
-		}
-	}
-}
-
 func TestEveryCommandExplainsItself(t *testing.T) {
 	var visit func(*cobra.Command)
 	visit = func(command *cobra.Command) {
@@ -479,9 +468,9 @@ func TestCommandsFromOutside(t *testing.T) {
 		return api.ErrPruned
 	}})
 	var out, prose strings.Builder
-	exit := Execute(t.Context(), root, []string{
+	exit := invoke.Execute(t.Context(), root, []string{
 		"outside", "--json",
-	}, Streams{In: strings.NewReader(""), Out: &out, Err: &prose})
+	}, invoke.Streams{In: strings.NewReader(""), Out: &out, Err: &prose})
 	if exit != 1 || !strings.Contains(out.String(), `"code":-32021`) || prose.Len() != 0 {
 		t.Errorf("exit code %d, %q, %q", exit, &out, &prose)
 	}
@@ -490,17 +479,6 @@ func TestCommandsFromOutside(t *testing.T) {
 // TestRPCTakesNames: a parameter that is an account or a contract is given by any name that other commands take; what is
 // none of these is sent as it was typed.
 func TestRPCTakesNames(t *testing.T) {
-	seen := 0
-	for _, d := range api.Declarations() {
-		for i := range d.Params.NumField() {
-			if takesAccount(d.Name, i) {
-				seen++
-			}
-		}
-	}
-	if seen < 12 {
-		t.Errorf("got %d parameters that take names, want more", seen)
-	}
 	desk := newDesk(t, startNode(t))
 	for name, similar := range map[string]string{"svc_getBlance": "svc_getBalance", "getBalance": "svc_getBalance"} {
 		if o := desk.run(t, "rpc", name); o.exit != 1 || !strings.Contains(o.err, "did you mean "+similar+"?") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 )
 
@@ -20,7 +21,7 @@ func newCompletion() *cobra.Command {
 		Example: `  source <(cairn completion bash)
   cairn completion zsh > "${fpath[1]}/_cairn"
   cairn completion fish > ~/.config/fish/completions/cairn.fish`,
-		Args:      exactly("SHELL"),
+		Args:      invoke.Exactly("SHELL"),
 		ValidArgs: shells,
 		RunE: func(command *cobra.Command, args []string) error {
 			var script bytes.Buffer
@@ -42,7 +43,7 @@ func newCompletion() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return PrinterOf(command).Result(map[string]string{"shell": shell, "script": script.String()},
+			return invoke.PrinterOf(command).Result(map[string]string{"shell": shell, "script": script.String()},
 				func(t *output.Text) { t.Line("%s", strings.TrimRight(script.String(), "\n")) })
 		},
 	}

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/submit"
+	"github.com/cairn-chain/cairn/cli/tracing"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -196,7 +197,7 @@ func TestCallTakesParametersAsFlags(t *testing.T) {
 // TestTraceOfWhatIsNotSent: a view and a dry run have a trace where one is asked for, and a dry run says what it would cost.
 func TestTraceOfWhatIsNotSent(t *testing.T) {
 	d := newDesk(t, startNode(t))
-	view := result[viewedFunction](t, d.run(t, "call", gold, "balanceOf", "--address", "dev1", "--trace", "--json"))
+	view := result[printedCall](t, d.run(t, "call", gold, "balanceOf", "--address", "dev1", "--trace", "--json"))
 	if view.Trace == nil || view.Trace.GasUsed != 20_000 {
 		t.Errorf("a view: got the trace %+v, want one of 20000 gas", view.Trace)
 	}
@@ -206,7 +207,7 @@ func TestTraceOfWhatIsNotSent(t *testing.T) {
 		if traced {
 			words = append(slices.Clone(approve), "--trace")
 		}
-		plan := result[plannedTransaction](t, d.run(t, append(words, "--json")...))
+		plan := result[submit.Plan](t, d.run(t, append(words, "--json")...))
 		if got := plan.Trace != nil; got != traced || plan.LikelyGas != 20_000 || plan.LikelyCost == 0 || plan.LikelyCost >= plan.MaxCost {
 			t.Errorf("traced %t: got %+v, want its likely cost below the bound", traced, plan)
 		}
@@ -223,41 +224,8 @@ func TestPlansShowArguments(t *testing.T) {
 	o := newDesk(t, node).run(t,
 		"call", gold, "approve", "--spender", "dev1", "--amount", "5", "--from", "dev0", "--dry-run", "--json")
 	want := fmt.Sprintf(`{"spender":%q,"amount":5}`, developmentAccount(t, "dev1"))
-	if plan := result[plannedTransaction](t, o); plan.Args == nil || *plan.Args != want {
+	if plan := result[submit.Plan](t, o); plan.Args == nil || *plan.Args != want {
 		t.Errorf("%s", o.out)
-	}
-	var declared abi.ABI
-	if err := json.Unmarshal([]byte(goldABI), &declared); err != nil {
-		t.Fatal(err)
-	}
-	approve, _ := declared.Function("approve")
-	binary, err := declared.Binary(approve.Args, []byte(want))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		abi  *abi.ABI
-		want string
-	}{{&declared, want}, {&abi.ABI{}, api.Data(binary).String()}, {nil, api.Data(binary).String()}} {
-		if got := argumentsText(test.abi, "approve", binary); got != test.want {
-			t.Errorf("%s, want %s", got, test.want)
-		}
-	}
-}
-
-// TestPaymentsByCodeAreReadable: their log has accounts in its topics and an amount in its data.
-func TestPaymentsByCodeAreReadable(t *testing.T) {
-	from, to := types.Account{1}, types.Account{2}
-	topics := []api.Data{make([]byte, 32), from[:], to[:]}
-	want := fmt.Sprintf(`{"from":"%s","to":"%s","amount":300}`, from, to)
-	data := []byte{0x2c, 1, 0, 0, 0, 0, 0, 0}
-	if got := eventData(types.ContractID{}, types.NativeTransfer, topics, data); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	for _, contract := range []types.ContractID{{}, {7}} { // anybody may call an event so
-		if got := eventData(contract, types.NativeTransfer, topics[:2], data); got != "0x2c01000000000000" {
-			t.Errorf("%s", got)
-		}
 	}
 }
 
@@ -265,7 +233,7 @@ func TestCallReads(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
 	asked := `{"address":"` + developmentAccount(t, "dev1").String() + `"}`
-	view := result[viewedFunction](t, desk.run(t, "call", gold, "balanceOf", "--address", "dev1", "--json"))
+	view := result[printedCall](t, desk.run(t, "call", gold, "balanceOf", "--address", "dev1", "--json"))
 	var answer struct{ Function, Args string }
 	if err := json.Unmarshal(view.Result, &answer); err != nil || answer.Function != "balanceOf" || answer.Args != asked {
 		t.Errorf("%s, %v", view.Result, err)
@@ -301,7 +269,7 @@ func TestCallShowsWhatItDid(t *testing.T) {
 		}
 	}
 	node = startNode(t)
-	if got := result[calledFunction](t, newDesk(t, node).run(t, append(words, "--json")...)); got.Trace == nil ||
+	if got := result[printedCall](t, newDesk(t, node).run(t, append(words, "--json")...)); got.Trace == nil ||
 		got.Trace.GasUsed != 90_000 {
 		t.Errorf("%+v", got)
 	}
@@ -412,7 +380,7 @@ func TestTraceReadsWhatIsBinary(t *testing.T) {
 			t.Errorf("%q is not in %s", want, o.out)
 		}
 	}
-	got := result[readTrace](t, desk.run(t, "tx", "trace", hash("02"), "--json"))
+	got := result[tracing.Trace](t, desk.run(t, "tx", "trace", hash("02"), "--json"))
 	if d := got.Root.Decoded; d == nil || string(d.Args) != `{"to":"`+gold+`","amount":5}` || string(d.Result) != "true" ||
 		got.Root.GasUsed != 40_000 {
 		t.Errorf("%+v", got.Root)
@@ -512,7 +480,10 @@ func TestDeploy(t *testing.T) {
 	path := desk.write(t, "gold.wasm", goldModule())
 	o := desk.run(t, "deploy", path, "--from", "dev0", "--name", "Gold", "--alias", "gold", "--args", `{"owner":"dev1"}`,
 		"--value", "7u", "--json")
-	got := result[deployedContract](t, o)
+	got := result[struct {
+		Alias           string
+		ContractAddress *types.ContractID
+	}](t, o)
 	deploy, ok := node.onlySent(t).Payload.(types.Deploy)
 	args := fmt.Sprintf(`{"owner":%q,"cap":null}`, developmentAccount(t, "dev1"))
 	if !ok || deploy.Name != "Gold" || node.onlySent(t).Value != 7 || string(deploy.Code) != goldModule() ||
@@ -581,15 +552,5 @@ func TestTokenDeploy(t *testing.T) {
 	if want := `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100050}`; o.exit != 0 ||
 		string(deploy.InitArgs) != want || deploy.Name != "Gold" {
 		t.Errorf("%+v, deployed with %s", o, deploy.InitArgs)
-	}
-}
-
-func TestReadCodeIsBounded(t *testing.T) {
-	path := t.TempDir() + "/long.wasm"
-	if err := os.WriteFile(path, make([]byte, types.MaxCodeBytes+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readCode(path); err == nil {
-		t.Error("code over the limit was read")
 	}
 }

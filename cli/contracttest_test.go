@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cairn-chain/cairn/contracts"
-	"github.com/cairn-chain/cairn/internal/contractsource"
-	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
 func TestContractTest(t *testing.T) {
@@ -21,7 +18,7 @@ func TestContractTest(t *testing.T) {
 	}
 	init := `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`
 	tested := d.run(t, "contract", "test", file, "--init", init, "--callback", "received:u64", "--json")
-	var result testedContract
+	var result printedTest
 	if err := json.Unmarshal(tested.document(t).Result, &result); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +65,7 @@ func TestSetup(t *testing.T) {
 	}
 	gold := filepath.Join(dir, "gold.wasm")
 	tested := d.run(t, "contract", "test", gold, "--init", init, "--coverage", filepath.Join(dir, "c.info"), "--json")
-	var found testedContract
+	var found printedTest
 	if err := json.Unmarshal(tested.document(t).Result, &found); err != nil || tested.exit != 0 {
 		t.Fatalf("%+v, %v", tested, err)
 	}
@@ -104,7 +101,7 @@ func TestCoverageOfAModule(t *testing.T) {
 	}
 	tested := d.run(t, "contract", "test", file, "--init",
 		`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`, "--coverage", to, "--json")
-	var result testedContract
+	var result printedTest
 	if err := json.Unmarshal(tested.document(t).Result, &result); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +119,7 @@ func TestCoverageOfAModule(t *testing.T) {
 // ran is counted by code.
 func TestCoverageOfCalls(t *testing.T) {
 	d := newDesk(t, nil)
-	cover := func(section byte, calls string) (coverage, outcome) {
+	cover := func(section byte, calls string) (printedCoverage, outcome) {
 		t.Helper()
 		dir := t.TempDir()
 		code := append(contracts.Token(), 0, 2, 1, section)
@@ -141,14 +138,14 @@ func TestCoverageOfCalls(t *testing.T) {
 		init := `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`
 		o := d.run(t, "contract", "test", file, "--init", init, "--fuzz", "1ns",
 			"--coverage", filepath.Join(dir, "coverage.info"), "--json")
-		var result testedContract
+		var result printedTest
 		if o.exit == 0 {
 			if err := json.Unmarshal(o.document(t).Result, &result); err != nil || result.Coverage == nil {
 				t.Fatalf("%+v, %v", o, err)
 			}
 			return *result.Coverage, o
 		}
-		return coverage{}, o
+		return printedCoverage{}, o
 	}
 	without, _ := cover('a', "")
 	with, _ := cover('b', `{"from":"alice","call":"transfer","args":{"to":"bob","amount":5}}`)
@@ -158,73 +155,6 @@ func TestCoverageOfCalls(t *testing.T) {
 	if _, o := cover('c', `{"from":"bob","call":"transfer","args":{"to":"alice","amount":5}}`); o.exit != 1 ||
 		!strings.Contains(o.err+o.out, "had a different outcome") {
 		t.Errorf("a call that fails: %+v", o)
-	}
-}
-
-// TestCoverageOfLines counts a line that two blocks have once, and as one that ran if one of them did.
-func TestCoverageOfLines(t *testing.T) {
-	at := func(file string, line int) contractbuild.Position {
-		return contractbuild.Position{File: file, Line: line}
-	}
-	functions := []coveredFunction{
-		{"add", at("src/lib.rs", 3), []coveredBlock{
-			{[]contractbuild.Position{at("src/lib.rs", 3), at("src/lib.rs", 4)}, true},
-			{[]contractbuild.Position{at("src/lib.rs", 4), at("src/more.rs", 9)}, false},
-		}, true},
-		{"never", at("src/more.rs", 11), []coveredBlock{{[]contractbuild.Position{at("src/more.rs", 11)}, false}}, false},
-	}
-	sum, lines := summed(functions)
-	if sum.Functions != (ran{1, 2}) || sum.Blocks != (ran{1, 3}) || sum.Lines != (ran{2, 4}) ||
-		!slices.Equal(sum.Missed, []string{"src/more.rs: 9, 11"}) {
-		t.Errorf("%+v", sum)
-	}
-	want := `TN:
-SF:src/lib.rs
-FN:3,add
-FNDA:1,add
-BRDA:3,0,0,1
-BRDA:4,0,1,0
-DA:3,1
-DA:4,1
-end_of_record
-TN:
-SF:src/more.rs
-FN:11,never
-FNDA:0,never
-BRDA:11,1,0,0
-DA:9,0
-DA:11,0
-end_of_record
-`
-	if got := string(lcov(functions, lines)); got != want {
-		t.Errorf("%s", got)
-	}
-	if got := spans([]int{1, 3, 4, 5, 9, 10}); got != "1, 3–5, 9–10" {
-		t.Errorf("%s", got)
-	}
-}
-
-func TestDeclaresInvariants(t *testing.T) {
-	source := contractsource.Source{
-		Manifest: contractsource.Manifest{Language: contractsource.Rust, Package: "bank"},
-		Files: map[string][]byte{
-			"bank/src/lib.rs":  []byte("contract! { invariants { fn solvent() {} } }"),
-			"cairn/src/lib.rs": []byte("nothing"),
-		},
-	}
-	if !declaresInvariants(source) {
-		t.Error("the package has invariants")
-	}
-	source.Files["bank/src/lib.rs"], source.Files["cairn/src/lib.rs"] = nil, source.Files["bank/src/lib.rs"]
-	if declaresInvariants(source) {
-		t.Error("only what it depends on has some")
-	}
-	source = contractsource.Source{
-		Manifest: contractsource.Manifest{Language: contractsource.AssemblyScript},
-		Files:    map[string][]byte{"assembly/index.ts": []byte("@invariant\nexport function solvent(): void {}")},
-	}
-	if !declaresInvariants(source) {
-		t.Error("the script has invariants")
 	}
 }
 
@@ -295,18 +225,5 @@ func TestFlagsAreGivenOnce(t *testing.T) {
 	o := d.run(t, "contract", "test", "none.wasm", "--callback", "a", "--callback", "b")
 	if strings.Contains(o.err, "twice") {
 		t.Errorf("what gathers values: %+v", o)
-	}
-}
-
-func TestStoppedText(t *testing.T) {
-	source := []byte("fn half() {\n    let less = count / by;\n}")
-	for line, want := range map[int]string{0: "", 1: "fn half() {", 2: "let less = count / by;", 3: "}", 4: ""} {
-		if got := lineOf(source, line); got != want {
-			t.Errorf("line %d: %q", line, got)
-		}
-	}
-	got := stoppedText([]stoppedAt{{"src/lib.rs", 2, false, lineOf(source, 2)}, {"src/lib.rs", 9, true, "half()"}})
-	if want := "\n  src/lib.rs:2  let less = count / by;\n  near src/lib.rs:9  half()"; got != want {
-		t.Errorf("%q", got)
 	}
 }

@@ -112,15 +112,15 @@ func checkCall(t *testing.T, where, line string, command *cobra.Command, words [
 func TestEncodeAndDecode(t *testing.T) {
 	const gold, savings = "../contracts/wasm/nep20.wasm", "../contracts/wasm/savings.wasm"
 	d := newDesk(t, nil)
-	encoded := result[encodedArguments](t, d.run(t, "encode", gold, "transfer", "--to", "dev1", "--amount", "5", "--json"))
+	encoded := result[printedArguments](t, d.run(t, "encode", gold, "transfer", "--to", "dev1", "--amount", "5", "--json"))
 	if encoded.Binary == nil || !strings.Contains(string(encoded.Args), `"amount":5`) {
 		t.Fatalf("got %+v, want both forms", encoded)
 	}
-	decoded := result[decodedData](t, d.run(t, "decode", gold, "transfer", encoded.Binary.String(), "--json"))
+	decoded := result[printedArguments](t, d.run(t, "decode", gold, "transfer", encoded.Binary.String(), "--json"))
 	if got, want := string(decoded.Value), string(encoded.Args); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	forwarded := result[encodedArguments](t, d.run(t, "encode", savings, "withdraw", "--amount", "5", "--proxy", "--json"))
+	forwarded := result[printedArguments](t, d.run(t, "encode", savings, "withdraw", "--amount", "5", "--proxy", "--json"))
 	if got, want := forwarded.Binary.String(), "0x0500000000000000"; got != want {
 		t.Errorf("got %s for the proxy, want %s", got, want)
 	}

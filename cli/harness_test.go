@@ -15,7 +15,9 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/keystore"
+	"github.com/cairn-chain/cairn/cli/session"
 	"github.com/cairn-chain/cairn/cli/terminal"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -324,7 +326,7 @@ func newDesk(t *testing.T, node *fakeNode) *desk {
 	if node != nil {
 		d.env = append(d.env, "CAIRN_RPC_URL="+node.url)
 	}
-	store := keystore.Open(filepath.Join(d.home, keysDir))
+	store := keystore.Open(filepath.Join(d.home, "keys"))
 	store.WorkFactor = 1
 	key, err := keystore.ParsePrivateKey(strings.Repeat("0", 63) + "3")
 	if err != nil {
@@ -350,7 +352,8 @@ func (d *desk) write(t *testing.T, name, text string) string {
 func (d *desk) path(name string) string { return filepath.Join(d.home, name) }
 
 func (d *desk) Secret(_ context.Context, question string) (string, error) { return d.answer(question) }
-func (d *desk) Line(_ context.Context, question string) (string, error)   { return d.answer(question) }
+
+func (d *desk) Line(_ context.Context, question string) (string, error) { return d.answer(question) }
 
 func (d *desk) answer(question string) (string, error) {
 	d.asked = append(d.asked, question)
@@ -374,12 +377,12 @@ func (d *desk) run(t *testing.T, args ...string) outcome {
 }
 
 func (d *desk) runContext(ctx context.Context, args ...string) outcome {
-	a := newApp(Build{Info: build.Info{Version: "1.2.3", Go: "go1.26"}, ProtocolVersion: 2})
-	a.environ = func() []string { return d.env }
-	a.asker = d
-	a.workFactor = 1
+	a, of := session.NewApp(), Build{Info: build.Info{Version: "1.2.3", Go: "go1.26"}, ProtocolVersion: 2}
+	a.Environ = func() []string { return d.env }
+	a.Asker = d
+	a.WorkFactor = 1
 	var out, prose bytes.Buffer
-	exit := Execute(ctx, a.root(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &prose})
+	exit := invoke.Execute(ctx, newRoot(a, of), args, invoke.Streams{In: strings.NewReader(""), Out: &out, Err: &prose})
 	return outcome{exit, out.String(), prose.String()}
 }
 

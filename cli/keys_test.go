@@ -17,7 +17,7 @@ func TestNewKey(t *testing.T) {
 		desk.answers = []string{"secret", "secret"}
 		o := desk.run(t, "keys", "new", "bob", "--words", words, "--network", "mainnet", "--json")
 		made := result[struct {
-			keyView
+			printedKey
 			Mnemonic string
 		}](t, o)
 		if got := len(strings.Fields(made.Mnemonic)); o.exit != 0 || got != map[string]int{"12": 12, "24": 24}[words] ||
@@ -25,13 +25,13 @@ func TestNewKey(t *testing.T) {
 			t.Errorf("%d words, standard error %q", got, o.err)
 		}
 		if made.Path != "m/86'/0'/0'/0/0" || !strings.HasPrefix(made.Address, "bc1p") {
-			t.Errorf("made %+v", made.keyView)
+			t.Errorf("made %+v", made.printedKey)
 		}
 		// The words give the same key again.
 		file := desk.write(t, "words.txt", made.Mnemonic+"\n")
 		o = desk.run(t, "keys", "import", "again", "--mnemonic-file", file, "--network", "mainnet",
 			"--password-file", desk.path("password.txt"), "--json")
-		if again := result[keyView](t, o); again.Account != made.Account {
+		if again := result[printedKey](t, o); again.Account != made.Account {
 			t.Errorf("%s from %s", again.Account, made.Account)
 		}
 	}
@@ -105,8 +105,8 @@ func TestImport(t *testing.T) {
 			if o.exit != 0 || strings.Contains(o.out+o.err, three) || strings.Contains(o.out+o.err, "junk") {
 				t.Fatalf("%+v", o)
 			}
-			got := result[keyView](t, o)
-			want := result[accountView](t, desk.run(t, "account", test.want, "--json"))
+			got := result[printedKey](t, o)
+			want := result[printedKey](t, desk.run(t, "account", test.want, "--json"))
 			if got.Account != want.Account || got.Network != types.Regtest {
 				t.Errorf("got %+v, want %s", got, want.Account)
 			}
@@ -143,7 +143,7 @@ func TestDelete(t *testing.T) {
 	if o := desk.run(t, "keys", "show", "alice"); o.exit != 2 {
 		t.Errorf("still there: %+v", o)
 	}
-	desk.write(t, keysDir+"/torn.json", "{")
+	desk.write(t, "keys/torn.json", "{")
 	if o := desk.run(t, "keys", "list"); o.exit != 0 || !strings.Contains(o.err, "torn.json") {
 		t.Errorf("%+v", o)
 	}
@@ -230,7 +230,10 @@ func TestAccountKey(t *testing.T) {
 	if shown.exit != 0 || !strings.HasPrefix(key, "tpub") {
 		t.Fatalf("got %+v, want tpub…", shown)
 	}
-	list := result[[]derivedAddress](t, desk.run(t, "keys", "addresses", key, "--from", "1", "--count", "3", "--json"))
+	list := result[[]struct {
+		Account types.Account
+		Index   uint32
+	}](t, desk.run(t, "keys", "addresses", key, "--from", "1", "--count", "3", "--json"))
 	for i, one := range list {
 		if want := developmentAccount(t, fmt.Sprintf("dev%d", i+1)); one.Account != want || one.Index != uint32(i+1) {
 			t.Errorf("got %+v, want account %s", one, want)

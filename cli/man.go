@@ -8,24 +8,25 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 )
 
 // newMan returns a command for packagers, which the help does not list.
-func (a *app) newMan() *cobra.Command {
+func (b Build) newMan() *cobra.Command {
 	var date string
 	command := &cobra.Command{
 		Use:     "man DIRECTORY",
 		Short:   "Write the man pages of all commands into a directory",
 		Example: `  cairn man /usr/local/share/man/man1`,
-		Args:    exactly("DIRECTORY"),
+		Args:    invoke.Exactly("DIRECTORY"),
 		Hidden:  true,
 	}
 	command.Flags().StringVar(
 		&date, "date", "", "date of the pages, such as 2026-01-31 (default: the date of the program's commit)",
 	)
 	command.RunE = func(command *cobra.Command, args []string) error {
-		at, err := a.build.dateOf(date)
+		at, err := b.dateOf(date)
 		if err != nil {
 			return output.Usage(err)
 		}
@@ -34,11 +35,11 @@ func (a *app) newMan() *cobra.Command {
 		}
 		root := command.Root()
 		root.DisableAutoGenTag = true
-		header := &doc.GenManHeader{Section: "1", Date: at, Source: "Cairn " + a.build.Version, Manual: "Cairn"}
+		header := &doc.GenManHeader{Section: "1", Date: at, Source: "Cairn " + b.Version, Manual: "Cairn"}
 		if err := doc.GenManTree(root, header, args[0]); err != nil {
 			return fmt.Errorf("the manual pages: %w", err)
 		}
-		return PrinterOf(command).Result(map[string]string{"directory": args[0]},
+		return invoke.PrinterOf(command).Result(map[string]string{"directory": args[0]},
 			func(t *output.Text) { t.Line("Wrote the man pages to %s.", args[0]) })
 	}
 	return command

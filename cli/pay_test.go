@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/cairn-chain/cairn/api"
 )
 
 // TestPayReadsAllBeforeItPays: a file is checked as a whole, and the error names the line.
@@ -10,7 +12,11 @@ func TestPayReadsAllBeforeItPays(t *testing.T) {
 	n := startNode(t)
 	d := newDesk(t, n)
 	good := d.write(t, "good.csv", "\ufeff# May\nalice,1.5,\"rent, May\"\n dev1 , 7u\ndev2,1,0x"+strings.Repeat("0a", 32)+"\n")
-	run := result[payRun](t, d.run(t, "pay", good, "--from", "dev0", "--dry-run", "--json"))
+	run := result[struct {
+		Payments int
+		Amount   api.Quantity
+		Batches  []any
+	}](t, d.run(t, "pay", good, "--from", "dev0", "--dry-run", "--json"))
 	if run.Payments != 3 || run.Amount != 250_000_007 || len(run.Batches) != 0 {
 		t.Errorf("got %+v", run)
 	}
@@ -42,14 +48,14 @@ func TestPayReadsAllBeforeItPays(t *testing.T) {
 func TestP256Keys(t *testing.T) {
 	d := newDesk(t, nil)
 	d.env = append(d.env, "CAIRN_PASSWORD_FILE="+d.path("password.txt"))
-	made := result[keyView](t, d.run(t, "keys", "new", "machine", "--p256", "--json"))
+	made := result[printedKey](t, d.run(t, "keys", "new", "machine", "--p256", "--json"))
 	out := result[struct{ PrivateKey string }](t, d.run(t, "keys", "export", "machine", "--yes", "--json"))
 	file := d.write(t, "machine.key", out.PrivateKey+"\n")
-	again := result[keyView](t, d.run(t, "keys", "import", "copy", "--p256", "--private-key-file", file, "--json"))
+	again := result[printedKey](t, d.run(t, "keys", "import", "copy", "--p256", "--private-key-file", file, "--json"))
 	if again.Account != made.Account || again.Kind != "p256" || again.Policy != made.Policy || len(out.PrivateKey) != 64 {
 		t.Errorf("made %+v, imported %+v", made, again)
 	}
-	if shown := d.run(t, "keys", "show", "machine"); !strings.Contains(shown.out, cairnOnly) {
+	if shown := d.run(t, "keys", "show", "machine"); !strings.Contains(shown.out, "for Cairn only") {
 		t.Errorf("%+v", shown)
 	}
 	for _, words := range []string{

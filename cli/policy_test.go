@@ -13,14 +13,14 @@ import (
 )
 
 // policyDesk is a desk with the policy treasury, 2 of alice, dev1 and a P-256 key, with dev4 as its recovery.
-func policyDesk(t *testing.T, n *fakeNode) (*desk, policyView) {
+func policyDesk(t *testing.T, n *fakeNode) (*desk, printedPolicy) {
 	t.Helper()
 	d := newDesk(t, n)
 	d.env = append(d.env, "CAIRN_PASSWORD_FILE="+d.path("password.txt"))
 	if o := d.run(t, "keys", "new", "machine", "--p256"); o.exit != 0 {
 		t.Fatalf("%+v", o)
 	}
-	view := result[policyView](t, d.run(t, "account", "policy", "new", "treasury", "--signer", "alice", "--signer", "dev1",
+	view := result[printedPolicy](t, d.run(t, "account", "policy", "new", "treasury", "--signer", "alice", "--signer", "dev1",
 		"--signer", "machine", "--threshold", "2", "--recovery-signer", "dev4", "--delay", "1h", "--json"))
 	if n != nil {
 		n.account = func(a *api.Account) {
@@ -35,18 +35,18 @@ func policyDesk(t *testing.T, n *fakeNode) (*desk, policyView) {
 // TestPolicyNew: a policy is kept before its address is shown, and every signer is shown.
 func TestPolicyNew(t *testing.T) {
 	d, view := policyDesk(t, nil)
-	entry, err := keystore.Open(d.path(keysDir)).Find("treasury")
+	entry, err := keystore.Open(d.path("keys")).Find("treasury")
 	if err != nil || entry.Account != view.Account || entry.Kind != keystore.KindPolicy {
 		t.Errorf("kept %+v, %v", entry, err)
 	}
 	shown := d.run(t, "account", "policy", "show", "treasury")
-	for _, says := range []string{view.Address, "2 of 3", "(alice)", "(dev1)", "(machine)", "(dev4)", "after 1h0m0s", cairnOnly} {
+	for _, says := range []string{view.Address, "2 of 3", "(alice)", "(dev1)", "(machine)", "(dev4)", "after 1h0m0s", "for Cairn only"} {
 		if shown.exit != 0 || !strings.Contains(shown.out, says) {
 			t.Errorf("%q is not in %+v", says, shown)
 		}
 	}
 	other := newDesk(t, nil)
-	got := result[policyView](t, other.run(t, "account", "policy", "import", "vault", view.Encoded.String(), "--json"))
+	got := result[printedPolicy](t, other.run(t, "account", "policy", "import", "vault", view.Encoded.String(), "--json"))
 	if got.Account != view.Account {
 		t.Errorf("imported %+v", got)
 	}
@@ -160,7 +160,7 @@ func TestDraftPasses(t *testing.T) {
 	n := startNode(t)
 	d, view := policyDesk(t, n)
 	file := d.path("payment.json")
-	written := result[draftView](t, d.run(t, "send", "dev5", "1", "--from", "treasury", "--draft", file, "--json"))
+	written := result[printedDraft](t, d.run(t, "send", "dev5", "1", "--from", "treasury", "--draft", file, "--json"))
 	if written.Complete || len(written.Missing) != 1 || written.Missing[0].Count != 2 || len(n.sent) > 0 {
 		t.Fatalf("%+v", written)
 	}

@@ -31,7 +31,7 @@ func promotable(t *testing.T) (*fakeNode, *desk, types.PublicKey) {
 
 func TestPromote(t *testing.T) {
 	n, d, next := promotable(t)
-	got := result[promotion](t, d.run(t, "promote", "--admin-key", d.path("admin.key"), "--json"))
+	got := result[printedPromotion](t, d.run(t, "promote", "--admin-key", d.path("admin.key"), "--json"))
 	sent := n.onlySent(t)
 	configure, ok := sent.Payload.(types.Configure)
 	if !ok || configure.Parameters.Producer != next || sent.Sender.String()[:10] != "0x2f8bde4d" ||
@@ -93,7 +93,7 @@ func TestPromoteByOverride(t *testing.T) {
 		t.Fatalf("with another answer a file was written: %v", err)
 	}
 	d.answers = []string{"18"}
-	got := result[forcedPromotion](t, d.run(t, "promote", "--override", path, "--json"))
+	got := result[printedPromotion](t, d.run(t, "promote", "--override", path, "--json"))
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -2,13 +2,20 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/cli/chain"
+	"github.com/cairn-chain/cairn/cli/contract"
+	"github.com/cairn-chain/cairn/cli/invoke"
+	"github.com/cairn-chain/cairn/cli/keys"
+	"github.com/cairn-chain/cairn/cli/network"
+	"github.com/cairn-chain/cairn/cli/session"
 )
 
 // NewRoot returns the command cairn with the client commands below it.
-func NewRoot(build Build) *cobra.Command { return newApp(build).root() }
+func NewRoot(build Build) *cobra.Command { return newRoot(session.NewApp(), build) }
 
-func (a *app) root() *cobra.Command {
-	root := NewGroup(&cobra.Command{
+func newRoot(a *session.App, build Build) *cobra.Command {
+	root := invoke.NewGroup(&cobra.Command{
 		Use:   "cairn",
 		Short: "A blockchain node and its client tools",
 		Example: `  cairn keys new alice
@@ -19,34 +26,31 @@ func (a *app) root() *cobra.Command {
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	needsCommand := root.RunE
 	root.RunE = func(command *cobra.Command, args []string) error {
-		printer := PrinterOf(command)
+		printer := invoke.PrinterOf(command)
 		switch {
 		case version:
-			return a.build.print(printer)
+			return build.print(printer)
 		case len(args) == 0 && !printer.JSON():
-			return printHelp(printer, command)
+			return invoke.PrintHelp(printer, command)
 		}
 		return needsCommand(command, args)
 	}
 	root.PersistentFlags().Bool(
-		jsonFlag, false, `print one JSON document: {"ok":true,"result":…} or {"ok":false,"error":…}`,
+		invoke.JSONFlag, false, `print one JSON document: {"ok":true,"result":…} or {"ok":false,"error":…}`,
 	)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetHelpCommand(newHelp())
+	root.SetHelpCommand(invoke.NewHelp())
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
-		printer := PrinterOf(command)
-		if err := printHelp(printer, command); err != nil {
+		printer := invoke.PrinterOf(command)
+		if err := invoke.PrintHelp(printer, command); err != nil {
 			printer.Note("Error: cannot write the help: %v", err)
 		}
 	})
-	root.AddCommand(
-		a.newKeys(), a.newFund(), a.newSend(), a.newPay(), a.newCancel(),
-		a.newDeploy(), a.newCall(), a.newEncode(), a.newDecode(), a.newToken(), a.newContract(),
-		a.newParameters(), a.newConfigure(), a.newUpgrade(), a.newPromote(),
-		a.newAccount(), a.newTx(), a.newBlock(), a.newEvents(), a.newProof(), a.newFees(), a.newMempool(), a.newStatus(),
-		a.newWatch(), a.newRPC(), a.newBench(),
-		a.newVersion(), a.newMan(), newCompletion(),
-	)
+	root.AddCommand(keys.Commands(a)...)
+	root.AddCommand(chain.Commands(a)...)
+	root.AddCommand(contract.Commands(a)...)
+	root.AddCommand(network.Commands(a)...)
+	root.AddCommand(build.newVersion(), build.newMan(), newCompletion())
 	for _, command := range root.Commands() {
 		command.SuggestFor = otherWords[command.Name()]
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/submit"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -39,7 +40,7 @@ func TestSendSignsWhatWasAsked(t *testing.T) {
 	if !reflect.DeepEqual(tx.Transaction, want) {
 		t.Errorf("sent %+v, want %+v", tx.Transaction, want)
 	}
-	got := result[includedTransaction](t, o)
+	got := result[submit.Included](t, o)
 	if got.TransactionHash != tx.ID() || got.BlockHeight != 18 || got.Fee != 20_000*11 || got.Balance == nil ||
 		*got.Balance != api.Quantity(node.balance) {
 		t.Errorf("result %s", o.out)
@@ -58,7 +59,7 @@ func TestSendTakesEveryField(t *testing.T) {
 		tx.Value != 7 {
 		t.Errorf("sent %+v", tx)
 	}
-	if got := result[acceptedTransaction](t, o); got.TransactionHash != tx.ID() {
+	if got := result[struct{ TransactionHash types.TxID }](t, o); got.TransactionHash != tx.ID() {
 		t.Errorf("result %s", o.out)
 	}
 }
@@ -67,7 +68,7 @@ func TestDryRunSendsNothing(t *testing.T) {
 	node := startNode(t)
 	// No key is needed for an account that only shows what it would send: a wallet may have it.
 	o := newDesk(t, node).run(t, "send", "dev1", "1.5", "--from", hash("05"), "--dry-run", "--json")
-	plan := result[plannedTransaction](t, o)
+	plan := result[submit.Plan](t, o)
 	tx, err := types.DecodeUnsigned(plan.Unsigned)
 	if err != nil || tx.Sender[0] != 5 || tx.Value != 150_000_000 || plan.MaxCost != 150_000_000+80_000*21 {
 		t.Errorf("%+v, %v, %s", tx, err, o.out)
@@ -167,7 +168,7 @@ func TestBalanceUnknownAfterwards(t *testing.T) {
 	defer http.Close()
 	node.url = http.URL
 	o := newDesk(t, node).run(t, "send", "dev1", "1", "--from", "dev0", "--json")
-	if got := result[includedTransaction](t, o); o.exit != 0 || got.Balance != nil || !strings.Contains(o.err, "balance") {
+	if got := result[submit.Included](t, o); o.exit != 0 || got.Balance != nil || !strings.Contains(o.err, "balance") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -230,17 +231,6 @@ func TestConfigure(t *testing.T) {
 				t.Errorf("warned: %v: %q", warned, o.err)
 			}
 		})
-	}
-}
-
-func TestAmountsForPeople(t *testing.T) {
-	for amount, want := range map[api.Quantity]string{0: "0 coins", 100_000_000: "1 coin", 150_000_000: "1.5 coins"} {
-		if got := coins(amount); got != want {
-			t.Errorf("%d: %q, want %q", amount, got, want)
-		}
-	}
-	if got := perGas(types.Amount(1)) + ", " + perGas(types.Amount(21)); got != "1 unit per gas, 21 units per gas" {
-		t.Error(got)
 	}
 }
 

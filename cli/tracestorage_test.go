@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/tracing"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -51,7 +51,7 @@ func TestTraceReadsStorage(t *testing.T) {
 			t.Errorf("%q is not in %s", want, o.out)
 		}
 	}
-	got := result[readTrace](t, desk.run(t, "tx", "trace", hash("02"), "--json")).Root.Storage
+	got := result[tracing.Trace](t, desk.run(t, "tx", "trace", hash("02"), "--json")).Root.Storage
 	want := []string{
 		`{"name":"supply","type":"u64","new":5}`,
 		`{"name":"supply","type":"u64","old":5}`,
@@ -62,23 +62,5 @@ func TestTraceReadsStorage(t *testing.T) {
 		if text, err := json.Marshal(got[i].Decoded); err != nil || string(text) != want || len(got[i].Key) == 0 {
 			t.Errorf("write %d: %s, %v, want %s", i, text, err, want)
 		}
-	}
-}
-
-// TestTraceBoundsWhatItReads: a byte in storage may be long by the ABI, which a contract chooses.
-func TestTraceBoundsWhatItReads(t *testing.T) {
-	declared, err := abi.Parse([]byte(`{"types":[{"name":"Long","kind":"enum","variants":[{"name":"` +
-		strings.Repeat("n", 128) + `"}]},{"name":"Many","kind":"record","fields":[{"name":"a","type":"Long[]"}]}],
-		"storage":{"encoding":"bare","cells":[{"name":"many","kind":"cell","value":"Many"}]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := byte(255)
-	value := append([]byte{count, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 4*int(count))...)
-	w := api.TraceWrite{Key: []byte("many"), New: value}
-	r := traceReader{known: map[types.ContractID]*abi.ABI{{}: &declared}, left: 1}
-	read, err := r.call(t.Context(), api.TraceCall{Storage: []api.TraceWrite{w, w}})
-	if err != nil || len(read.Storage) != 2 || read.Storage[0].Decoded == nil || read.Storage[1].Decoded != nil {
-		t.Errorf("%+v, %v", read.Storage, err)
 	}
 }

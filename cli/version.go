@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/types"
@@ -17,14 +18,14 @@ type Build struct {
 	ScheduleDigest types.Digest `json:"scheduleDigest"`
 }
 
-func (a *app) newVersion() *cobra.Command {
+func (b Build) newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the program's version and its protocol version",
 		Example: `  cairn version
   cairn version --json`,
-		Args: exactly(),
-		RunE: func(command *cobra.Command, _ []string) error { return a.build.print(PrinterOf(command)) },
+		Args: invoke.Exactly(),
+		RunE: func(command *cobra.Command, _ []string) error { return b.print(invoke.PrinterOf(command)) },
 	}
 }
 

@@ -1,7 +1,7 @@
 package operator
 
 import (
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/session"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
@@ -14,4 +14,4 @@ type adminSettings struct {
 func defaultAdmin() adminSettings { return adminSettings{Admin: "http://" + defaultAdminAddr} }
 
 // client returns a client of the admin address in the settings.
-func (s adminSettings) client() admin.Client { return cli.Admin(s.Admin, s.AdminTokenFile) }
+func (s adminSettings) client() admin.Client { return session.Admin(s.Admin, s.AdminTokenFile) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
@@ -79,7 +79,7 @@ func cleanDir(command *cobra.Command, dir string) error {
 		return err
 	}
 	result := map[string]any{"removed": leftovers(removed)}
-	return cli.PrinterOf(command).Result(result, func(t *output.Text) { sayRemoved(t, removed) })
+	return invoke.PrinterOf(command).Result(result, func(t *output.Text) { sayRemoved(t, removed) })
 }
 
 func sayRemoved(t *output.Text, removed []datadir.Leftover) {
@@ -96,7 +96,7 @@ func backup(command *cobra.Command, settings adminSettings, clean bool) error {
 	if err != nil {
 		return fmt.Errorf("no backup was made: %w", err)
 	}
-	progress, stop := cli.Progress(command, "verifying")
+	progress, stop := invoke.Progress(command, "verifying")
 	named, head, err := datadir.VerifyBackup(command.Context(), path, progress)
 	stop()
 	if command.Context().Err() != nil && err != nil {
@@ -121,7 +121,7 @@ func backup(command *cobra.Command, settings adminSettings, clean bool) error {
 		Left    []leftover      `json:"leftovers"`
 		Removed bool            `json:"removed"` // the leftovers
 	}{named, head.Header.Height, head.Header.Hash(), leftovers(left), clean}
-	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+	return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 		t.Line("%s contains the chain up to block %d, %s.", result.Path, result.Height, result.Hash)
 		switch {
 		case clean:

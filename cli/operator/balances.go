@@ -9,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
 	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/keystore"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/cli/session"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -44,7 +45,7 @@ func newDBBalances() *cobra.Command {
 		if !command.Flags().Changed("chain-id") {
 			s.ChainID = datadir.RandomChainID()
 		}
-		if err := readSuccessor(&s, cli.Keystore(settings.Home), producer, admin, assignments); err != nil {
+		if err := readSuccessor(&s, session.Keystore(settings.Home), producer, admin, assignments); err != nil {
 			return output.Usage(err)
 		}
 		balances, err := datadir.ReadBalances(settings.DataDir)
@@ -62,13 +63,13 @@ func newDBBalances() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		cli.PrinterOf(command).Note("The genesis has %d accounts, as of block %d. Its chain id is %d", len(g.Allocations), balances.Head, g.ChainID)
+		invoke.PrinterOf(command).Note("The genesis has %d accounts, as of block %d. Its chain id is %d", len(g.Allocations), balances.Head, g.ChainID)
 		_, err = fmt.Fprintln(command.OutOrStdout(), string(rendering))
 		return err
 	})
 	flags := command.Flags()
 	flags.StringVar(&network, "network", string(types.Regtest), "network of the old chain: mainnet, testnet or regtest")
-	cli.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
+	invoke.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
 	flags.Uint64Var(&chainID, "chain-id", 0, "chain id of the new chain, different from the old one (default random)")
 	flags.StringVar(&producer, "producer", "", "the producer's public key, as hex or as an address")
 	flags.StringVar(&admin, "admin", "", "account that may change the parameters: an address, a public key in hex or a name in the keystore")

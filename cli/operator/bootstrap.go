@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/cli"
 	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
@@ -78,7 +78,7 @@ func (s bootstrapSettings) run(
 	if trust.Genesis, err = datadir.GenesisHash(*config.Chain.Genesis); err != nil {
 		return err
 	}
-	show, stop := cli.Progress(command, "fetching and importing a snapshot")
+	show, stop := invoke.Progress(command, "fetching and importing a snapshot")
 	defer stop()
 	progress := func(done, total uint64) {
 		config.Admin.Say(fmt.Sprintf("importing a snapshot: %d of %d", done, total))

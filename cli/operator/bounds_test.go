@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/internal/config"
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
@@ -54,9 +54,9 @@ func TestEverySettingHasBounds(t *testing.T) {
 	}
 	for name, bounds := range numbers(newDoctor()) {
 		for source, load := range map[string]func(*nodeSettings, string) error{
-			"--" + name:                          fromFlag(name),
-			config.Variable(cli.EnvPrefix, name): fromVariable(name),
-			datadir.SettingsFile + ": " + name:   fromFile(t, name),
+			"--" + name:                             fromFlag(name),
+			config.Variable(invoke.EnvPrefix, name): fromVariable(name),
+			datadir.SettingsFile + ": " + name:      fromFile(t, name),
 		} {
 			settings := defaultNode()
 			text := outside(name)
@@ -103,8 +103,8 @@ func fromFlag(name string) func(*nodeSettings, string) error {
 
 func fromVariable(name string) func(*nodeSettings, string) error {
 	return func(s *nodeSettings, text string) error {
-		environ := func() []string { return []string{config.Variable(cli.EnvPrefix, name) + "=" + text} }
-		return config.Load(s, config.Sources{Env: cli.EnvPrefix, Environ: environ})
+		environ := func() []string { return []string{config.Variable(invoke.EnvPrefix, name) + "=" + text} }
+		return config.Load(s, config.Sources{Env: invoke.EnvPrefix, Environ: environ})
 	}
 }
 

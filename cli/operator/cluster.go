@@ -15,8 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/cli/session"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/server/members"
@@ -24,7 +25,7 @@ import (
 )
 
 func newCluster() *cobra.Command {
-	command := cli.NewGroup(&cobra.Command{
+	command := invoke.NewGroup(&cobra.Command{
 		Use:   "cluster",
 		Short: "Run a producer on several machines, with automatic failover",
 		Long: "Run one producer on several machines, for high availability: they replicate every block\nand " +
@@ -101,7 +102,7 @@ func newClusterInit() *cobra.Command {
 			return err
 		}
 		result := madeMember{m.Name, m.Address, pin.String(), settings.DataDir}
-		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Fields(output.Field{Name: "member", Value: result.Name}, output.Field{Name: "address", Value: result.Address},
 				output.Field{Name: "pin", Value: result.Pin})
 			t.Line("\nStart it with: cairn node --data-dir %s --cluster-addr %s", settings.DataDir, m.Address)
@@ -150,7 +151,7 @@ func newClusterJoin() *cobra.Command {
 			return err
 		}
 		result := madeMember{m.Name, m.Address, own.String(), settings.DataDir}
-		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Fields(output.Field{Name: "member", Value: result.Name}, output.Field{Name: "address", Value: result.Address},
 				output.Field{Name: "pin", Value: result.Pin})
 			rpc := ""
@@ -201,14 +202,14 @@ func newClusterRecover() *cobra.Command {
 			if state, err = d.MemberState(); err != nil {
 				return err
 			}
-			printer := cli.PrinterOf(command)
+			printer := invoke.PrinterOf(command)
 			printer.Note("This directory ends at block %d (%s), entry %d of the cluster's log, term %d.\nEverything "+
 				"that the other members committed after that is lost: blocks and acknowledged transactions.\nIf "+
 				"another directory of the cluster has a higher term, or more entries in the same term, recover that "+
 				"one instead.\nThe disks of all other members must never run again: delete their directories.",
 				state.Head.Height, state.Head.Hash, state.Index, state.Term)
 			if !command.Flags().Changed("height") {
-				if height, err = cli.AskNumber(command, "Type the height of the block to continue: ", "--height"); err != nil {
+				if height, err = session.AskNumber(command, "Type the height of the block to continue: ", "--height"); err != nil {
 					return err
 				}
 			}
@@ -225,7 +226,7 @@ func newClusterRecover() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.PrinterOf(command).Result(state, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(state, func(t *output.Text) {
 			t.Line("%s is now a cluster of one member, and continues after block %d.", settings.DataDir, state.Head.Height)
 		})
 	})
@@ -274,7 +275,7 @@ func newClusterAdd() *cobra.Command {
 		if err := c.Add(ctx, a); err != nil {
 			return err
 		}
-		return cli.PrinterOf(command).Result(a, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(a, func(t *output.Text) {
 			t.Line("Added %s. It becomes a voter once it has nearly caught up: see cairn cluster status.", a.Name)
 		})
 	})
@@ -302,7 +303,7 @@ func newClusterRemove() *cobra.Command {
 		if err := c.Remove(ctx, args[0]); err != nil {
 			return err
 		}
-		return cli.PrinterOf(command).Result(map[string]string{"removed": args[0]}, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(map[string]string{"removed": args[0]}, func(t *output.Text) {
 			t.Line("Removed %s. Its directory must not run again: create a new member with cairn cluster join.", args[0])
 		})
 	})
@@ -323,7 +324,7 @@ func newClusterTransfer() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.PrinterOf(command).Result(map[string]string{"leader": status.Leader}, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(map[string]string{"leader": status.Leader}, func(t *output.Text) {
 			t.Line("The leader is %s.", cmp.Or(status.Leader, "not known yet"))
 		})
 	})
@@ -339,7 +340,7 @@ func newClusterStatus() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.PrinterOf(command).Result(status, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(status, func(t *output.Text) {
 			t.Line("%s", status.Verdict)
 			t.Fields(output.Field{Name: "cluster", Value: status.Cluster}, output.Field{Name: "this member", Value: status.Self},
 				output.Field{Name: "state", Value: stateOf(status)},

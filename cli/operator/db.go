@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/emergency"
@@ -19,7 +19,7 @@ import (
 )
 
 func newDB() *cobra.Command {
-	command := cli.NewGroup(&cobra.Command{
+	command := invoke.NewGroup(&cobra.Command{
 		Use:     "db",
 		Short:   "Check, back up, move, prune, export, import or prove the chain of a data directory",
 		Example: "  cairn db check --data-dir ./mychain",
@@ -73,8 +73,8 @@ func newDBCheck() *cobra.Command {
 			"if anything is wrong.",
 		Example: "  cairn db check --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
-		printer := cli.PrinterOf(command)
-		progress, stop := cli.Progress(command, "checking")
+		printer := invoke.PrinterOf(command)
+		progress, stop := invoke.Progress(command, "checking")
 		var report datadir.Report
 		err := withChain(settings.DataDir, datadir.Options{ReadOnly: true, CheckFiles: progress}, func(d *datadir.Dir) (err error) {
 			report, err = d.Check(command.Context(), progress)
@@ -155,7 +155,7 @@ func newDBPrune() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.PrinterOf(command).Result(map[string]types.Height{"oldest": oldest}, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(map[string]types.Height{"oldest": oldest}, func(t *output.Text) {
 			t.Line("The oldest block is now %d.", oldest)
 		})
 	})
@@ -177,11 +177,11 @@ func newDBExport() *cobra.Command {
 		if path == "" {
 			return output.Usage(errors.New("--out is required: the file to write"))
 		}
-		file, err := cli.CreateOut(path)
+		file, err := invoke.CreateOut(path)
 		if err != nil {
 			return err
 		}
-		progress, stop := cli.Progress(command, "exporting")
+		progress, stop := invoke.Progress(command, "exporting")
 		asked, written := datadir.Blocks{From: types.Height(from), To: types.Height(to)}, datadir.Blocks{}
 		err = withChain(settings.DataDir, datadir.Options{ReadOnly: true}, func(d *datadir.Dir) (err error) {
 			written, err = d.Export(command.Context(), asked, file, progress)
@@ -193,13 +193,13 @@ func newDBExport() *cobra.Command {
 		}
 		count := written.To - written.From + 1
 		result := map[string]any{"blocks": count, "from": written.From, "to": written.To, "file": path}
-		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Line("%d blocks written to %s: %d to %d%s.", count, path, written.From, written.To,
 				sayCut(command, asked, written))
 		})
 	})
 	// These flags are not settings: the environment cannot set them.
-	cli.OutFlag(command, &path, "file to write")
+	invoke.OutFlag(command, &path, "file to write")
 	command.Flags().Uint64Var(&from, "from", 0, "first block")
 	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
 	return command
@@ -273,7 +273,7 @@ func importBlocks(command *cobra.Command, dir string, chain datadir.Chain, path 
 	if err != nil {
 		return err
 	}
-	progress, stop := cli.Progress(command, "importing")
+	progress, stop := invoke.Progress(command, "importing")
 	var count uint64
 	work := func(d *datadir.Dir) (err error) {
 		count, err = d.Import(command.Context(), chain, file, func(done uint64) { progress(done, uint64(info.Size())) })
@@ -288,7 +288,7 @@ func importBlocks(command *cobra.Command, dir string, chain datadir.Chain, path 
 	if err != nil {
 		return fmt.Errorf("after %d blocks: %w", count, err)
 	}
-	return cli.PrinterOf(command).Result(map[string]any{"blocks": count, "file": path}, func(t *output.Text) {
+	return invoke.PrinterOf(command).Result(map[string]any{"blocks": count, "file": path}, func(t *output.Text) {
 		t.Line("Imported %d new blocks of %s.", count, path)
 		t.Line("The file contains blocks only. `cairn db move` carries over a node's key, sign state, settings and " +
 			"pending transactions.")
@@ -322,7 +322,7 @@ func newDBProve() *cobra.Command {
 			asked := datadir.Blocks{From: types.Height(from), To: types.Height(to)}
 			return proveRange(command, settings.DataDir, asked, prover, file)
 		}
-		progress, stop := cli.Progress(command, "proving")
+		progress, stop := invoke.Progress(command, "proving")
 		asked, looked, made := datadir.Blocks{From: types.Height(from), To: types.Height(to)}, datadir.Blocks{}, uint64(0)
 		err = withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
 			looked, made, err = d.Prove(command.Context(), asked, prover, progress)
@@ -333,7 +333,7 @@ func newDBProve() *cobra.Command {
 			return err
 		}
 		result := map[string]any{"proofs": made, "from": looked.From, "to": looked.To}
-		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Line("Made %d proofs, of blocks %d to %d%s.", made, looked.From, looked.To, sayCut(command, asked, looked))
 		})
 	})
@@ -348,7 +348,7 @@ func newDBProve() *cobra.Command {
 func proveRange(
 	command *cobra.Command, dir string, asked datadir.Blocks, prover *proving.Prover, file string,
 ) error {
-	progress, stop := cli.Progress(command, "proving")
+	progress, stop := invoke.Progress(command, "proving")
 	var encoded []byte
 	var accesses int
 	var proven datadir.Blocks
@@ -365,7 +365,7 @@ func proveRange(
 	}
 	result := map[string]any{"file": file, "size": len(encoded), "blocks": proven.To - proven.From + 1,
 		"from": proven.From, "to": proven.To, "accesses": accesses}
-	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+	return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 		t.Line("%s proves blocks %d to %d%s, %d bytes.", file, proven.From, proven.To, sayCut(command, asked, proven),
 			len(encoded))
 	})

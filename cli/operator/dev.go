@@ -14,8 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/cli/session"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/datadir"
@@ -58,7 +59,7 @@ func newDev() *cobra.Command {
 		httpSettings:     defaultHTTP(),
 	}
 	settings.Explorer = true
-	return cli.Service(withSettings(&cobra.Command{
+	return invoke.Service(withSettings(&cobra.Command{
 		Use:   "dev",
 		Short: "Run a development chain with funded accounts",
 		Long: "Run a development chain: a single node that produces blocks, with chain id 31337 and\nfunded accounts " +
@@ -70,7 +71,7 @@ func newDev() *cobra.Command {
 }
 
 func runDev(command *cobra.Command, settings devSettings) error {
-	printer := cli.PrinterOf(command)
+	printer := invoke.PrinterOf(command)
 	if err := settings.kernelSettings.use(); err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 // runFound runs a node that other commands on this machine can find through a file. It removes the file at the end,
 // unless another node has replaced it.
 func runFound(ctx context.Context, n *node.Node, accounts []developmentAccount) error {
-	file := dataHome(cli.DevNodeFile)
+	file := dataHome(session.DevNodeFile)
 	if file == "" {
 		return run(ctx, n, "", accounts)
 	}
@@ -236,7 +237,7 @@ func printDev(
 
 // dataHome returns a directory for data in the user's home, or "" if there is no home.
 func dataHome(name string) string {
-	home := cli.Home(os.Environ())
+	home := session.Home(os.Environ())
 	if home == "" {
 		return ""
 	}

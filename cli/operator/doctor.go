@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/machine"
@@ -61,7 +61,7 @@ func newDoctor() *cobra.Command {
 		for _, address := range []string{settings.RPCAddr, settings.AdminAddr} {
 			findings = append(findings, checkPort(command.Context(), address))
 		}
-		return printFindings(cli.PrinterOf(command), findings)
+		return printFindings(invoke.PrinterOf(command), findings)
 	})
 }
 

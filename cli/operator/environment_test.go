@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 )
 
 // runProgram runs the program within this process, and returns its exit code and what it wrote.
 func runProgram(t *testing.T, args ...string) (exit int, out, prose string) {
 	t.Helper()
 	var result, notes bytes.Buffer
-	exit = cli.Execute(t.Context(), NewRoot(func() error { return nil }), args, cli.Streams{
+	exit = invoke.Execute(t.Context(), NewRoot(func() error { return nil }), args, invoke.Streams{
 		In: new(bytes.Buffer), Out: &result, Err: &notes,
 	})
 	return exit, result.String(), notes.String()

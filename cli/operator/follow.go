@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
@@ -98,7 +98,7 @@ func showProgress(command *cobra.Command, n *node.Node) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		progress, done := cli.Progress(command, "syncing")
+		progress, done := invoke.Progress(command, "syncing")
 		defer done()
 		for {
 			status, _ := n.SyncStatus()

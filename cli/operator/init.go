@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/cli"
 	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/keystore"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/cli/session"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/config"
 	"github.com/cairn-chain/cairn/internal/datadir"
@@ -67,13 +68,13 @@ func newInit() *cobra.Command {
 			if err := config.Load(&location, settingsSources(command)); err != nil {
 				return output.Usage(err)
 			}
-			store := cli.Keystore(location.Home)
+			store := session.Keystore(location.Home)
 			if n.Allocations, err = parseAllocations(store, argument.Chain{
 				ID: n.ChainID, Network: n.Network,
 			}, allocations); err != nil {
 				return output.Usage(err)
 			}
-			printer := cli.PrinterOf(command)
+			printer := invoke.PrinterOf(command)
 			if err := checkKnownKeys(printer, n); err != nil {
 				return output.Usage(err)
 			}
@@ -86,7 +87,7 @@ func newInit() *cobra.Command {
 		&network, "network", string(types.Regtest), "network, which determines the address prefix: mainnet, testnet "+
 			"or regtest",
 	)
-	cli.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
+	invoke.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
 	flags.Uint64Var(
 		&chainID,
 		"chain-id",

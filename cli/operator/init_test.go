@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/keystore"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -18,7 +18,7 @@ func runInit(t *testing.T, args ...string) (exit int, out, notes string) {
 	t.Helper()
 	var printed, said bytes.Buffer
 	args = append([]string{"init", filepath.Join(t.TempDir(), "chain"), "--home", t.TempDir()}, args...)
-	exit = cli.Execute(t.Context(), NewRoot(func() error { return nil }), args, cli.Streams{
+	exit = invoke.Execute(t.Context(), NewRoot(func() error { return nil }), args, invoke.Streams{
 		In: new(bytes.Buffer), Out: &printed, Err: &said,
 	})
 	return exit, printed.String(), said.String()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
@@ -31,13 +31,13 @@ func newDBMove() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		progress, stop := cli.Progress(command, "moving")
+		progress, stop := invoke.Progress(command, "moving")
 		moved, err := datadir.Move(command.Context(), from, to, log, progress)
 		stop()
 		if err != nil {
 			return err
 		}
-		return cli.PrinterOf(command).Result(moved, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(moved, func(t *output.Text) {
 			t.Line("Moved everything to %s from %s: the chain up to block %d, and %d files beside the database.", to, from, moved.Head,
 				len(moved.Files))
 			for _, line := range moved.Named {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/emergency"
@@ -89,7 +89,7 @@ func defaultNode() nodeSettings {
 
 func newNode() *cobra.Command {
 	settings := defaultNode()
-	return cli.Service(withSettingsFile(&cobra.Command{
+	return invoke.Service(withSettingsFile(&cobra.Command{
 		Use:   "node",
 		Short: "Run a node of a network",
 		Long: "Run a node of a network that `cairn init` created. Settings come from flags, CAIRN_* variables and " +
@@ -168,7 +168,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		GenesisHash string `json:"genesisHash"`
 		DataDir     string `json:"dataDir"`
 	}{n.RPCURL(), n.Admin().URL, config.Chain.Genesis.ChainID, hash.String(), settings.DataDir}
-	announce(cli.PrinterOf(command), log, result, func(t *output.Text) {
+	announce(invoke.PrinterOf(command), log, result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin +
 			"/health"},
 			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "genesis hash", Value: result.GenesisHash},

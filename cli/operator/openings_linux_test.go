@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
 
@@ -98,7 +98,7 @@ func ends(t *testing.T, args ...string) (exit int, out string) {
 	}
 	text := &stopper{stop: stop}
 	root := NewRoot(func() error { return nil })
-	exit = cli.Execute(ctx, root, args, cli.Streams{In: new(bytes.Buffer), Out: new(bytes.Buffer), Err: text})
+	exit = invoke.Execute(ctx, root, args, invoke.Streams{In: new(bytes.Buffer), Out: new(bytes.Buffer), Err: text})
 	return exit, text.String()
 }
 

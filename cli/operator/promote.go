@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/cli/session"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -110,9 +111,9 @@ func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 		if result.Replicas, err = dir.Compare(command.Context(), replicas); err != nil {
 			return err
 		}
-		cli.PrinterOf(command).Note("%s", d.risks(result))
+		invoke.PrinterOf(command).Note("%s", d.risks(result))
 		question := fmt.Sprintf("Block %d will be the first one made here.", head.Height+1)
-		return cli.Confirm(command, yes, fmt.Sprint(head.Height+1), question)
+		return session.Confirm(command, yes, fmt.Sprint(head.Height+1), question)
 	}, func(dir *datadir.Dir) error {
 		if head, err := headOf(dir); err != nil || head.Hash() != result.Hash {
 			return errors.Join(err, errChangedMeanwhile)
@@ -122,7 +123,7 @@ func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 	if err != nil {
 		return err
 	}
-	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+	return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "Producer", Value: result.Producer}, output.Field{Name: "Head", Value: result.Head},
 			output.Field{Name: "Block", Value: result.Hash})
 		t.Line("Start it with: cairn node --mode primary --data-dir %s --protocol-key %s", d.dataDir, d.keyFile)

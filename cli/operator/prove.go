@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/datadir"
@@ -129,7 +129,7 @@ type proveSettings struct {
 
 func newProve() *cobra.Command {
 	settings := proveSettings{adminSettings: defaultAdmin(), ProofBits: 128, LogLevel: "warn", LogFormat: "text"}
-	return cli.Service(withSettings(&cobra.Command{
+	return invoke.Service(withSettings(&cobra.Command{
 		Use:   "prove",
 		Short: "Run a prover for a node's blocks, on this machine or another",
 		Long: "Fetch blocks that await proof from a node's admin address, prove them one by one, and\nsubmit the " +
@@ -174,10 +174,10 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 		metrics := telemetry.NewProcess(build.Read(), log)
 		node.RegisterProver(metrics, worker.Stats)
 		address.Serve(admin.Config{Ready: worker.Ready, Metrics: metrics.Handler()})
-		cli.PrinterOf(command).Note("health %s/health", address.URL())
+		invoke.PrinterOf(command).Note("health %s/health", address.URL())
 	}
 	if !settings.Quiet {
-		printer := cli.PrinterOf(command)
+		printer := invoke.PrinterOf(command)
 		worker.OnProof = func(first, last types.Height, accesses, size int, took time.Duration) {
 			of := fmt.Sprintf("block %d", last)
 			if first < last {

@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )
 
 func newQuarantine() *cobra.Command {
-	command := cli.NewGroup(&cobra.Command{
+	command := invoke.NewGroup(&cobra.Command{
 		Use:   "quarantine",
 		Short: "List or clear the contract codes in a node's quarantine",
 		Long: "List or clear the contract codes in a node's quarantine. A node quarantines code on\nwhich its engine " +
@@ -51,7 +51,7 @@ func newQuarantineList() *cobra.Command {
 		slices.SortFunc(codes, func(a, b quarantinedCode) int {
 			return cmp.Or(a.Time.Compare(b.Time), a.Code.Compare(b.Code))
 		})
-		return cli.PrinterOf(command).Result(map[string]any{"quarantined": codes}, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(map[string]any{"quarantined": codes}, func(t *output.Text) {
 			if len(codes) == 0 {
 				t.Line("The quarantine is empty.")
 			}
@@ -86,7 +86,7 @@ func newQuarantineClear() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.PrinterOf(command).Result(map[string]int{"cleared": cleared}, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(map[string]int{"cleared": cleared}, func(t *output.Text) {
 			t.Line("Removed %d codes from the quarantine.", cleared)
 		})
 	})

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 )
@@ -25,7 +26,7 @@ func NewRoot(testKernels func() error) *cobra.Command {
 	// these commands select their kernels themselves, or report on them
 	root.AddCommand(newDev(), newNode(), newDoctor(), newQuarantine())
 	for _, command := range []*cobra.Command{
-		cli.Strict(newInit()), newProve(), newDB(), newSnapshot(), newCluster(), newSigner(),
+		invoke.Strict(newInit()), newProve(), newDB(), newSnapshot(), newCluster(), newSigner(),
 	} {
 		testFirst(command, testKernels)
 		root.AddCommand(command)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/internal/server/members"
 )
 
@@ -22,7 +22,7 @@ func TestKernelsAreTestedFirst(t *testing.T) {
 			return fault
 		})
 		var text bytes.Buffer
-		exit = cli.Execute(t.Context(), root, args, cli.Streams{In: new(bytes.Buffer), Out: &text, Err: &text})
+		exit = invoke.Execute(t.Context(), root, args, invoke.Streams{In: new(bytes.Buffer), Out: &text, Err: &text})
 		return exit, tested, text.String()
 	}
 	for _, args := range [][]string{
@@ -53,7 +53,7 @@ func TestKernelsAreTestedFirst(t *testing.T) {
 func TestHelpIsInGroups(t *testing.T) {
 	root := NewRoot(func() error { return nil })
 	var text bytes.Buffer
-	if exit := cli.Execute(t.Context(), root, []string{"help"}, cli.Streams{Out: &text, Err: &text}); exit != 0 {
+	if exit := invoke.Execute(t.Context(), root, []string{"help"}, invoke.Streams{Out: &text, Err: &text}); exit != 0 {
 		t.Fatalf("exit code %d: %s", exit, text.String())
 	}
 	if strings.Contains(text.String(), "Additional Commands") || strings.Contains(text.String(), "Available Commands") {

@@ -15,8 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/cli/session"
 	"github.com/cairn-chain/cairn/internal/config"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/emergency"
@@ -27,7 +28,7 @@ import (
 
 const (
 	defaultRPCAddr   = "127.0.0.1:8777"
-	defaultAdminAddr = cli.DefaultAdminAddr
+	defaultAdminAddr = session.DefaultAdminAddr
 )
 
 // withSettings adds the settings to a command as flags and loads them before it runs. Flags override the environment,
@@ -43,11 +44,11 @@ func withSettings(command *cobra.Command, settings any, run func(*cobra.Command)
 		}
 		return run(command)
 	}
-	cli.Strict(command)
+	invoke.Strict(command)
 	command.Args = noArguments
 	for setting, words := range choices {
 		if command.Flags().Lookup(setting) != nil {
-			cli.CompleteChoice(command, setting, words...)
+			invoke.CompleteChoice(command, setting, words...)
 		}
 	}
 	return command
@@ -97,7 +98,7 @@ var choices = map[string][]string{
 }
 
 func settingsSources(command *cobra.Command) config.Sources {
-	return config.Sources{Flags: command.Flags(), Env: cli.EnvPrefix}
+	return config.Sources{Flags: command.Flags(), Env: invoke.EnvPrefix}
 }
 
 // withSettingsFile is like withSettings, and also reads the cairn.toml of the data directory, which overrides only the

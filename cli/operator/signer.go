@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/accept"
 	"github.com/cairn-chain/cairn/internal/build"
@@ -25,7 +25,7 @@ import (
 )
 
 func newSigner() *cobra.Command {
-	command := cli.NewGroup(&cobra.Command{
+	command := invoke.NewGroup(&cobra.Command{
 		Use:   "signer",
 		Short: "Run a remote signer: a separate process that holds the producer's key and prevents double-signing",
 		Long: "Keep the producer's key off the machines that serve clients. A separate process, the\nremote signer, " +
@@ -76,7 +76,7 @@ func newSignerInit() *cobra.Command {
 			Pin      string `json:"pin"`
 			Producer string `json:"producer"`
 		}{settings.DataDir, pin.String(), types.PublicKey(key.PublicKey()).String()}
-		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Fields(output.Field{Name: "signer", Value: result.DataDir}, output.Field{Name: "pin", Value: result.Pin},
 				output.Field{Name: "producer", Value: result.Producer})
 			t.Line("\nPrint each node's pin:     cairn signer link --data-dir DIR")
@@ -104,7 +104,7 @@ func newSignerLink() *cobra.Command {
 		result := struct {
 			Pin string `json:"pin"`
 		}{identity.Pin().String()}
-		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Fields(output.Field{Name: "pin", Value: result.Pin})
 		})
 	})
@@ -127,7 +127,7 @@ func newSignerUnlock() *cobra.Command {
 		result := struct {
 			Lock string `json:"lock"`
 		}{path}
-		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Fields(output.Field{Name: "reset", Value: result.Lock})
 		})
 	})
@@ -154,7 +154,7 @@ func newSignerRun() *cobra.Command {
 		DataDir: dataHome("signer"), Listen: "127.0.0.1:8780", AdminAddr: "127.0.0.1:8781", LogLevel: "info",
 		LogFormat: "text",
 	}
-	return cli.Service(withSettingsFile(&cobra.Command{
+	return invoke.Service(withSettingsFile(&cobra.Command{
 		Use:   "run",
 		Short: "Run the signer",
 		Long: "Run the signer: sign block headers for the nodes with the given pins. Settings come from flags, " +
@@ -215,7 +215,7 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 	}{
 		listener.Addr().String(), address.URL(), dir.Identity.Pin().String(), types.PublicKey(dir.Key.PublicKey()).String(), held.Height,
 	}
-	announce(cli.PrinterOf(command), log, result, func(t *output.Text) {
+	announce(invoke.PrinterOf(command), log, result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "signer", Value: result.Listen},
 			output.Field{Name: "health", Value: result.Admin + "/health"}, output.Field{Name: "pin", Value: result.Pin},
 			output.Field{Name: "producer", Value: result.Producer},

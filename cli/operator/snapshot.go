@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )
 
 func newSnapshot() *cobra.Command {
-	command := cli.NewGroup(&cobra.Command{
+	command := invoke.NewGroup(&cobra.Command{
 		Use:   "snapshot",
 		Short: "Create, export, verify and import snapshots of the state",
 		Long: "Create, export, verify and import snapshots of the state. A running node creates them if\n" +
@@ -54,7 +54,7 @@ func newSnapshotResult(m datadir.Snapshot, path string) snapshotResult {
 
 // show prints a snapshot and a sentence about its outcome.
 func (r snapshotResult) show(command *cobra.Command, sentence string) error {
-	return cli.PrinterOf(command).Result(r, func(t *output.Text) {
+	return invoke.PrinterOf(command).Result(r, func(t *output.Text) {
 		t.Line("%s", sentence)
 		fields := []output.Field{
 			{Name: "block", Value: r.Height}, {Name: "block hash", Value: r.BlockHash}, {Name: "state root", Value: r.StateRoot},
@@ -116,7 +116,7 @@ func newSnapshotList() *cobra.Command {
 		for i, m := range manifests {
 			results[i] = newSnapshotResult(m, datadir.SnapshotPath(settings.DataDir, m.Height))
 		}
-		return cli.PrinterOf(command).Result(results, func(t *output.Text) {
+		return invoke.PrinterOf(command).Result(results, func(t *output.Text) {
 			if len(results) == 0 {
 				t.Line("There are no snapshots.")
 				return
@@ -145,7 +145,7 @@ func newSnapshotExport() *cobra.Command {
 			if path == "" {
 				return output.Usage(errors.New("--out is required: the file to write"))
 			}
-			file, err := cli.CreateOut(path)
+			file, err := invoke.CreateOut(path)
 			if err != nil {
 				return err
 			}
@@ -154,12 +154,12 @@ func newSnapshotExport() *cobra.Command {
 			); err != nil {
 				return errors.Join(err, os.Remove(path))
 			}
-			return cli.PrinterOf(command).Result(map[string]string{"file": path}, func(t *output.Text) {
+			return invoke.PrinterOf(command).Result(map[string]string{"file": path}, func(t *output.Text) {
 				t.Line("Wrote the snapshot to %s.", path)
 			})
 		},
 	}
-	cli.OutFlag(command, &path, "file to write")
+	invoke.OutFlag(command, &path, "file to write")
 	return command
 }
 
@@ -206,7 +206,7 @@ func newSnapshotVerify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			progress, stop := cli.Progress(command, "verifying")
+			progress, stop := invoke.Progress(command, "verifying")
 			m, err := datadir.VerifySnapshot(command.Context(), args[0], trust, progress)
 			stop()
 			if err != nil {
@@ -241,7 +241,7 @@ func newSnapshotImport() *cobra.Command {
 			return output.Usage(errors.New("--genesis-hash is required: the hash of block 0, which identifies the " +
 				"chain"))
 		}
-		progress, stop := cli.Progress(command, "importing")
+		progress, stop := invoke.Progress(command, "importing")
 		m, err := importFrom(command, settings.DataDir, command.Flags().Args(), trust, progress)
 		stop()
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/operator"
 	"github.com/cairn-chain/cairn/internal/machine"
 )
@@ -18,7 +18,7 @@ func execute(args []string, hangups <-chan os.Signal) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := operator.NewRoot(machine.Kernels{}.Use)
-	if cli.IsService(root, args) {
+	if invoke.IsService(root, args) {
 		machine.Serve()
 	} else {
 		go func() {
@@ -26,5 +26,5 @@ func execute(args []string, hangups <-chan os.Signal) int {
 			stop()
 		}()
 	}
-	return cli.Execute(ctx, root, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	return invoke.Execute(ctx, root, args, invoke.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }
