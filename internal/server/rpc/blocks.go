@@ -127,6 +127,11 @@ func (r *blockReader) run(
 	if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
 		return nil, err
 	}
+	return r.readRun(run, block, from)
+}
+
+// readRun is run within the present slice of the turn.
+func (r *blockReader) readRun(run []foundTransaction, block place, from uint32) ([]foundTransaction, error) {
 	size := 0
 	err := r.chain.TransactionsFrom(chain.Position{Height: block.header.Height, Index: from}, func(i chain.Included) bool {
 		at := block
@@ -167,20 +172,6 @@ func absentBlock(err error) error {
 		return nil
 	}
 	return err
-}
-
-// executedBlock is a block with its receipts.
-type executedBlock struct {
-	block    types.Block
-	receipts []types.Receipt
-}
-
-func (r *blockReader) executed(height types.Height) (e executedBlock, err error) {
-	if e.block, err = r.chain.Block(height); err != nil {
-		return e, err
-	}
-	e.receipts, err = r.receipts(height, len(e.block.Transactions))
-	return e, err
 }
 
 // receipts returns a block's receipts and checks that their number is transactions.

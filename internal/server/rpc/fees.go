@@ -3,6 +3,8 @@ package rpc
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -183,87 +186,107 @@ func percentile(shares []tipShare, p float64, weight func(tipShare) uint64) type
 	return 0
 }
 
-// tipsOf returns the tips that a block's transactions paid, in ascending order.
+// tipsOf returns the tips that a block's transactions paid, in ascending order. It reads the block a run at a time. All
+// who ask for the block share the reading: whoever has a turn reads the next run.
 func (h *feeHandlers) tipsOf(ctx context.Context, height types.Height) ([]tipShare, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	header, err := h.blocks.chain.Header(height)
+	if err != nil || header.Header.GasUsed == 0 {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	count, err := h.blocks.chain.TransactionCount(height)
 	if err != nil {
 		return nil, err
 	}
-	hash := header.Header.Hash()
-	if header.Header.GasUsed == 0 {
-		return nil, nil
+	block := place{header: header.Header, hash: header.Header.Hash()}
+	for tips := h.tips.of(block.hash); ; {
+		if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
+			return nil, err
+		}
+		shares, grown, err := tips.read(h.blocks, block, count)
+		h.tips.grow(tips, grown)
+		if err != nil || shares != nil {
+			return shares, err
+		}
 	}
-	if known, ok := h.tips.get(hash); ok {
-		return known, nil
-	}
-	executed, err := h.blocks.executed(height)
-	if err != nil {
-		return nil, err
-	}
-	shares := newTipShares(executed)
-	h.tips.put(executed.block.Header.Hash(), shares)
-	return shares, nil
 }
 
-func newTipShares(e executedBlock) []tipShare {
-	shares := make([]tipShare, len(e.receipts))
-	baseFee := e.block.Header.BaseFee
-	for i := range shares {
-		tx := &e.block.Transactions[i]
-		tip := fees.Price(baseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas) - baseFee
-		shares[i] = tipShare{tip, e.receipts[i].GasUsed, 1}
+// blockTips holds the tips of a block, or of its first transactions.
+type blockTips struct {
+	size int // number of shares, and 1 for the entry; guarded by the cache's lock
+
+	mu     sync.Mutex // guards the fields below
+	next   uint32     // index of the first transaction not read yet
+	byTip  map[types.Amount]tipShare
+	shares []tipShare // ascending; nil until all transactions are read
+}
+
+// read reads the next run of a block of count transactions, if any is left. It returns the tips once all are read, and
+// by how many shares the entry has grown.
+func (t *blockTips) read(blocks *blockReader, block place, count int) (shares []tipShare, grown int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shares != nil {
+		return t.shares, 0, nil
 	}
-	slices.SortFunc(shares, func(a, b tipShare) int { return cmp.Compare(a.tip, b.tip) })
-	merged := shares[:0]
-	for _, s := range shares {
-		if last := len(merged) - 1; last >= 0 && merged[last].tip == s.tip {
-			merged[last].gas += s.gas
-			merged[last].count++
-			continue
-		}
-		merged = append(merged, s)
+	run, err := blocks.readRun(nil, block, t.next)
+	if err != nil {
+		return nil, 0, err
 	}
-	return slices.Clone(merged)
+	before := len(t.byTip)
+	for i := range run {
+		tip := fees.Price(block.header.BaseFee, run[i].tx.MaxFeePerGas, run[i].tx.MaxPriorityFeePerGas) - block.header.BaseFee
+		share := t.byTip[tip]
+		t.byTip[tip] = tipShare{tip, share.gas + run[i].receipt.GasUsed, share.count + 1}
+	}
+	grown = len(t.byTip) - before
+	if t.next += uint32(len(run)); int(t.next) >= count {
+		t.shares = slices.SortedFunc(maps.Values(t.byTip), func(a, b tipShare) int { return cmp.Compare(a.tip, b.tip) })
+		t.byTip = nil
+	}
+	return t.shares, grown, nil
 }
 
 // tipCache caches the tips of blocks and evicts the oldest entries. Its keys are hashes, as a development chain can be
 // reverted.
 type tipCache struct {
 	suggested atomic.Pointer[suggestion]
-	limit     int // number of shares
+	limit     int // on size
 
-	mu     sync.Mutex
-	blocks map[types.BlockHash][]tipShare
+	mu     sync.Mutex // guards the fields below
+	blocks map[types.BlockHash]*blockTips
 	order  []types.BlockHash
-	size   int
+	size   int // of all entries
 }
 
-func (c *tipCache) get(block types.BlockHash) ([]tipShare, bool) {
+// of returns the entry of a block, which it creates if there is none.
+func (c *tipCache) of(block types.BlockHash) *blockTips {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	shares, ok := c.blocks[block]
-	return shares, ok
-}
-
-func (c *tipCache) put(block types.BlockHash, shares []tipShare) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.blocks == nil {
-		c.blocks = make(map[types.BlockHash][]tipShare)
+	tips := c.blocks[block]
+	if tips == nil {
+		tips = &blockTips{size: 1, byTip: make(map[types.Amount]tipShare)}
+		c.blocks[block] = tips
+		c.order = append(c.order, block)
+		c.size++
 	}
-	if _, known := c.blocks[block]; known {
+	return tips
+}
+
+// grow records by how many shares an entry has grown. An entry that is evicted while it is read is then complete for its
+// readers alone.
+func (c *tipCache) grow(tips *blockTips, by int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if tips.size == 0 {
 		return
 	}
-	c.blocks[block] = shares
-	c.order = append(c.order, block)
-	c.size += len(shares)
+	tips.size += by
+	c.size += by
 	for c.size > c.limit && len(c.order) > 1 {
-		oldest := c.order[0]
-		c.size -= len(c.blocks[oldest])
-		delete(c.blocks, oldest)
+		oldest := c.blocks[c.order[0]]
+		c.size -= oldest.size
+		oldest.size = 0
+		delete(c.blocks, c.order[0])
 		c.order = c.order[1:]
 	}
 }

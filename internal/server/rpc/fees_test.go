@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -143,19 +144,72 @@ func TestPercentileAgainstNaive(t *testing.T) {
 }
 
 func TestTipCacheIsBounded(t *testing.T) {
-	cache := tipCache{limit: 10}
+	cache := tipCache{limit: 10, blocks: map[types.BlockHash]*blockTips{}}
 	for i := range byte(20) {
-		cache.put(types.BlockHash{i}, make([]tipShare, 3))
-		cache.put(types.BlockHash{i}, make([]tipShare, 3))
+		for range 2 {
+			cache.grow(cache.of(types.BlockHash{i}), 1)
+		}
 		if cache.size > 10 || len(cache.blocks) != len(cache.order) || cache.size != 3*len(cache.order) {
-			t.Fatalf("%d shares of %d blocks", cache.size, len(cache.blocks))
+			t.Fatalf("after %d blocks: size %d of %d entries, want 3 of each and 10 at most", i+1, cache.size, len(cache.blocks))
 		}
 	}
-	if _, ok := cache.get(types.BlockHash{19}); !ok {
+	if cache.blocks[types.BlockHash{19}] == nil {
 		t.Error("the newest block is forgotten")
 	}
-	if _, ok := cache.get(types.BlockHash{0}); ok {
+	if cache.blocks[types.BlockHash{0}] != nil {
 		t.Error("the oldest block is remembered")
+	}
+	evicted := cache.of(types.BlockHash{20})
+	for i := range byte(10) {
+		cache.of(types.BlockHash{30 + i})
+		cache.grow(cache.of(types.BlockHash{30 + i}), 0)
+	}
+	before := cache.size
+	if cache.grow(evicted, 5); cache.size != before {
+		t.Errorf("size %d after an evicted entry has grown, want %d", cache.size, before)
+	}
+}
+
+// runsRead counts the runs of transactions that are read, and calls after following each.
+type runsRead struct {
+	blockStore
+	runs  int
+	after func()
+}
+
+func (r *runsRead) TransactionsFrom(p chain.Position, yield func(chain.Included) bool) error {
+	err := r.blockStore.TransactionsFrom(p, yield)
+	r.runs++
+	r.after()
+	return err
+}
+
+// TestTipsAreReadOnce: a call that ends in the middle of a block leaves to the next one what it has read, and reads no
+// more.
+func TestTipsAreReadOnce(t *testing.T) {
+	c := newTestChain(t)
+	var txs []types.SignedTransaction
+	for nonce := range uint64(2*heavyItems + 1) {
+		txs = append(txs, c.paying(nonce, types.Amount(nonce%7)))
+	}
+	c.include(txs...)
+	h := groupOf[*feeHandlers](c)
+	ctx, cancel := context.WithCancel(t.Context())
+	read := &runsRead{blockStore: h.blocks.chain, after: cancel}
+	h.blocks = &blockReader{chain: read}
+	if _, err := h.tipsOf(ctx, 1); !errors.Is(err, context.Canceled) || read.runs != 1 {
+		t.Errorf("a call that ends after a run: got error %v after %d runs", err, read.runs)
+	}
+	for range 2 {
+		shares, err := h.tipsOf(t.Context(), 1)
+		check(t, err)
+		var count uint64
+		for _, s := range shares {
+			count += s.count
+		}
+		if len(shares) != 7 || count != uint64(len(txs)) || read.runs != 3 {
+			t.Errorf("got %d tips of %d transactions after %d runs, want 7 of %d after 3", len(shares), count, read.runs, len(txs))
+		}
 	}
 }
 

@@ -165,7 +165,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 			transactionReader: transactions, cursors: cursors, pool: c.Pool, fates: fates, network: genesis.Network,
 		},
 		submit,
-		&feeHandlers{ledger: c.Ledger, blocks: blocks, tips: tipCache{limit: maxCachedTips}},
+		&feeHandlers{ledger: c.Ledger, blocks: blocks, tips: tipCache{limit: maxCachedTips, blocks: map[types.BlockHash]*blockTips{}}},
 		&poolHandlers{pool: c.Pool, chain: c.Chain, network: genesis.Network},
 		views,
 		&contractHandlers{prover: prover, chain: c.Chain, views: views},
