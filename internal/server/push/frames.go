@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"time"
 )
 
@@ -36,11 +38,9 @@ func (n narrowed) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		}
 		inner = wrapper.NetConn()
 	}
-	framed := &frames{Conn: c, pay: n.connection.pay}
-	ahead, err := buffered.Reader.Peek(buffered.Reader.Buffered()) // these do not come from the connection again
-	if err == nil {
-		err = framed.charge(ahead)
-	}
+	// These bytes do not come from the connection again.
+	framed := &frames{Conn: c, pay: n.connection.pay, ahead: make([]byte, buffered.Reader.Buffered())}
+	_, err = io.ReadFull(buffered.Reader, framed.ahead)
 	return framed, buffered, err
 }
 
@@ -48,10 +48,12 @@ func (n narrowed) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 const leastFragment = 1 << 10
 
 // frames is a client's connection. It follows the headers of frames (RFC 6455, 5.2), and charges those that the library
-// handles without telling anybody, and that carry little: control frames, and small fragments.
+// handles without telling anybody, and that carry little: control frames, and small fragments. It hands over one of them
+// at a time, so that the library handles each when it is paid, not all that one read brings in a row.
 type frames struct {
 	net.Conn
-	pay func() error // waits until the client has a call left, and takes it
+	pay   func() error // waits until the client has a call left, and takes it
+	ahead []byte       // read and not handed over
 
 	header  [14]byte
 	have    int    // bytes of the header
@@ -60,40 +62,51 @@ type frames struct {
 
 // Read implements net.Conn.
 func (f *frames) Read(p []byte) (int, error) {
+	if len(f.ahead) > 0 {
+		n := copy(p, f.ahead)
+		paid, err := f.charge(p[:n])
+		f.ahead = f.ahead[paid:]
+		return paid, err
+	}
 	n, err := f.Conn.Read(p)
 	if err != nil {
 		return n, err
 	}
-	if err := f.charge(p[:n]); err != nil {
-		return 0, err
-	}
-	return n, nil
+	paid, err := f.charge(p[:n])
+	f.ahead = append(f.ahead[:0], p[paid:n]...)
+	return paid, err
 }
 
-// charge follows the frames in b.
-func (f *frames) charge(b []byte) error {
-	for len(b) > 0 {
+// charge follows the frames in b, and pays for the first that costs a call. It returns the number of bytes before the
+// end of the second one's header: without that, the library cannot handle it.
+func (f *frames) charge(b []byte) (done int, err error) {
+	for paid := false; done < len(b); {
 		if f.payload > 0 {
-			n := min(f.payload, uint64(len(b)))
+			n := min(f.payload, uint64(len(b)-done))
 			f.payload -= n
-			b = b[n:]
+			done += int(n)
 			continue
 		}
-		f.header[f.have] = b[0]
-		f.have++
-		b = b[1:]
-		if f.have < headerBytes(f.header[:f.have]) {
+		f.header[f.have] = b[done]
+		if f.have+1 < headerBytes(f.header[:f.have+1]) {
+			f.have++
+			done++
 			continue
 		}
-		f.have = 0
-		f.payload = payloadBytes(f.header[:])
-		if cheap(f.header[0], f.payload) {
-			if err := f.pay(); err != nil {
-				return err
+		payload := payloadBytes(f.header[:])
+		if cheap(f.header[0], payload) {
+			if paid {
+				return done, nil
 			}
+			if err := f.pay(); err != nil {
+				return 0, err
+			}
+			paid = true
 		}
+		f.have, f.payload = 0, payload
+		done++
 	}
-	return nil
+	return done, nil
 }
 
 // headerBytes returns the size of a frame's header, of which at least one byte is known, or more than are known.
@@ -138,6 +151,7 @@ func (c *connection) pay() error {
 	for {
 		wait := c.frames.Take()
 		if wait <= 0 {
+			runtime.Gosched() // or a client with many calls left would keep others waiting for a whole slice of a thread
 			return nil
 		}
 		if c.frames.Gone() {

@@ -3,6 +3,7 @@ package push
 import (
 	"bytes"
 	"context"
+	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,15 @@ func frame(first byte, payload int) []byte {
 	return append(append(b, 0, 0, 0, 0), bytes.Repeat([]byte{0x89}, payload)...) // looks like pings
 }
 
+// pieces is a connection whose reads return a piece of a client's bytes each.
+type pieces struct {
+	net.Conn
+	rest *bytes.Reader
+	most int
+}
+
+func (p *pieces) Read(b []byte) (int, error) { return p.rest.Read(b[:min(len(b), p.most)]) }
+
 // Control frames and small fragments cost a call each, however the bytes arrive. Whole messages are charged elsewhere.
 func TestCheapFramesCostCalls(t *testing.T) {
 	const text, more, last, ping, pong, end = 0x81, 0x00, 0x80, 0x89, 0x8a, 0x88
@@ -42,14 +52,21 @@ func TestCheapFramesCostCalls(t *testing.T) {
 		all := slices.Concat(tc.frames...)
 		for _, piece := range []int{1, 7, len(all)} {
 			calls := 0
-			f := &frames{pay: func() error { calls++; return nil }}
-			for part := range slices.Chunk(all, piece) {
-				if err := f.charge(part); err != nil {
-					t.Fatal(err)
+			f := &frames{Conn: &pieces{rest: bytes.NewReader(all), most: piece}, pay: func() error { calls++; return nil }}
+			var got []byte
+			for p := make([]byte, len(all)); ; {
+				before := calls
+				n, err := f.Read(p)
+				got = append(got, p[:n]...)
+				if calls > before+1 {
+					t.Errorf("%s in pieces of %d: one read cost %d calls, want one at most", name, piece, calls-before)
+				}
+				if err != nil {
+					break
 				}
 			}
-			if calls != tc.calls {
-				t.Errorf("%s in pieces of %d: %d calls, want %d", name, piece, calls, tc.calls)
+			if calls != tc.calls || !bytes.Equal(got, all) {
+				t.Errorf("%s in pieces of %d: %d calls and %d bytes, want %d and %d", name, piece, calls, len(got), tc.calls, len(all))
 			}
 		}
 	}
