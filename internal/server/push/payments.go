@@ -250,9 +250,13 @@ func (f *paymentFeed) block(ctx context.Context, b *blockPayments, height, head 
 	return f.tell(ctx, b, found, end)
 }
 
-// matching returns the matching payments of a shared block. It takes a turn of the client if there may be many.
+// matching returns the matching payments of a shared block. It takes a turn of the client if that is much work.
 func (f *paymentFeed) matching(ctx context.Context, b *blockPayments) ([]*chain.Payment, error) {
-	if f.filter.Accounts != nil || len(b.payments) <= freeMatches {
+	work := len(b.payments)
+	if f.filter.Accounts != nil {
+		work = min(work, len(f.filter.Accounts))
+	}
+	if work <= freeMatches {
 		return b.of(&f.filter, f.after), nil
 	}
 	ticket := f.connection.server.config.Ticket(f.connection.request)

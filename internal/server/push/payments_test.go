@@ -8,6 +8,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -97,6 +98,28 @@ func TestPaymentsFromTheMiddleOfABlock(t *testing.T) {
 		c.page(1, false)
 		c.page(1, true, [2]uint64{1, 3})
 	})
+}
+
+// TestMatchingTakesATurn: a subscription compares every account of its filter with a block, or every payment of the
+// block with its filter, whichever are fewer.
+func TestMatchingTakesATurn(t *testing.T) {
+	for _, tc := range []struct{ accounts, payments, turns int }{
+		{0, freeMatches, 0}, {0, freeMatches + 1, 1}, {freeMatches, freeMatches + 1, 0}, {freeMatches + 1, freeMatches, 0},
+		{freeMatches + 1, freeMatches + 1, 1},
+	} {
+		u := &turns{}
+		feed := &paymentFeed{subscription: &subscription{connection: &connection{server: &Server{config: Config{Ticket: u.ticket}}}}}
+		for i := range tc.accounts {
+			if feed.filter.Accounts == nil {
+				feed.filter.Accounts = map[types.Account]struct{}{}
+			}
+			feed.filter.Accounts[types.Account{byte(i >> 8), byte(i)}] = struct{}{}
+		}
+		b := &blockPayments{payments: make([]chain.Payment, tc.payments), parties: func() []party { return nil }}
+		if _, err := feed.matching(t.Context(), b); err != nil || u.begun != tc.turns {
+			t.Errorf("%d accounts, %d payments: got %d turns and error %v, want %d", tc.accounts, tc.payments, u.begun, err, tc.turns)
+		}
+	}
 }
 
 func TestPaymentsOfALargeBlock(t *testing.T) {
