@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -32,6 +34,8 @@ type chain struct {
 	Last    types.TxID       // its last transaction
 	Wordy   types.TxID       // a call that outputs zeros until its gas is used up
 	Large   types.ContractID // a contract with code of the maximum size
+	// paths of downloads: the largest file of a snapshot, the proof of a block, and the accesses of the fullest block
+	Snapshot, Proof, Accesses string
 }
 
 // filled returns the filled chain of the node's directory, which it fills unless an earlier run has.
@@ -79,7 +83,41 @@ func (n *node) fill(ctx context.Context, s settings, note func(string)) (c chain
 	if err != nil {
 		return c, err
 	}
-	return c, c.publish(ctx, node)
+	if err := c.publish(ctx, node); err != nil {
+		return c, err
+	}
+	note("a snapshot and a proof")
+	return c, n.makeFiles(ctx, &c)
+}
+
+// makeFiles makes a snapshot of the state and a proof of block 1 while the node is stopped.
+func (n *node) makeFiles(ctx context.Context, c *chain) error {
+	if err := n.Stop(); err != nil {
+		return err
+	}
+	data := filepath.Join(n.dir, "data")
+	for _, arguments := range [][]string{{"snapshot", "create"}, {"db", "prove", "--from", "1", "--to", "1"}} {
+		command := exec.CommandContext(ctx, n.command.Args[0], append(arguments, "--data-dir", data)...)
+		if output, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", arguments[0], err, output)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(data, "snapshots", "*", "*.zst"))
+	if err != nil {
+		return err
+	}
+	largest := int64(-1)
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		if info.Size() > largest {
+			largest, c.Snapshot = info.Size(), strings.TrimPrefix(file, data)
+		}
+	}
+	c.Proof, c.Accesses = "/proof/1", fmt.Sprintf("/accesses/%d", c.Fullest)
+	return n.serve(ctx)
 }
 
 // fillPool sends transfers while no blocks are made, and then waits until they are included, so that blocks are full

@@ -239,15 +239,20 @@ func outcomesOf(body []byte) []string {
 // maxExamples bounds the number of wrong responses that are reported in full.
 const maxExamples = 5
 
+// counts are the numbers of an attack's requests and of their outcomes.
+type counts struct {
+	Requests int
+	Outcomes map[string]int
+	Wrong    int
+	Examples []string
+}
+
 // tally counts the outcomes of an attack's requests.
 type tally struct {
 	lenient []string // outcomes that are correct for every request of the round
 
-	mu       sync.Mutex
-	requests int
-	outcomes map[string]int
-	wrong    int
-	examples []string
+	mu sync.Mutex // guards the fields below
+	counts
 }
 
 // count counts the outcomes of a request, and compares them with the correct ones. A response that does not answer a
@@ -255,16 +260,16 @@ type tally struct {
 func (t *tally) count(r *request, outcomes []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.requests++
+	t.Requests++
 	for i, outcome := range outcomes {
-		t.outcomes[outcome]++
+		t.Outcomes[outcome]++
 		right := r.wants[min(i, len(r.wants)-1)]
 		if slices.Contains(right, outcome) || slices.Contains(t.lenient, outcome) {
 			continue
 		}
-		t.wrong++
-		if len(t.examples) < maxExamples {
-			t.examples = append(t.examples, fmt.Sprintf("%q for call %d instead of %q: %s", outcome, i, right, excerpt(r.wire)))
+		t.Wrong++
+		if len(t.Examples) < maxExamples {
+			t.Examples = append(t.Examples, fmt.Sprintf("%q for call %d instead of %q: %s", outcome, i, right, excerpt(r.wire)))
 		}
 	}
 }
@@ -281,18 +286,18 @@ func excerpt(wire []byte) string {
 func (t *tally) note(outcome string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.requests++
-	t.outcomes[outcome]++
+	t.Requests++
+	t.Outcomes[outcome]++
 }
 
 // fail counts a wrong outcome.
 func (t *tally) fail(outcome, example string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.requests++
-	t.outcomes[outcome]++
-	t.wrong++
-	if len(t.examples) < maxExamples {
-		t.examples = append(t.examples, example)
+	t.Requests++
+	t.Outcomes[outcome]++
+	t.Wrong++
+	if len(t.Examples) < maxExamples {
+		t.Examples = append(t.Examples, example)
 	}
 }

@@ -94,8 +94,12 @@ func main() {
 	flag.BoolVar(
 		&s.timing, "timing", true, "hold the node to the rules about time; false where other programs keep the machine busy",
 	)
+	attacker := flag.Bool("attackers", false, "attack as standard input says; the program starts itself so")
 	flag.Parse()
 	program.Main("flood", func(ctx context.Context) error {
+		if *attacker {
+			return s.attack(ctx, os.Stdin, os.Stdout)
+		}
 		rounds, err := s.complete(*names, *addresses)
 		if err != nil {
 			return err
@@ -105,12 +109,20 @@ func main() {
 	})
 }
 
+// attacks returns all attacks of the settings.
+func (s *settings) attacks() []attack {
+	if s.free {
+		return freeAttacks()
+	}
+	return attacks()
+}
+
 // complete completes the settings, and makes the rounds for lists of attacks and of numbers of addresses.
 func (s *settings) complete(names, addresses string) (rounds []round, err error) {
-	all, memory := attacks(), uint64(4096)
+	all, memory := s.attacks(), uint64(4096)
 	s.addressCounts = []int{1}
 	if s.free {
-		all, memory, s.addressCounts = freeAttacks(), 1024, nil
+		memory, s.addressCounts = 1024, nil
 		for text := range strings.SplitSeq(addresses, ",") {
 			count, err := strconv.Atoi(text)
 			if err != nil || count < 1 || count > mostAddresses {
@@ -170,7 +182,8 @@ func flood(ctx context.Context, s settings, rounds []round, progress io.Writer) 
 		fmt.Fprintf(progress, "%s\n", r.name)
 		if s.free {
 			// Restart, so that memory is free of the effects of earlier rounds.
-			arguments := []string{"--block-time", s.blockTime.String(), "--trusted-proxy", everyone}
+			arguments := []string{"--block-time", s.blockTime.String(), "--trusted-proxy", everyone,
+				"--snapshot-interval", "1000000000"} // it serves the one that is there
 			if s.tls {
 				arguments = append(arguments, "--tls-cert", node.certificate(), "--tls-key", node.key())
 			}

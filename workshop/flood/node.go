@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/types"
@@ -133,20 +132,4 @@ func (n *node) sample(ctx context.Context) (s sample, err error) {
 		connections:   int(values[connections]),
 		residentBytes: uint64(values[resident]),
 	}, err
-}
-
-// usage is processor time.
-type usage struct{ node, own time.Duration }
-
-// usage returns the processor time used so far by the node and by this program.
-func (n *node) usage() (u usage, err error) {
-	if u.node, err = n.CPU(); err != nil {
-		return u, err
-	}
-	var own syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
-		return u, err
-	}
-	u.own = time.Duration(own.Utime.Nano() + own.Stime.Nano())
-	return u, nil
 }

@@ -14,14 +14,14 @@ func writeTable(w io.Writer, results []result) error {
 	var b strings.Builder
 	b.WriteString("| attack | requests/s | wrong | honest transfers | blocks, most | p50 s | p99 s | reads p50 ms | " +
 		"p99 ms | block interval, most s | memory, most MiB | after MiB | goroutines | files | pending | node cores | " +
-		"own cores |\n")
+		"attacker cores |\n")
 	b.WriteString("|---|" + strings.Repeat("---:|", 16) + "\n")
 	for _, r := range results {
 		fmt.Fprintf(&b,
 			"| %s | %.0f | %d | %d | %d | %.2f | %.2f | %.1f | %.1f | %.2f | %d | %d | %d | %d | %d | %.2f | %.2f |\n",
 			r.Attack, r.RequestsPerSecond, r.Wrong, r.HonestIncluded, r.HonestBlocks, r.HonestP50, r.HonestP99,
 			r.ReadP50*1e3, r.ReadP99*1e3, r.BlockInterval, r.MemoryMax>>20, r.MemoryAfter>>20, r.Goroutines, r.Files,
-			r.Pending, r.NodeCores, r.OwnCores)
+			r.Pending, r.NodeCores, r.AttackerCores)
 	}
 	b.WriteString("\n| attack | answers |\n|---|---|\n")
 	for _, r := range results {

@@ -53,8 +53,8 @@ type result struct {
 	Goroutines        int            `json:"goroutinesMax"`
 	Files             int            `json:"filesMax"`
 	Pending           int            `json:"pendingMax"`
-	NodeCores         float64        `json:"nodeCores"` // used by the node
-	OwnCores          float64        `json:"ownCores"`  // used by this program: attackers and honest users
+	NodeCores         float64        `json:"nodeCores"`
+	AttackerCores     float64        `json:"attackerCores"`
 	Violations        []string       `json:"violations"`
 }
 
@@ -149,33 +149,22 @@ func (n *node) settle(ctx context.Context) (sample, error) {
 
 // run attacks the node for the duration of a round while honest users work.
 func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
-	generation := 0
-	s.addresses = r.addresses
-	t := &tally{outcomes: map[string]int{}}
-	if r.together {
-		generation = 1
-		// With all attacks together, all connections are taken, so new ones are refused, and other attacks fill the
-		// pool.
-		t.lenient = []string{"HTTP 503", closed, poolFull}
-		s.clients = max(1, s.clients/4)
-	}
-	starts, err := r.prepare(ctx, s, generation)
+	attackers, err := r.hire(s, n)
 	if err != nil {
 		return result{}, err
 	}
+	defer func() { _, _ = attackers.dismiss() }() // after an error
 	if err := errors.Join(n.ResetPeak(), awaitBlocks(ctx, s, n, 1)); err != nil {
 		return result{}, err
 	}
-	attacking, endAttack := context.WithCancel(ctx)
 	watching, endWatch := context.WithCancel(ctx)
-	defer endAttack()
 	defer endWatch()
-	var attackers, honest, watchers sync.WaitGroup
+	var honest, watchers sync.WaitGroup
 	before, err := n.sample(ctx)
 	if err != nil {
 		return result{}, err
 	}
-	used, err := n.usage()
+	nodeUsed, err := n.CPU()
 	if err != nil {
 		return result{}, err
 	}
@@ -185,8 +174,8 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	if s.profiles != "" {
 		watchers.Go(func() { w.profileErr = n.profile(watching, s, r.name) })
 	}
-	for _, start := range starts {
-		attackers.Go(func() { start(attacking, n, t) })
+	if err := attackers.begin(); err != nil {
+		return result{}, err
 	}
 	honest.Go(func() { users.work(ctx, s, n, enough) })
 	honest.Go(func() { balances.work(ctx, n, enough) })
@@ -194,28 +183,24 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	close(enough)
 	honest.Wait()
 	took := time.Since(begin)
-	usedThen, usageErr := n.usage()
-	endAttack()
-	attackers.Wait()
+	nodeUsedThen, usageErr := n.CPU()
+	t, attackErr := attackers.dismiss()
 	endWatch()
 	watchers.Wait()
-	if err := errors.Join(err, usageErr, w.err, w.profileErr); err != nil {
+	if err := errors.Join(err, usageErr, attackErr, w.err, w.profileErr); err != nil {
 		return result{}, err
 	}
-	after, err := n.settle(ctx)
-	if err != nil {
-		return result{}, err
-	}
+	after, unsettled := n.settle(ctx)
 	peak, err := n.Peak()
 	if err != nil {
 		return result{}, err
 	}
 	got := result{
 		Attack:            r.name,
-		Requests:          t.requests,
-		RequestsPerSecond: float64(t.requests) / took.Seconds(),
-		Outcomes:          t.outcomes,
-		Wrong:             t.wrong,
+		Requests:          t.Requests,
+		RequestsPerSecond: float64(t.Requests) / took.Seconds(),
+		Outcomes:          t.Outcomes,
+		Wrong:             t.Wrong,
 		HonestIncluded:    len(users.included),
 		Blocks:            w.head - before.height,
 		BlockInterval:     w.interval.Seconds(),
@@ -224,28 +209,16 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 		Goroutines:        w.most.goroutines,
 		Files:             w.most.files,
 		Pending:           w.most.pending,
-		NodeCores:         (usedThen.node - used.node).Seconds() / took.Seconds(),
-		OwnCores:          (usedThen.own - used.own).Seconds() / took.Seconds(),
+		NodeCores:         (nodeUsedThen - nodeUsed).Seconds() / took.Seconds(),
+		AttackerCores:     t.Spent.Seconds() / took.Seconds(),
 	}
 	got.honest(users.included)
 	got.read(balances.took)
-	got.judge(s, t, users, balances)
-	return got, nil
-}
-
-// prepare prepares the attacks, and returns functions that start them.
-func (r round) prepare(
-	ctx context.Context, s settings, generation int,
-) ([]func(context.Context, *node, *tally), error) {
-	var starts []func(context.Context, *node, *tally)
-	for _, a := range r.attacks {
-		start, err := a.prepare(ctx, s, generation)
-		if err != nil {
-			return nil, fmt.Errorf("prepare %s: %w", a.name, err)
-		}
-		starts = append(starts, start)
+	got.judge(s, t.counts, users, balances)
+	if unsettled != nil {
+		got.Violations = append(got.Violations, unsettled.Error())
 	}
-	return starts, nil
+	return got, nil
 }
 
 func (r *result) honest(included []inclusion) {
@@ -270,13 +243,13 @@ func (r *result) read(took []time.Duration) {
 }
 
 // judge checks a result against the rules.
-func (r *result) judge(s settings, t *tally, users *crowd, balances *reader) {
+func (r *result) judge(s settings, t counts, users *crowd, balances *reader) {
 	broken := func(format string, values ...any) {
 		r.Violations = append(r.Violations, fmt.Sprintf(format, values...))
 	}
-	if t.wrong > 0 {
-		broken("%d wrong outcomes, such as:", t.wrong)
-		r.Violations = append(r.Violations, t.examples...)
+	if t.Wrong > 0 {
+		broken("%d wrong outcomes, such as:", t.Wrong)
+		r.Violations = append(r.Violations, t.Examples...)
 	}
 	if len(users.errs) > 0 {
 		broken("%d honest transfers failed, one so: %v", len(users.errs), users.errs[0])

@@ -111,7 +111,9 @@ func streaming(
 				return
 			}
 			outcome := l.upgrade(&c.request)
-			c.tally.count(&c.request, []string{outcome})
+			if ctx.Err() == nil {
+				c.tally.count(&c.request, []string{outcome})
+			}
 			if outcome == okay {
 				go func() { _, _ = io.Copy(io.Discard, l.reader) }() // pongs
 				_ = l.SetDeadline(time.Time{})
@@ -143,14 +145,16 @@ func (l *link) upgrade(r *request) string {
 	return okay
 }
 
-// files is a download of blocks, of which every other one is compressed.
-func files() freely {
+// files is a download of one of several files, of which every other one is compressed.
+func files(paths func(chain) []string) freely {
 	var clients atomic.Int64
-	return func(_ chain, fields string) request {
-		if clients.Add(1)%2 == 0 {
+	return func(c chain, fields string) request {
+		all, number := paths(c), int(clients.Add(1))
+		if number/len(all)%2 == 0 {
 			fields += "Accept-Encoding: zstd\r\n"
 		}
-		return request{wire: []byte("GET /blocks/1-256 HTTP/1.1\r\nHost: 127.0.0.1\r\n" + fields + "\r\n"), wants: [][]string{grudging}}
+		wire := "GET " + all[number%len(all)] + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + fields + "\r\n"
+		return request{wire: []byte(wire), wants: [][]string{grudging}}
 	}
 }
 
