@@ -110,6 +110,7 @@ func streaming(
 			if l == nil {
 				return
 			}
+			_ = l.tcp.SetLinger(0) // else the end waits behind what the node does not read, for minutes
 			outcome := l.upgrade(&c.request)
 			if ctx.Err() == nil {
 				c.tally.count(&c.request, []string{outcome})
