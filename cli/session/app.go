@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/cli/argument"
 	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/cli/keystore"
 	"github.com/cairn-chain/cairn/cli/output"
@@ -276,32 +275,4 @@ func Home(environ []string) string {
 		return ""
 	}
 	return filepath.Join(user, ".local", "share", "cairn")
-}
-
-// Chain asks the node for its chain.
-func (s *Session) Chain(ctx context.Context) (argument.Chain, error) {
-	info, err := s.Client.NodeInfo(ctx)
-	return argument.Chain{ID: info.ChainID, Network: info.Network, Genesis: info.GenesisHash}, err
-}
-
-// Address returns an account's address on the node's network, or "" without an account. If the node does not answer, it
-// returns the account in hex.
-func (s *Session) Address(ctx context.Context, account *types.Account) string {
-	if account == nil {
-		return ""
-	}
-	chain, err := s.Chain(ctx)
-	if err != nil {
-		return account.String()
-	}
-	return chain.Network.Address(*account)
-}
-
-// Account parses an account argument. An unknown account is a usage error.
-func (s *Session) Account(text string) (argument.Account, error) {
-	account, err := argument.ParseAccount(s.Store, text)
-	if errors.Is(err, argument.ErrBadAccount) || errors.Is(err, keystore.ErrNoDirectory) {
-		err = output.Usage(err)
-	}
-	return account, err
 }

@@ -82,6 +82,9 @@ func (f *Flags) Check() error {
 	return nil
 }
 
+// Unsigned reports whether the flags say that nothing is signed here.
+func (f *Flags) Unsigned() bool { return f.DryRun || f.Draft != "" }
+
 // RegisterGasLimit declares --gas-limit.
 func (f *Flags) RegisterGasLimit(command *cobra.Command) {
 	command.Flags().Uint64Var(&f.GasLimit, GasLimitFlag, 0, "gas limit (default: estimated by the node)")
