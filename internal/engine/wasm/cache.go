@@ -38,21 +38,16 @@ type cache struct {
 	build string
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	files  map[string]*list.Element // *cacheFile, by name
-	recent *list.List               // last used first
-	size   int64                    // bytes of all files
-	stats  cacheStats
+	mu                 sync.Mutex
+	files              map[string]*list.Element // *cacheFile, by name
+	recent             *list.List               // last used first
+	size               int64                    // bytes of all files
+	rejected, failures uint64                   // events since the cache was opened
 }
 
 type cacheFile struct {
 	name string
 	size int64
-}
-
-// cacheStats counts events since the cache was opened.
-type cacheStats struct {
-	rejected, failed uint64
 }
 
 const (
@@ -227,10 +222,10 @@ func (c *cache) load(hash types.CodeHash) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.stats.rejected++
+		c.rejected++
 		c.log.Warn("compiled code is damaged: compiling it again", "file", name, "error", err)
 		if err := c.remove(name); err != nil {
-			c.stats.failed++
+			c.failures++
 			c.log.Warn("cannot remove damaged compiled code", "file", name, "error", err)
 		}
 		return nil
@@ -238,7 +233,7 @@ func (c *cache) load(hash types.CodeHash) []byte {
 	c.hold(name, int64(cachePrefix+len(content)))
 	now := time.Now()
 	if err := os.Chtimes(filepath.Join(c.dir, name), now, now); err != nil { // keeps the order of use over a restart
-		c.stats.failed++
+		c.failures++
 		c.log.Debug("cannot mark compiled code as used", "file", name, "error", err)
 	}
 	return content
@@ -297,12 +292,12 @@ func (c *cache) store(hash types.CodeHash, content []byte) {
 func (c *cache) held() (rejected uint64, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.stats.rejected, c.size
+	return c.rejected, c.size
 }
 
 func (c *cache) failed(what, name string, err error) {
 	c.mu.Lock()
-	c.stats.failed++
+	c.failures++
 	c.mu.Unlock()
 	c.log.Warn(what, "file", name, "error", err)
 }

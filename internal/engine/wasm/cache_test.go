@@ -103,7 +103,7 @@ func TestCacheRefusesDamage(t *testing.T) {
 		if c.holds(t, 1, content) {
 			t.Errorf("%s: used", name)
 		}
-		rejected += c.stats.rejected
+		rejected += c.rejected
 		if left := codeFiles(t, dir); len(left) != 0 || c.size != 0 {
 			t.Errorf("%s: %v left, %d bytes", name, left, c.size)
 		}
@@ -208,8 +208,8 @@ func TestCacheWithoutDisk(t *testing.T) {
 		t.Error("a file that is gone was read")
 	}
 	c.put(1, "one")
-	if c.stats.failed == 0 || c.holds(t, 1, "one") {
-		t.Errorf("after the directory was removed: %+v", c.stats)
+	if c.failures == 0 || c.holds(t, 1, "one") {
+		t.Errorf("after the directory was removed: %d failures", c.failures)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -63,11 +63,8 @@ type Module struct {
 	hasInit      bool
 	reentrant    bool
 	skeleton     Skeleton
-	notes
-}
 
-// notes are the additional data of a covered module.
-type notes struct {
+	// Of a covered module:
 	blocks []Block
 	places int // number of functions that note their places
 }
@@ -192,7 +189,8 @@ func (p *parsed) module() *Module {
 		pages:        memory.least,
 		maxPages:     memory.most,
 		callable:     make(map[string]struct{}),
-		notes:        notes{p.blocks, p.places()},
+		blocks:       p.blocks,
+		places:       p.places(),
 	}
 	_, m.hasInit = p.names[InitFunction]
 	_, m.reentrant = p.names[reentrantMark]

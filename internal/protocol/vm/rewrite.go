@@ -63,13 +63,8 @@ type rewriter struct {
 	out      []byte // rewritten instructions so far
 	copied   int    // the code before this offset is copied to out or replaced
 	gasLocal uint32 // the local that holds the gas, after the guest's own
-	metered
 
-	charge, entry []byte // reused buffers
-}
-
-// metered is the metered block that is being rewritten.
-type metered struct {
+	// The metered block that is being rewritten:
 	run      int    // its start in out
 	from     int    // its start in the code
 	looped   bool   // it is the first block of a loop
@@ -82,6 +77,8 @@ type metered struct {
 	mergePrice uint32
 	loop       int // index of its loop in the open blocks, if it is the first block of one
 	priceAt    int // offset in charge of its price, if it is the first block of a loop
+
+	charge, entry []byte // reused buffers
 }
 
 // mostUnpaid is the maximum gas that may be taken before the gas is checked.

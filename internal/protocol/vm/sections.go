@@ -76,8 +76,28 @@ type parsed struct {
 	refused  string               // the import that is refused
 	contents [sectionCount][]byte // contents of the sections, without the number of entries
 	declared
-	segments
-	rewritten
+
+	// The element and data segments:
+	elementCount, dataCount int
+	indices                 int    // number of indices in element segments
+	elementEnd, dataEnd     uint64 // highest end of a segment whose offset is an i32.const
+	elements                []byte // element segments, rewritten
+
+	// The rewritten code section:
+	bodyCount int       // number of code entries
+	bodies    []byte    // rewritten code entries
+	allLocals uint64    // number of declared locals
+	calls     int       // number of calls in bodies, including memory.grow
+	deployGas types.Gas // price of the functions in a deploy
+	// functionGas is the price of each function in a deploy.
+	functionGas []types.Gas
+	weight      uint64    // weight of the functions (docs/protocol.md, "Weight"); meaningless if far is not 0
+	far         uint32    // surcharge on each jump
+	covered     bool      // blocks record that they run
+	blocks      []Block   // these blocks, in the order of their bits
+	looks       int       // number of added calls, at the gas checks
+	mostCalls   int       // maximum number of calls of one function, including the added ones
+	noteGas     types.Gas // additional price of the functions in a deploy if the submitted code noted its places
 }
 
 // declared holds the entries of a module's sections.
@@ -93,32 +113,6 @@ type declared struct {
 	exports   []exportEntry
 	names     map[string]int // index in exports by name
 	start     int            // index of the start function; −1 if there is none
-}
-
-// segments holds the element and data segments.
-type segments struct {
-	elementCount, dataCount int
-	indices                 int    // number of indices in element segments
-	elementEnd, dataEnd     uint64 // highest end of a segment whose offset is an i32.const
-	elements                []byte // element segments, rewritten
-}
-
-// rewritten is the rewritten code section.
-type rewritten struct {
-	bodyCount int       // number of code entries
-	bodies    []byte    // rewritten code entries
-	allLocals uint64    // number of declared locals
-	calls     int       // number of calls in bodies, including memory.grow
-	deployGas types.Gas // price of the functions in a deploy
-	// functionGas is the price of each function in a deploy.
-	functionGas []types.Gas
-	weight      uint64    // weight of the functions (docs/protocol.md, "Weight"); meaningless if far is not 0
-	far         uint32    // surcharge on each jump
-	covered     bool      // blocks record that they run
-	blocks      []Block   // these blocks, in the order of their bits
-	looks       int       // number of added calls, at the gas checks
-	mostCalls   int       // maximum number of calls of one function, including the added ones
-	noteGas     types.Gas // additional price of the functions in a deploy if the submitted code noted its places
 }
 
 // bounds are the limits that parsing enforces, so that it stays linear in the code.
