@@ -82,7 +82,7 @@ func newBook() book {
 	}
 }
 
-func (w *world) violate(i Invariant, format string, args ...any) {
+func (w *simulation) violate(i Invariant, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.note("VIOLATION (%s): %s", i, text)
 	w.report.Violations = append(w.report.Violations, Violation{i, text})
@@ -160,7 +160,7 @@ func (p *process) released(b ledger.Block) {
 }
 
 // votes records a vote of a member.
-func (w *world) votes(voter, term, proposal uint64) {
+func (w *simulation) votes(voter, term, proposal uint64) {
 	key := [2]uint64{voter, term}
 	if before, there := w.book.votes[key]; there && before != proposal {
 		w.violate(OneVote, "%x votes for %x and %x in term %d", voter, before, proposal, term)
@@ -169,7 +169,7 @@ func (w *world) votes(voter, term, proposal uint64) {
 }
 
 // promises records the durable state that a message reports of its sender.
-func (w *world) promises(message *raftpb.Message) {
+func (w *simulation) promises(message *raftpb.Message) {
 	if message.GetReject() {
 		return
 	}
@@ -212,7 +212,7 @@ func (m *machine) remembers(log *raftlog.Log) error {
 }
 
 // acknowledged records a transaction that a member acknowledged to a client.
-func (w *world) acknowledged(p *process, id types.TxID) {
+func (w *simulation) acknowledged(p *process, id types.TxID) {
 	if _, there := w.book.taken[id]; !there {
 		w.book.taken[id] = p.takenAt(id)
 		w.book.order = append(w.book.order, id)
@@ -266,7 +266,7 @@ func (p *process) observe() {
 }
 
 // settled reports whether all members have applied the same entries.
-func (w *world) settled() bool {
+func (w *simulation) settled() bool {
 	applied := make(map[uint64]bool)
 	for _, m := range w.members() {
 		if m.process == nil {
@@ -282,7 +282,7 @@ func (w *world) settled() bool {
 }
 
 // end checks everything again after the end of the faults.
-func (w *world) end() {
+func (w *simulation) end() {
 	var first *process
 	for _, m := range w.machines {
 		if m.gone {
@@ -305,7 +305,7 @@ func (w *world) end() {
 }
 
 // checkChain compares a member's blocks with the observations.
-func (w *world) checkChain(p *process) {
+func (w *simulation) checkChain(p *process) {
 	included := make(map[types.TxID]types.Height)
 	head := p.ledger.Tip().Header.Header.Height
 	for h := types.Height(0); h <= head; h++ {
@@ -330,7 +330,7 @@ func (w *world) checkChain(p *process) {
 }
 
 // checkMember compares a member with another one and with the observations.
-func (w *world) checkMember(p, first *process) {
+func (w *simulation) checkMember(p, first *process) {
 	name, s, tip := p.record.Name, p.member.Status(), p.ledger.Tip()
 	if s.Leader == 0 || tip.Hash != first.ledger.Tip().Hash {
 		w.violate(Convergence, "%s is at block %d, %s is at %d; the leader is %x",

@@ -24,7 +24,7 @@ var errLost = errors.New("the connection broke")
 
 // client pays from its own account. It sends transactions that are not acknowledged yet to varying members.
 type client struct {
-	*world
+	*simulation
 	name  string
 	key   crypto.PrivateKey
 	sent  []types.SignedTransaction // by nonce
@@ -32,9 +32,9 @@ type client struct {
 	waits bool                      // it omits a nonce, so its transactions wait in the pools
 }
 
-func newClient(w *world, index int) *client {
+func newClient(w *simulation, index int) *client {
 	name := fmt.Sprint("client ", index)
-	return &client{world: w, name: name, key: newKey(name), waits: index == 0}
+	return &client{simulation: w, name: name, key: newKey(name), waits: index == 0}
 }
 
 // act sends, and schedules the next time.

@@ -8,5 +8,5 @@
 // draws from elsewhere.
 //
 // A checker records everything that members sign, release and tell their clients, and checks the [Invariant] values.
-// Tests plant twelve bugs into the code of the members or of the world, and each must be found.
+// Tests plant twelve bugs into the code of the members or of the simulation, and each must be found.
 package clustersim

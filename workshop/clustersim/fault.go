@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// Bugs of the world. Bugs of members are planted into their code.
+// Bugs of the simulation. Bugs of members are planted into their code.
 const (
 	ExpiresByClock = "expires by the local clock"
 	ReusesID       = "reuses an id with an empty disk"
@@ -18,25 +18,25 @@ const (
 // fault is a kind of fault, with its relative frequency.
 type fault struct {
 	weight int
-	strike func(*world)
+	strike func(*simulation)
 }
 
 var faults = []fault{
-	{10, func(w *world) { w.crashOne(w.chance(50)) }},
-	{14, (*world).crashSoon},
-	{2, (*world).crashAll},
-	{10, (*world).disturb},
-	{8, (*world).isolate},
-	{6, (*world).cutOneWay},
-	{5, (*world).jump},
-	{5, (*world).slowDisk},
-	{3, (*world).transfer},
-	{3, (*world).replace},
-	{2, (*world).grow},
+	{10, func(w *simulation) { w.crashOne(w.chance(50)) }},
+	{14, (*simulation).crashSoon},
+	{2, (*simulation).crashAll},
+	{10, (*simulation).disturb},
+	{8, (*simulation).isolate},
+	{6, (*simulation).cutOneWay},
+	{5, (*simulation).jump},
+	{5, (*simulation).slowDisk},
+	{3, (*simulation).transfer},
+	{3, (*simulation).replace},
+	{2, (*simulation).grow},
 }
 
 // act strikes with a random fault, and schedules the next one.
-func (w *world) act() {
+func (w *simulation) act() {
 	if !w.faulty {
 		return
 	}
@@ -55,7 +55,7 @@ func (w *world) act() {
 }
 
 // any returns a random running machine, or nil if there is none.
-func (w *world) any() *machine {
+func (w *simulation) any() *machine {
 	var up []*machine
 	for _, m := range w.machines {
 		if m.process != nil {
@@ -69,7 +69,7 @@ func (w *world) any() *machine {
 }
 
 // crashOne ends a process immediately.
-func (w *world) crashOne(power bool) {
+func (w *simulation) crashOne(power bool) {
 	if m := w.any(); m != nil {
 		m.process.die(power)
 		m.process.bury()
@@ -77,14 +77,14 @@ func (w *world) crashOne(power bool) {
 }
 
 // crashSoon ends a process at one of its next crash points.
-func (w *world) crashSoon() {
+func (w *simulation) crashSoon() {
 	if m := w.any(); m != nil {
 		m.process.dies, m.process.power = 1+w.random.IntN(40), w.chance(60)
 	}
 }
 
 // crashAll cuts the power of all machines at once.
-func (w *world) crashAll() {
+func (w *simulation) crashAll() {
 	w.note("the power fails")
 	for _, m := range w.machines {
 		if m.process != nil {
@@ -107,7 +107,7 @@ func (m *machine) comeBack() {
 }
 
 // disturb makes the network lose and delay messages for a while.
-func (w *world) disturb() {
+func (w *simulation) disturb() {
 	w.network.loses = w.random.IntN(25)
 	w.network.slow = calm
 	if w.chance(50) {
@@ -118,7 +118,7 @@ func (w *world) disturb() {
 }
 
 // isolate cuts some machines off from the others.
-func (w *world) isolate() {
+func (w *simulation) isolate() {
 	n := len(w.machines)
 	side := make([]bool, n)
 	for range 1 + w.random.IntN((n+1)/2) {
@@ -129,14 +129,14 @@ func (w *world) isolate() {
 }
 
 // cutOneWay drops all messages from one machine to another.
-func (w *world) cutOneWay() {
+func (w *simulation) cutOneWay() {
 	from, to := w.random.IntN(len(w.machines)), w.random.IntN(len(w.machines))
 	w.note("nothing goes from member %d to member %d", from, to)
 	w.cutWhere(func(f, t int) bool { return f == from && t == to })
 }
 
 // cutWhere cuts the network for a while.
-func (w *world) cutWhere(where func(from, to int) bool) {
+func (w *simulation) cutWhere(where func(from, to int) bool) {
 	w.report.Cuts++
 	var cut [][2]int
 	for from := range w.machines {
@@ -155,7 +155,7 @@ func (w *world) cutWhere(where func(from, to int) bool) {
 }
 
 // jump sets one machine's clock wrong and all others right, so that the median is right.
-func (w *world) jump() {
+func (w *simulation) jump() {
 	for _, m := range w.machines {
 		m.offset = 0
 	}
@@ -168,7 +168,7 @@ func (w *world) jump() {
 }
 
 // slowDisk makes a machine's disk slow for a while.
-func (w *world) slowDisk() {
+func (w *simulation) slowDisk() {
 	m := w.machines[w.random.IntN(len(w.machines))]
 	m.slow = w.upTo(600 * time.Millisecond)
 	w.note("a sync of %s takes %v", m.record.Name, m.slow)
@@ -176,7 +176,7 @@ func (w *world) slowDisk() {
 }
 
 // leader returns a process that believes it is the leader, or nil if none does.
-func (w *world) leader() *process {
+func (w *simulation) leader() *process {
 	for _, m := range w.machines {
 		if m.process != nil && m.process.member.Status().Leads {
 			return m.process
@@ -186,7 +186,7 @@ func (w *world) leader() *process {
 }
 
 // transfer transfers leadership.
-func (w *world) transfer() {
+func (w *simulation) transfer() {
 	if l := w.leader(); l != nil {
 		w.note("an operator asks %s to hand leadership on", l.record.Name)
 		l.step(cluster.Transfer(0, func(error) {}))
@@ -194,10 +194,10 @@ func (w *world) transfer() {
 }
 
 // busy reports whether the membership is being changed.
-func (w *world) busy() bool { return len(w.wishes) > 0 }
+func (w *simulation) busy() bool { return len(w.wishes) > 0 }
 
 // replace permanently loses a machine's disk. An operator removes its member and adds another.
-func (w *world) replace() {
+func (w *simulation) replace() {
 	m := w.any()
 	if m == nil || w.busy() || !w.spares(m) {
 		return
@@ -211,7 +211,7 @@ func (w *world) replace() {
 }
 
 // grow adds a member, or removes an added one.
-func (w *world) grow() {
+func (w *simulation) grow() {
 	if w.busy() {
 		return
 	}
@@ -237,7 +237,7 @@ func (w *world) grow() {
 
 // spares reports whether a machine may be lost for good: the leader knows all voters, and so does a majority without
 // that machine. If a membership change is known only to a lost leader, two voters remain two.
-func (w *world) spares(lost *machine) bool {
+func (w *simulation) spares(lost *machine) bool {
 	l := w.leader()
 	if l == nil {
 		return false
@@ -253,7 +253,7 @@ func (w *world) spares(lost *machine) bool {
 }
 
 // votersOf returns the machines, except those lost for good, that are voters in a process's view.
-func (w *world) votersOf(p *process) (voters []*machine) {
+func (w *simulation) votersOf(p *process) (voters []*machine) {
 	for _, peer := range p.member.Status().Peers {
 		if m := w.machineOf(peer.ID); peer.Voter && !m.gone {
 			voters = append(voters, m)
@@ -263,12 +263,12 @@ func (w *world) votersOf(p *process) (voters []*machine) {
 }
 
 // members returns the machines that are not lost for good.
-func (w *world) members() []*machine {
+func (w *simulation) members() []*machine {
 	return slices.DeleteFunc(slices.Clone(w.machines), func(m *machine) bool { return m.gone })
 }
 
 // add starts a machine and adds it to the cluster.
-func (w *world) add() {
+func (w *simulation) add() {
 	m := w.newMachine(false)
 	w.note("an operator adds %s", m.record.Name)
 	if err := m.create(nil); err != nil {
@@ -287,7 +287,7 @@ type wish struct {
 }
 
 // wish adds a request after the earlier ones.
-func (w *world) wish(ask func(l *process, tell func(error)), done error) {
+func (w *simulation) wish(ask func(l *process, tell func(error)), done error) {
 	w.wishes = append(w.wishes, wish{ask, done})
 	if len(w.wishes) == 1 {
 		w.insist()
@@ -295,7 +295,7 @@ func (w *world) wish(ask func(l *process, tell func(error)), done error) {
 }
 
 // insist sends the first request to the leader, and repeats it after a while.
-func (w *world) insist() {
+func (w *simulation) insist() {
 	if len(w.wishes) == 0 {
 		return
 	}
@@ -321,7 +321,7 @@ func (w *world) insist() {
 }
 
 // heal ends all faults.
-func (w *world) heal() {
+func (w *simulation) heal() {
 	w.faulty = false
 	w.note("the faults end")
 	w.network.loses, w.network.slow = 0, calm

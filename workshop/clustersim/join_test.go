@@ -13,7 +13,7 @@ import (
 // A member that is added follows the first snapshot that it is sent: one from before it was added would not name it.
 func TestAddedMemberFollowsItsFirstSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(Setup{Seed: 1, Members: 3})
+		w := newSimulation(Setup{Seed: 1, Members: 3})
 		defer w.close()
 		if err := w.begin(); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestAddedMemberFollowsItsFirstSnapshot(t *testing.T) {
 // applied one not propose the next at once.
 func TestChangesInARow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(Setup{Seed: 1, Members: 3})
+		w := newSimulation(Setup{Seed: 1, Members: 3})
 		defer w.close()
 		if err := w.begin(); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // terms is the highest term that a member knows.
-func (w *world) terms() (highest uint64) {
+func (w *simulation) terms() (highest uint64) {
 	for _, m := range w.machines {
 		if m.process != nil {
 			highest = max(highest, m.process.member.Status().Term)
@@ -20,7 +20,7 @@ func (w *world) terms() (highest uint64) {
 }
 
 // longestGap runs for a time and returns the longest time without a block in it.
-func (w *world) longestGap(d time.Duration) (longest time.Duration) {
+func (w *simulation) longestGap(d time.Duration) (longest time.Duration) {
 	last := w.now
 	for end := w.now + d; w.now < end; {
 		w.runUntil(w.now + 10*time.Millisecond)

@@ -39,7 +39,7 @@ var compaction = cluster.Compaction{Every: 40, Keep: 80}
 
 // machine is a disk and a clock, with a member while it is up.
 type machine struct {
-	*world
+	*simulation
 	index    int
 	record   cluster.Record
 	voter    bool // from the beginning
@@ -56,18 +56,18 @@ type machine struct {
 }
 
 // newMachine returns a machine with a unique ID.
-func (w *world) newMachine(voter bool) *machine {
+func (w *simulation) newMachine(voter bool) *machine {
 	index := len(w.machines)
 	name := fmt.Sprint("member ", index)
 	id := sha256.Sum256([]byte(name))
 	m := &machine{
-		world:  w,
-		index:  index,
-		record: cluster.Record{ID: binary.LittleEndian.Uint64(id[:]), Name: name, Keyed: true},
-		voter:  voter,
-		disk:   kv.NewCrashDisk(),
-		slow:   time.Millisecond,
-		newer:  w.setup.Upgrade > 0 && index%2 == 0,
+		simulation: w,
+		index:      index,
+		record:     cluster.Record{ID: binary.LittleEndian.Uint64(id[:]), Name: name, Keyed: true},
+		voter:      voter,
+		disk:       kv.NewCrashDisk(),
+		slow:       time.Millisecond,
+		newer:      w.setup.Upgrade > 0 && index%2 == 0,
 	}
 	w.machines = append(w.machines, m)
 	return m
@@ -81,7 +81,7 @@ func (m *machine) keyOf() crypto.PrivateKey {
 	return m.producer
 }
 
-func (w *world) machineOf(id uint64) *machine {
+func (w *simulation) machineOf(id uint64) *machine {
 	for _, m := range w.machines {
 		if m.record.ID == id {
 			return m
@@ -130,7 +130,7 @@ type deferred struct {
 }
 
 // begin starts all machines with logs that begin at the genesis block.
-func (w *world) begin() error {
+func (w *simulation) begin() error {
 	var members []cluster.Record
 	for range w.setup.Members {
 		members = append(members, w.newMachine(true).record)

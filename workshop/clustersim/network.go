@@ -11,12 +11,12 @@ import (
 
 // network carries messages between machines, identified by index.
 type network struct {
-	world *world
-	cut   map[[2]int]bool // from, to
-	last  map[lane]time.Duration
-	slow  time.Duration // greatest latency of a message
-	loses int           // percentage of lost messages
-	quiet bool          // the faults have ended, and no message may be refused for its order
+	simulation *simulation
+	cut        map[[2]int]bool // from, to
+	last       map[lane]time.Duration
+	slow       time.Duration // greatest latency of a message
+	loses      int           // percentage of lost messages
+	quiet      bool          // the faults have ended, and no message may be refused for its order
 }
 
 // lane is a connection, which preserves the order of messages.
@@ -27,15 +27,15 @@ type lane struct {
 
 const calm = 3 * time.Millisecond
 
-func newNetwork(w *world) network {
-	return network{world: w, cut: make(map[[2]int]bool), last: make(map[lane]time.Duration), slow: calm}
+func newNetwork(w *simulation) network {
+	return network{simulation: w, cut: make(map[[2]int]bool), last: make(map[lane]time.Duration), slow: calm}
 }
 
 // travel returns the latency of a message, and whether it arrives.
 func (n *network) travel(from, to int) (time.Duration, bool) {
-	d := 50*time.Microsecond + n.world.upTo(n.slow)
-	if n.cut[[2]int{from, to}] || n.world.random.IntN(100) < n.loses {
-		n.world.report.Lost++
+	d := 50*time.Microsecond + n.simulation.upTo(n.slow)
+	if n.cut[[2]int{from, to}] || n.simulation.random.IntN(100) < n.loses {
+		n.simulation.report.Lost++
 		return d, false
 	}
 	return d, true
@@ -43,7 +43,7 @@ func (n *network) travel(from, to int) (time.Duration, bool) {
 
 // send sends a raft message.
 func (n *network) send(from *machine, message *raftpb.Message, delay time.Duration) {
-	w := n.world
+	w := n.simulation
 	to := w.machineOf(message.GetTo())
 	if to == nil {
 		return
@@ -76,7 +76,7 @@ const callTime = 5 * time.Second
 
 // call asks another machine, whose process may meanwhile have ended. done is called once.
 func call[T any](p *process, to uint64, ask func(*process, func(T, error)), done func(T, error) cluster.Event) {
-	w, over := p.world, false
+	w, over := p.simulation, false
 	if p.dead {
 		return
 	}

@@ -13,7 +13,7 @@ var (
 	firstSeed = flag.Uint64("seed", 1, "the first seed to run")
 	seeds     = flag.Int("seeds", 2, "how many seeds to run; with one, its log is shown")
 	seconds   = flag.Int("seconds", 15, "for how many seconds of a run there are faults")
-	bug       = flag.String("bug", "", "planted into the world")
+	bug       = flag.String("bug", "", "planted into the simulation")
 	untilOne  = flag.Bool("until-one", false, "end at the first seed that breaks something")
 	replays   = flag.Int("replays", 1, "how many seeds to run twice")
 )

@@ -30,7 +30,7 @@ type Setup struct {
 	Seed    uint64
 	Members int           // 3 or 5
 	Faults  time.Duration // duration of the faults, before healing
-	Bug     string        // bug planted into the world; see bugs
+	Bug     string        // bug planted into the simulation; see bugs
 	// Upgrade, if not 0, is when a version of the protocol is in force that only some machines know. It is announced
 	// two seconds after the start.
 	Upgrade time.Duration
@@ -62,8 +62,8 @@ func (r *Report) Broke(i Invariant) bool {
 	return slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Invariant == i })
 }
 
-// world is one run.
-type world struct {
+// simulation is one run.
+type simulation struct {
 	agenda
 
 	// The phase of the run:
@@ -138,9 +138,9 @@ func (a *agenda) runUntil(end time.Duration) {
 	a.now = end
 }
 
-// newWorld returns a world whose machines are not started yet.
-func newWorld(setup Setup) *world {
-	w := &world{
+// newSimulation returns a simulation whose machines are not started yet.
+func newSimulation(setup Setup) *simulation {
+	w := &simulation{
 		setup:    setup,
 		random:   mathrand.New(mathrand.NewPCG(setup.Seed, 0)),
 		producer: newKey("producer"),
@@ -161,7 +161,7 @@ func newWorld(setup Setup) *world {
 		w.fund(c)
 	}
 	if setup.Upgrade > 0 {
-		w.admin = &client{world: w, name: "admin", key: newKey("admin")}
+		w.admin = &client{simulation: w, name: "admin", key: newKey("admin")}
 		w.genesis.Parameters.Admin, w.genesis.Parameters.Notice = w.admin.key.PublicKey(), 0
 		w.fund(w.admin)
 	}
@@ -172,14 +172,14 @@ func newWorld(setup Setup) *world {
 }
 
 // fund gives a client coins at genesis.
-func (w *world) fund(c *client) {
+func (w *simulation) fund(c *client) {
 	w.genesis.Allocations = append(w.genesis.Allocations,
 		types.Allocation{Account: c.key.PublicKey(), Balance: 1000 * types.CoinUnits})
 }
 
 // Run executes a run.
 func Run(setup Setup) (*Report, error) {
-	w := newWorld(setup)
+	w := newSimulation(setup)
 	defer w.close()
 	if err := w.begin(); err != nil {
 		return nil, err
@@ -211,20 +211,20 @@ func Run(setup Setup) (*Report, error) {
 }
 
 // upTo returns a random duration below a limit.
-func (w *world) upTo(d time.Duration) time.Duration {
+func (w *simulation) upTo(d time.Duration) time.Duration {
 	return time.Duration(w.random.Int64N(int64(d)))
 }
 
 // chance returns true with a probability of percent.
-func (w *world) chance(percent int) bool { return w.random.IntN(100) < percent }
+func (w *simulation) chance(percent int) bool { return w.random.IntN(100) < percent }
 
 // note adds a line to the log.
-func (w *world) note(format string, args ...any) {
+func (w *simulation) note(format string, args ...any) {
 	w.report.Log = append(w.report.Log, fmt.Sprintf("%10.4fs %s", w.now.Seconds(), fmt.Sprintf(format, args...)))
 }
 
 // finish completes the report.
-func (w *world) finish() *Report {
+func (w *simulation) finish() *Report {
 	r := &w.report
 	w.note("%d blocks, %d acknowledged, %d elections, %d crashes, %d cuts, %d messages lost, %d snapshots, %d logs cut",
 		r.Heights, r.Acknowledged, r.Elections, r.Crashes, r.Cuts, r.Lost, r.Caught, r.LogCuts)
@@ -237,7 +237,7 @@ func (w *world) finish() *Report {
 }
 
 // close stops all machines.
-func (w *world) close() {
+func (w *simulation) close() {
 	for _, m := range w.machines {
 		if m.process != nil {
 			m.process.close()

@@ -13,7 +13,7 @@ import (
 // A leader tells how long each of its blocks and batches took to be decided, and a member when it last heard of one.
 func TestTimesOfDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(Setup{Seed: 1, Members: 3})
+		w := newSimulation(Setup{Seed: 1, Members: 3})
 		defer w.close()
 		if err := w.begin(); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestTimesOfDecisions(t *testing.T) {
 // Leadership that is handed on delays no block by as much as half an interval, whenever that is asked for.
 func TestTransferDelaysNoBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(Setup{Seed: 1, Members: 3})
+		w := newSimulation(Setup{Seed: 1, Members: 3})
 		defer w.close()
 		if err := w.begin(); err != nil {
 			t.Fatal(err)
@@ -95,10 +95,10 @@ func TestTransferDelaysNoBlock(t *testing.T) {
 	})
 }
 
-// ready is a world of three members, one of which leads.
-func ready(t *testing.T) *world {
+// ready is a simulation of three members, one of which leads.
+func ready(t *testing.T) *simulation {
 	t.Helper()
-	w := newWorld(Setup{Seed: 1, Members: 3})
+	w := newSimulation(Setup{Seed: 1, Members: 3})
 	if err := w.begin(); err != nil {
 		w.close()
 		t.Fatal(err)

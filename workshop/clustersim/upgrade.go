@@ -25,13 +25,13 @@ func (p *process) status() (s cluster.Status) {
 }
 
 // upgrade is the one that the run has.
-func (w *world) upgrade() *types.Upgrade {
+func (w *simulation) upgrade() *types.Upgrade {
 	return &types.Upgrade{Version: params.Version + 1, From: uint64(began.Add(w.setup.Upgrade).UnixMilli())}
 }
 
 // announce has the chain's admin announce an upgrade, or cancel one with nil. It sends to one member after the other
 // until one of them has taken the transaction.
-func (w *world) announce(u *types.Upgrade) {
+func (w *simulation) announce(u *types.Upgrade) {
 	next := w.genesis.Parameters
 	next.Upgrade = u
 	c := w.admin
@@ -58,7 +58,7 @@ func (c *client) insist(first int) {
 }
 
 // checkVersion checks the version of a block. included are the transactions of the chain up to it.
-func (w *world) checkVersion(h types.Header, included map[types.TxID]types.Height) {
+func (w *simulation) checkVersion(h types.Header, included map[types.TxID]types.Height) {
 	want, newest := params.Version, types.Height(0)
 	if w.admin != nil {
 		for _, tx := range w.admin.sent {
@@ -77,7 +77,7 @@ func (w *world) checkVersion(h types.Header, included map[types.TxID]types.Heigh
 }
 
 // restart starts a machine again, with what has been changed of it.
-func (w *world) restart(m *machine) {
+func (w *simulation) restart(m *machine) {
 	m.process.die(false)
 	m.process.bury()
 	if m.process == nil {

@@ -46,11 +46,11 @@ func TestUpgradeSeeds(t *testing.T) {
 	}
 }
 
-// upgrading is a world of three members under load, with an upgrade announced for 6 s after the start. Only some of its
-// members know the new version.
-func upgrading(t *testing.T, know ...bool) *world {
+// upgrading is a simulation of three members under load, with an upgrade announced for 6 s after the start. Only some
+// of its members know the new version.
+func upgrading(t *testing.T, know ...bool) *simulation {
 	t.Helper()
-	w := newWorld(Setup{Seed: 1, Members: 3, Upgrade: 6 * time.Second})
+	w := newSimulation(Setup{Seed: 1, Members: 3, Upgrade: 6 * time.Second})
 	if err := w.begin(); err != nil {
 		w.close()
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func upgrading(t *testing.T, know ...bool) *world {
 }
 
 // settle lets members that are down come back, ends the load and checks everything.
-func (w *world) settle(t *testing.T) *Report {
+func (w *simulation) settle(t *testing.T) *Report {
 	t.Helper()
 	w.heal()
 	w.runUntil(w.now + healing/2)
@@ -160,7 +160,7 @@ func TestFewKnowAVersion(t *testing.T) {
 // An upgrade that is cancelled in time halts nobody.
 func TestCancelledUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(Setup{Seed: 1, Members: 3, Upgrade: 6 * time.Second})
+		w := newSimulation(Setup{Seed: 1, Members: 3, Upgrade: 6 * time.Second})
 		defer w.close()
 		if err := w.begin(); err != nil {
 			t.Fatal(err)

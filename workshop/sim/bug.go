@@ -32,7 +32,7 @@ const (
 
 // sabotage applies a bug to a database.
 func (n *node) sabotage(db *kv.DB) error {
-	if n.world.setup.Bug != LosesRow || n.index == 0 {
+	if n.simulation.setup.Bug != LosesRow || n.index == 0 {
 		return nil
 	}
 	const transactionsByAccount = 'a'
@@ -55,14 +55,14 @@ func (n *node) corrupt(p *process) (err error) {
 	if n.index > 0 || head == 0 {
 		return nil
 	}
-	switch n.world.setup.Bug {
+	switch n.simulation.setup.Bug {
 	case SignsTwice:
 		return p.ledger.Rewind(head - 1)
 	case Mints:
 		if err := n.mint(p); err != nil {
 			return err
 		}
-		p.ledger, err = ledger.Open(p.store, nil, nil, n.world.setup.Engine)
+		p.ledger, err = ledger.Open(p.store, nil, nil, n.simulation.setup.Engine)
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (o *overlay) take(encoded [][]byte) {
 		if err != nil || block.Header.Height != o.process.height()+1 {
 			continue
 		}
-		if o.process.node.world.setup.Bug == SkipsRootCheck {
+		if o.process.node.simulation.setup.Bug == SkipsRootCheck {
 			received, err := ledger.Receive(types.Regtest, b)
 			if err != nil || received.Header().Header.Producer != o.process.ledger.Tip().Parameters.Producer {
 				continue

@@ -55,7 +55,7 @@ func newBook() book {
 }
 
 // violate records a violated invariant.
-func (w *world) violate(i Invariant, format string, args ...any) {
+func (w *simulation) violate(i Invariant, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.note("VIOLATION (%s): %s", i, text)
 	w.mu.Lock()
@@ -64,14 +64,14 @@ func (w *world) violate(i Invariant, format string, args ...any) {
 }
 
 // wasBuilt records a block that the primary has on disk.
-func (w *world) wasBuilt(p *process, b ledger.Block) {
+func (w *simulation) wasBuilt(p *process, b ledger.Block) {
 	w.signed(b.Header.Header.Height, b.Hash)
 	if err := w.signSecond(p); err != nil {
 		w.violate(Running, "%s cannot sign a second block: %v", p.node.name, err)
 	}
 }
 
-func (w *world) signed(h types.Height, hash types.BlockHash) {
+func (w *simulation) signed(h types.Height, hash types.BlockHash) {
 	w.mu.Lock()
 	before, known := w.book.built[h]
 	w.book.built[h] = hash
@@ -82,7 +82,7 @@ func (w *world) signed(h types.Height, hash types.BlockHash) {
 }
 
 // adopt records the blocks that a primary finds on its disk. The last one may not have been announced.
-func (w *world) adopt(p *process) error {
+func (w *simulation) adopt(p *process) error {
 	for h := types.Height(0); h <= p.height(); h++ {
 		header, err := p.store.Header(h)
 		if err != nil {
@@ -94,7 +94,7 @@ func (w *world) adopt(p *process) error {
 }
 
 // wasIncluded records a node's report to a client.
-func (w *world) wasIncluded(id types.TxID, at chain.Position) {
+func (w *simulation) wasIncluded(id types.TxID, at chain.Position) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.book.included[id] = at
@@ -103,7 +103,7 @@ func (w *world) wasIncluded(id types.TxID, at chain.Position) {
 }
 
 // check checks every running node.
-func (w *world) check() {
+func (w *simulation) check() {
 	for _, n := range w.nodes {
 		n.bury()
 		p := n.process
@@ -118,7 +118,7 @@ func (w *world) check() {
 
 // checkNode checks the blocks that are new at a node since the last check. For a new process it begins with the last
 // block that the old one served.
-func (w *world) checkNode(p *process) error {
+func (w *simulation) checkNode(p *process) error {
 	n, head := p.node, p.height()
 	if head < n.served {
 		w.violate(Durable, "%s is at %d and has served block %d", n.name, head, n.served)
@@ -139,7 +139,7 @@ func (w *world) checkNode(p *process) error {
 }
 
 // justified reports whether the producer's misbehaviour justifies a replica's halt.
-func (w *world) justified(h *replica.Halt) bool {
+func (w *simulation) justified(h *replica.Halt) bool {
 	if h.Reason == replica.Equivocation {
 		return h.Height == w.lies.twice
 	}
@@ -147,7 +147,7 @@ func (w *world) justified(h *replica.Halt) bool {
 }
 
 // checkBlock compares a block served by a node with the book.
-func (w *world) checkBlock(p *process, h types.Height) error {
+func (w *simulation) checkBlock(p *process, h types.Height) error {
 	b, err := p.block(h)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (w *world) checkBlock(p *process, h types.Height) error {
 }
 
 // intact reports whether a block is as its producer signed it. Verified blocks are not verified again.
-func (w *world) intact(b types.Block) bool {
+func (w *simulation) intact(b types.Block) bool {
 	digest := sha256.Sum256(b.Encode())
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -208,7 +208,7 @@ func (w *world) intact(b types.Block) bool {
 	return w.book.intact[digest]
 }
 
-func (w *world) checkSupply(p *process, h types.Height) error {
+func (w *simulation) checkSupply(p *process, h types.Height) error {
 	accounts := []types.Account{w.genesis.Parameters.FeeRecipient}
 	want := types.Amount(0)
 	for _, a := range w.genesis.Allocations {
@@ -226,7 +226,7 @@ func (w *world) checkSupply(p *process, h types.Height) error {
 }
 
 // end checks everything again after the end of the faults.
-func (w *world) end() {
+func (w *simulation) end() {
 	for _, n := range w.nodes {
 		p := n.process
 		if p == nil {
@@ -239,7 +239,7 @@ func (w *world) end() {
 	}
 }
 
-func (w *world) checkWhole(p *process) error {
+func (w *simulation) checkWhole(p *process) error {
 	for h := types.Height(0); h <= p.height(); h++ {
 		if err := w.checkBlock(p, h); err != nil {
 			return err
@@ -260,7 +260,7 @@ func (w *world) checkWhole(p *process) error {
 }
 
 // checkIncluded looks up every transaction reported to a client.
-func (w *world) checkIncluded(p *process) error {
+func (w *simulation) checkIncluded(p *process) error {
 	w.mu.Lock()
 	order, included := w.book.order, w.book.included
 	w.mu.Unlock()
@@ -286,7 +286,7 @@ func (w *world) checkIncluded(p *process) error {
 
 // endOf returns the height at which a node must end: the head of the primary or, if the primary signed a wrong root,
 // the last height before.
-func (w *world) endOf(p *process) types.Height {
+func (w *simulation) endOf(p *process) types.Height {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	head := types.Height(len(w.book.built) - 1)
@@ -297,7 +297,7 @@ func (w *world) endOf(p *process) types.Height {
 }
 
 // unsettled returns the violation of a node that has not reached its required final state, or nil.
-func (w *world) unsettled(p *process) *Violation {
+func (w *simulation) unsettled(p *process) *Violation {
 	var halt *replica.Halt
 	if p.follow != nil {
 		halt = p.follow.Halt()
@@ -318,7 +318,7 @@ func (w *world) unsettled(p *process) *Violation {
 }
 
 // checkHead checks the final height of a node, and whether it has noticed a lie.
-func (w *world) checkHead(p *process) {
+func (w *simulation) checkHead(p *process) {
 	if v := w.unsettled(p); v != nil {
 		w.violate(v.Invariant, "%s", v.Text)
 	}
@@ -331,7 +331,7 @@ func (w *world) checkHead(p *process) {
 }
 
 // checkEvidence checks the evidence that a halted replica keeps on disk.
-func (w *world) checkEvidence(p *process) {
+func (w *simulation) checkEvidence(p *process) {
 	halt, err := replica.ReadHalt(p.node.haltFile)
 	if err != nil || halt == nil {
 		w.violate(Evidence, "%s keeps none of its halt: %v", p.node.name, err)

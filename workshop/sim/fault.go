@@ -27,7 +27,7 @@ type fault struct {
 // failAt schedules a fault for one of the next blocks.
 func (n *node) failAt(kind faultKind, ahead types.Height) {
 	f := &fault{kind, n.process, n.process.store.Head().Header.Height + ahead}
-	n.world.note("%s will %s, %d", n.name, kind, f.height)
+	n.simulation.note("%s will %s, %d", n.name, kind, f.height)
 	n.due.Store(f)
 }
 
@@ -60,7 +60,7 @@ func (n *node) watchDisk() {
 // written is called when a block is on disk, before any further use of it.
 func (p *process) written(h types.Height) {
 	n := p.node
-	if n.world.setup.Bug == ForgetsSyncs && h%4 == 0 {
+	if n.simulation.setup.Bug == ForgetsSyncs && h%4 == 0 {
 		n.stale.Store(n.disk.Crash(0, 0))
 	}
 	if f := n.due.Load(); f != nil && f.process == p && f.kind == crashAfter && h >= f.height &&
@@ -71,7 +71,7 @@ func (p *process) written(h types.Height) {
 
 // crash crashes the process now.
 func (n *node) crash() {
-	n.world.note("%s crashes", n.name)
+	n.simulation.note("%s crashes", n.name)
 	n.die(n.process)
 	n.bury()
 }
@@ -85,5 +85,5 @@ func (n *node) die(p *process) {
 	p.left.Store(left)
 	p.dead.Store(true)
 	p.leave()
-	n.world.count(func(r *Report) *int { return &r.Crashes })
+	n.simulation.count(func(r *Report) *int { return &r.Crashes })
 }

@@ -17,7 +17,7 @@ type lies struct {
 }
 
 // drawLies makes some producers lie.
-func (w *world) drawLies() (l lies) {
+func (w *simulation) drawLies() (l lies) {
 	kind := w.random.IntN(10)
 	switch height := types.Height(5 + w.random.IntN(30)); {
 	case w.setup.Bug == SkipsRootCheck || w.setup.Bug == "" && kind == 0:
@@ -34,7 +34,7 @@ const deceived = nodes - 1
 // told returns a block as a node sends it to another. From the height of lies.root on, a primary sends blocks with a
 // wrong state root. A primary that signs twice sends the second block to one node until that has it.
 func (l *link) told(p *process, h types.Height) (types.Block, error) {
-	w := l.world
+	w := l.simulation
 	b, err := p.block(h)
 	if err != nil || p.node.index > 0 {
 		return b, err
@@ -53,7 +53,7 @@ func (l *link) told(p *process, h types.Height) (types.Block, error) {
 }
 
 // signSecond makes a primary whose head is the parent sign another block at the height of lies.twice.
-func (w *world) signSecond(p *process) error {
+func (w *simulation) signSecond(p *process) error {
 	if w.lies.twice == 0 || p.height() != w.lies.twice-1 || w.secondBlock() != nil {
 		return nil
 	}
@@ -68,8 +68,8 @@ func (w *world) signSecond(p *process) error {
 	return nil
 }
 
-// secondBlock returns the block signed by [world.signSecond], or nil.
-func (w *world) secondBlock() *types.Block {
+// secondBlock returns the block signed by [simulation.signSecond], or nil.
+func (w *simulation) secondBlock() *types.Block {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.second
@@ -77,7 +77,7 @@ func (w *world) secondBlock() *types.Block {
 
 // isSecond reports whether a block is the second one of its height. A primary that was down may have made the same
 // block.
-func (w *world) isSecond(hash types.BlockHash) bool {
+func (w *simulation) isSecond(hash types.BlockHash) bool {
 	second := w.secondBlock()
 	if second == nil || second.Header.Hash() != hash {
 		return false
@@ -125,6 +125,6 @@ func (p *process) emptyBlock(
 	}
 	result.Header.StateRoot = changed.Root()
 	hash := result.Header.Hash()
-	signature, err := p.node.world.producer.Sign(hash[:], [32]byte{})
+	signature, err := p.node.simulation.producer.Sign(hash[:], [32]byte{})
 	return chain.Entry{Result: result, Seal: types.Seal{Signature: signature}, Leaves: changed.Leaves()}, err
 }

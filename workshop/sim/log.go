@@ -15,7 +15,7 @@ func (logHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle implements slog.Handler. It drops the records of a dead process.
 func (h logHandler) Handle(_ context.Context, r slog.Record) error {
-	w := h.process.node.world
+	w := h.process.node.simulation
 	if h.process.goneBefore(w.now() + 1) {
 		return nil
 	}

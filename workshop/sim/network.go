@@ -24,9 +24,9 @@ const maxBlocks = 64
 
 // link connects a replica to another node: it is a [replica.Source] over the network.
 type link struct {
-	world *world
-	from  *process
-	to    *node
+	simulation *simulation
+	from       *process
+	to         *node
 
 	mu      sync.Mutex // guards the fields below
 	earlier [][]byte   // an earlier response
@@ -41,7 +41,7 @@ func (l *link) Close()       {}
 // an error after a long wait.
 func (l *link) travel(ctx context.Context, dice *rand.Rand) error {
 	most, lost := 20*time.Millisecond, false
-	if l.world.faulty.Load() {
+	if l.simulation.faulty.Load() {
 		switch dice.IntN(12) {
 		case 0:
 			most, lost = 3*time.Second, true
@@ -55,7 +55,7 @@ func (l *link) travel(ctx context.Context, dice *rand.Rand) error {
 		return err
 	}
 	if lost {
-		l.world.count(func(r *Report) *int { return &r.Lost })
+		l.simulation.count(func(r *Report) *int { return &r.Lost })
 		return errLost
 	}
 	return nil
@@ -66,7 +66,7 @@ func (l *link) travel(ctx context.Context, dice *rand.Rand) error {
 func call[T any](
 	ctx context.Context, l *link, what string, argument any, answer func(context.Context, *process, *rand.Rand) (T, error),
 ) (result T, err error) {
-	w := l.world
+	w := l.simulation
 	dice := w.dice(l.from.node.name, l.to.name, what, argument)
 	defer func() { l.brokenBy(err) }()
 	if l.isBroken() || l.from.goneBefore(w.now()) {
@@ -95,7 +95,7 @@ func call[T any](
 
 // brokenBy keeps a link broken after its first error, under [GivesUp].
 func (l *link) brokenBy(err error) {
-	if l.world.setup.Bug == GivesUp && err != nil {
+	if l.simulation.setup.Bug == GivesUp && err != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.broken = true
@@ -134,7 +134,7 @@ func (l *link) header(p *process, h types.Height) (*types.SignedHeader, error) {
 		return nil, nil
 	}
 	b, err := l.told(p, h)
-	if err == nil && l.world.setup.Bug == IgnoresForks && h <= l.from.height() {
+	if err == nil && l.simulation.setup.Bug == IgnoresForks && h <= l.from.height() {
 		b, err = l.from.block(h)
 	}
 	if err != nil {
@@ -154,7 +154,7 @@ func (l *link) Blocks(ctx context.Context, from, to types.Height) ([][]byte, err
 			}
 			answer = append(answer, b.Encode())
 		}
-		if l.world.faulty.Load() && len(answer) > 0 {
+		if l.simulation.faulty.Load() && len(answer) > 0 {
 			answer = l.corrupted(dice, answer)
 		}
 		return answer, nil
@@ -172,7 +172,7 @@ func (l *link) corrupted(dice *rand.Rand, answer [][]byte) [][]byte {
 	i, j := dice.IntN(len(answer)), dice.IntN(len(answer))
 	kind := dice.IntN(10)
 	if kind < 7 {
-		l.world.count(func(r *Report) *int { return &r.Corrupted })
+		l.simulation.count(func(r *Report) *int { return &r.Corrupted })
 	}
 	switch kind {
 	case 0: // fewer blocks

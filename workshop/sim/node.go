@@ -23,13 +23,13 @@ import (
 
 // node is a machine: a disk, with a process while it is up. Only the driver starts and stops processes.
 type node struct {
-	world    *world
-	name     string
-	index    int
-	haltFile string // evidence of a halt; empty if the producer does not lie
-	disk     *kv.CrashDisk
-	process  *process     // nil while the machine is down
-	serving  atomic.Value // *process: the one reachable over the network, dead or alive
+	simulation *simulation
+	name       string
+	index      int
+	haltFile   string // evidence of a halt; empty if the producer does not lie
+	disk       *kv.CrashDisk
+	process    *process     // nil while the machine is down
+	serving    atomic.Value // *process: the one reachable over the network, dead or alive
 
 	due    atomic.Pointer[fault]        // fault waiting for its block
 	broken atomic.Bool                  // whether the disk refuses all writes
@@ -63,8 +63,8 @@ type process struct {
 	gone   atomic.Int64                 // time of its crash or stop, in ns of the run; 0: not yet
 }
 
-func newNode(w *world, index int) *node {
-	n := &node{world: w, index: index, disk: kv.NewCrashDisk(), name: fmt.Sprint("replica ", index)}
+func newNode(w *simulation, index int) *node {
+	n := &node{simulation: w, index: index, disk: kv.NewCrashDisk(), name: fmt.Sprint("replica ", index)}
 	if index == 0 {
 		n.name = "primary"
 	}
@@ -85,7 +85,7 @@ func (n *node) reached() *process {
 }
 
 // leave makes the process unreachable.
-func (p *process) leave() { p.gone.CompareAndSwap(0, int64(p.node.world.now())) }
+func (p *process) leave() { p.gone.CompareAndSwap(0, int64(p.node.simulation.now())) }
 
 // goneBefore reports whether the process was gone before a time. Its actions at the time of its end count as earlier.
 func (p *process) goneBefore(at time.Duration) bool {
@@ -115,7 +115,7 @@ func (n *node) start() (err error) {
 	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Prices.Digest()}); err != nil {
 		return err
 	}
-	if p.ledger, err = ledger.Open(p.store, &n.world.genesis, nil, n.world.setup.Engine); err != nil {
+	if p.ledger, err = ledger.Open(p.store, &n.simulation.genesis, nil, n.simulation.setup.Engine); err != nil {
 		return err
 	}
 	if err := n.corrupt(p); err != nil {
@@ -130,20 +130,20 @@ func (n *node) start() (err error) {
 		if err != nil {
 			return err
 		}
-		p.solo = sequencer.New(p.ledger, p.pool, book, sequencer.Local(n.world.producer), clock{}, blockTime)
+		p.solo = sequencer.New(p.ledger, p.pool, book, sequencer.Local(n.simulation.producer), clock{}, blockTime)
 		p.solo.OnBlock = p.built
 		p.sends, run = p.pool, p.solo.Run
 	} else if run, err = p.newReplica(slog.New(logHandler{p})); err != nil {
 		return err
 	}
 	if n.index == 0 {
-		if err := n.world.adopt(p); err != nil {
+		if err := n.simulation.adopt(p); err != nil {
 			return err
 		}
 	}
 	n.process = p
 	n.serving.Store(p)
-	n.world.note("%s is up at %d", n.name, p.height())
+	n.simulation.note("%s is up at %d", n.name, p.height())
 	go func() { p.ended <- run(p.ctx) }()
 	return nil
 }
@@ -155,12 +155,12 @@ func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, err
 	config := replica.Config{
 		Importer: replica.Executing(p.ledger), HaltFile: n.haltFile, Log: log, OnBlocks: p.imported, Jitter: n.jitter,
 	}
-	if n.world.setup.Bug == ServesUnverified || n.world.setup.Bug == SkipsRootCheck {
+	if n.simulation.setup.Bug == ServesUnverified || n.simulation.setup.Bug == SkipsRootCheck {
 		p.unverified = newOverlay(p)
 	}
 	for i := range nodes {
-		if other := n.world.nodes[(n.index*(nodes-1)+i)%nodes]; other != n {
-			config.Sources = append(config.Sources, &link{world: n.world, from: p, to: other})
+		if other := n.simulation.nodes[(n.index*(nodes-1)+i)%nodes]; other != n {
+			config.Sources = append(config.Sources, &link{simulation: n.simulation, from: p, to: other})
 		}
 	}
 	var err error
@@ -176,7 +176,7 @@ func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, err
 // have their own random numbers: otherwise both would continue at the same time.
 func (n *node) jitter(d time.Duration) time.Duration {
 	const probeInterval = 2 * time.Second
-	return time.Millisecond + time.Duration(n.world.dice(n.name, "jitter", d == probeInterval).Int64N(int64(time.Second)))
+	return time.Millisecond + time.Duration(n.simulation.dice(n.name, "jitter", d == probeInterval).Int64N(int64(time.Second)))
 }
 
 // clock is the clock of the synctest bubble.
@@ -190,10 +190,10 @@ func (clock) Wall() time.Time                        { return time.Now() }
 func (p *process) built(b ledger.Block) {
 	p.written(b.Header.Header.Height)
 	if !p.dead.Load() {
-		p.node.world.note(
+		p.node.simulation.note(
 			"%s has built %4d, %s, with %d transactions", p.node.name, b.Header.Header.Height, b.Hash, len(b.Included),
 		)
-		p.node.world.wasBuilt(p, b)
+		p.node.simulation.wasBuilt(p, b)
 	}
 }
 
@@ -208,8 +208,8 @@ func (p *process) imported(blocks []ledger.Block) error {
 		if p.dead.Load() {
 			return errDead
 		}
-		p.node.world.note("%s has imported %4d, %s", p.node.name, b.Header.Header.Height, b.Hash)
-		if p.node.world.setup.Bug == Stumbles && b.Header.Header.Height%16 == 0 {
+		p.node.simulation.note("%s has imported %4d, %s", p.node.name, b.Header.Header.Height, b.Hash)
+		if p.node.simulation.setup.Bug == Stumbles && b.Header.Header.Height%16 == 0 {
 			return errors.New("a bug ends the replica")
 		}
 	}
@@ -218,9 +218,9 @@ func (p *process) imported(blocks []ledger.Block) error {
 
 // stop stops the process as an operator does.
 func (n *node) stop() {
-	n.world.note("%s is stopped", n.name)
+	n.simulation.note("%s is stopped", n.name)
 	if err := n.halt(); err != nil {
-		n.world.violate(Running, "%s did not stop well: %v", n.name, err)
+		n.simulation.violate(Running, "%s did not stop well: %v", n.name, err)
 	}
 }
 
@@ -250,7 +250,7 @@ func (n *node) bury() {
 	switch {
 	case p.dead.Load():
 		if err := n.halt(); err != nil { // errors of a dead process do not matter
-			n.world.note("%s was dead", n.name)
+			n.simulation.note("%s was dead", n.name)
 		}
 		n.disk = p.left.Load()
 		n.watchDisk()
@@ -258,17 +258,17 @@ func (n *node) bury() {
 		err := <-p.ended
 		p.ended <- nil
 		if !p.failed.Load() {
-			n.world.violate(Running, "%s ended: %v", n.name, err)
+			n.simulation.violate(Running, "%s ended: %v", n.name, err)
 		}
 		closed := n.halt()
-		n.world.note("%s has ended, for its disk %t, closed well %t", n.name, p.failed.Load(), closed == nil)
+		n.simulation.note("%s has ended, for its disk %t, closed well %t", n.name, p.failed.Load(), closed == nil)
 	}
 }
 
 // restart starts a node again.
 func (n *node) restart() {
 	if err := n.start(); err != nil {
-		n.world.violate(Running, "%s does not start: %v", n.name, err)
+		n.simulation.violate(Running, "%s does not start: %v", n.name, err)
 	}
 }
 

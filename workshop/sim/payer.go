@@ -16,22 +16,22 @@ const window = 8
 // payer is a client that pays from its own account, in coins and in a token that the first client deploys. It sends
 // each transaction to varying nodes until one reports it in a block, and remembers which.
 type payer struct {
-	world *world
-	name  string
-	key   crypto.PrivateKey
-	sent  []types.SignedTransaction // by nonce
+	simulation *simulation
+	name       string
+	key        crypto.PrivateKey
+	sent       []types.SignedTransaction // by nonce
 
 	confirmed int // number of confirmed ones in sent
 }
 
-func newPayer(w *world, index int) *payer {
+func newPayer(w *simulation, index int) *payer {
 	name := fmt.Sprint("client ", index)
-	return &payer{world: w, name: name, key: newKey(name)}
+	return &payer{simulation: w, name: name, key: newKey(name)}
 }
 
 // act asks a node about the oldest pending transaction, and sends a node the pending ones.
 func (c *payer) act() {
-	w := c.world
+	w := c.simulation
 	if p := w.nodes[w.random.IntN(nodes)].reached(); p != nil {
 		c.ask(p)
 	}
@@ -62,7 +62,7 @@ func (c *payer) act() {
 // next returns the target, value and payload of the client's next transaction. Calls fail if the token does not exist
 // yet, and so do transfers of more tokens than available.
 func (c *payer) next() types.Transaction {
-	w := c.world
+	w := c.simulation
 	deployer := w.clients[0]
 	switch {
 	case c == deployer && len(c.sent) == 0:
@@ -93,14 +93,14 @@ func (c *payer) next() types.Transaction {
 
 // somebody is the account of a client, perhaps of this one.
 func (c *payer) somebody() types.Account {
-	return types.Account(c.world.clients[c.world.random.IntN(clients)].key.PublicKey())
+	return types.Account(c.simulation.clients[c.simulation.random.IntN(clients)].key.PublicKey())
 }
 
-func (c *payer) amount() types.Amount { return types.Amount(1 + c.world.random.IntN(1_000_000)) }
+func (c *payer) amount() types.Amount { return types.Amount(1 + c.simulation.random.IntN(1_000_000)) }
 
 // sign signs the client's next transaction. Another client pays for some.
 func (c *payer) sign(tx types.Transaction) {
-	w := c.world
+	w := c.simulation
 	tx.GasLimit = map[types.PayloadKind]types.Gas{
 		types.KindTransfer: 50_000, types.KindBatch: 100_000, types.KindCall: 2_000_000, types.KindDeploy: 250_000_000,
 	}[tx.Payload.Kind()]
@@ -135,14 +135,14 @@ func (c *payer) ask(p *process) {
 			err = c.countCall(p, c.sent[c.confirmed], at)
 		}
 		if err != nil {
-			c.world.violate(Running, "%s does not find a transaction: %v", p.node.name, err)
+			c.simulation.violate(Running, "%s does not find a transaction: %v", p.node.name, err)
 			return
 		}
 		if !found {
 			return
 		}
-		c.world.note("%s hears from %s that %s is in block %d", c.name, p.node.name, id, at.Height)
-		c.world.wasIncluded(id, at)
+		c.simulation.note("%s hears from %s that %s is in block %d", c.name, p.node.name, id, at.Height)
+		c.simulation.wasIncluded(id, at)
 		c.confirmed++
 	}
 }
@@ -157,7 +157,7 @@ func (c *payer) countCall(p *process, tx types.SignedTransaction, at chain.Posit
 		return err
 	}
 	if int(at.Index) < len(receipts) && receipts[at.Index].Status == types.StatusSuccess {
-		c.world.count(func(r *Report) *int { return &r.Calls })
+		c.simulation.count(func(r *Report) *int { return &r.Calls })
 	}
 	return nil
 }

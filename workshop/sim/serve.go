@@ -34,7 +34,7 @@ func (p *process) receipts(h types.Height) ([]types.Receipt, error) {
 	if p.unverified != nil && errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
 	}
-	if err == nil && p.node.world.setup.Bug == MisreadsReceipts && p.node.index > 0 && len(receipts) > 1 {
+	if err == nil && p.node.simulation.setup.Bug == MisreadsReceipts && p.node.index > 0 && len(receipts) > 1 {
 		receipts[0], receipts[1] = receipts[1], receipts[0]
 	}
 	return receipts, err

@@ -68,8 +68,8 @@ type Setup struct {
 	Dir    string    // an empty directory
 }
 
-// world is one run.
-type world struct {
+// simulation is one run.
+type simulation struct {
 	setup    Setup
 	random   *rand.Rand // used only by the driver
 	began    time.Time
@@ -96,7 +96,7 @@ type event struct {
 
 // Run executes a run. It must be called in a bubble of testing/synctest, whose clock it advances.
 func Run(setup Setup) (*Report, error) {
-	w := &world{
+	w := &simulation{
 		setup: setup, random: rand.New(rand.NewPCG(setup.Seed, 0)), began: time.Now(), producer: newKey("producer"),
 	}
 	w.report.Seed, w.book = setup.Seed, newBook()
@@ -146,27 +146,27 @@ func newKey(name string) crypto.PrivateKey {
 }
 
 // now returns the time since the start of the run.
-func (w *world) now() time.Duration { return time.Since(w.began) }
+func (w *simulation) now() time.Duration { return time.Since(w.began) }
 
 // chance returns true with a probability of percent.
-func (w *world) chance(percent int) bool { return w.random.IntN(100) < percent }
+func (w *simulation) chance(percent int) bool { return w.random.IntN(100) < percent }
 
 // dice returns a random source that depends on the seed, the time and the purpose, but not on the scheduling of
 // goroutines.
-func (w *world) dice(purpose ...any) *rand.Rand {
+func (w *simulation) dice(purpose ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, w.now(), purpose) // writes to a hash cannot fail
 	return rand.New(rand.NewPCG(w.setup.Seed, h.Sum64()))
 }
 
 // pass advances the clock, and waits for all due actions.
-func (w *world) pass(d time.Duration) {
+func (w *simulation) pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
 // note adds an event to the log.
-func (w *world) note(format string, args ...any) {
+func (w *simulation) note(format string, args ...any) {
 	e := event{w.now(), fmt.Sprintf(format, args...)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,14 +174,14 @@ func (w *world) note(format string, args ...any) {
 }
 
 // count increments a count of the report.
-func (w *world) count(what func(*Report) *int) {
+func (w *simulation) count(what func(*Report) *int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	*what(&w.report)++
 }
 
 // act performs one random action on the nodes from outside.
-func (w *world) act() {
+func (w *simulation) act() {
 	for range 1 + w.random.IntN(3) {
 		w.clients[w.random.IntN(clients)].act()
 		w.pass(time.Millisecond) // otherwise two simultaneous requests race
@@ -202,7 +202,7 @@ func (w *world) act() {
 }
 
 // heal ends all faults and gives the nodes enough time to agree.
-func (w *world) heal() {
+func (w *simulation) heal() {
 	w.faulty.Store(false)
 	w.note("the faults end")
 	for _, n := range w.nodes {
@@ -228,7 +228,7 @@ func (w *world) heal() {
 }
 
 // settled reports whether all nodes have reached their required final states.
-func (w *world) settled() bool {
+func (w *simulation) settled() bool {
 	for _, n := range w.nodes {
 		if n.process == nil || w.unsettled(n.process) != nil {
 			return false
@@ -238,7 +238,7 @@ func (w *world) settled() bool {
 }
 
 // finish completes the report.
-func (w *world) finish() *Report {
+func (w *simulation) finish() *Report {
 	w.sending.Wait()
 	for _, n := range w.nodes {
 		n.halt()
