@@ -129,7 +129,7 @@ func (u *uses) checkFile(tree fs.FS, name string) (problems []string, err error)
 			report(spec.Pos(), "%s is part of the engine and may not import %s", pkg, own)
 		case isOwn && !mayEnter(pkg, own):
 			report(spec.Pos(), "%s is of another house than %s and may not import it", pkg, own)
-		case isOwn && own == pkg, isOwn && isTest && own == "internal/testkit":
+		case isOwn && own == pkg, isOwn && isTest && own == "internal/testkit/testchain":
 		case isOwn && isTest && matches(row, own):
 		case isOwn && isTest && u.allows("testRows", pkg, testRows[pkg], own):
 		case isOwn && !isTest && u.allows("rows", pkg, row, own):

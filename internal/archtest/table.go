@@ -273,9 +273,12 @@ var rows = map[string][]string{
 	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},
 	// runs the real binary
 	"workshop/internal/program": {"kit/loadgen"},
+	// a chain in memory, which every test may use
+	"internal/testkit/testchain": {"crypto", "types", "internal/engine/ledger", "internal/protocol/params",
+		"internal/protocol/vm", "internal/storage/..."},
 	// a chain with its proofs
 	"internal/testkit/provenchain": {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...",
-		"internal/storage/..."},
+		"internal/storage/...", "internal/testkit/testchain"},
 	// a second implementation of metering, following docs/protocol.md
 	"internal/testkit/naivemeter": {},
 	// generates modules for tests of checks and engines
@@ -320,16 +323,15 @@ var testRows = map[string][]string{
 	// faults found by the storage, for which a message is made
 	"cli/operator": {"internal/engine/mempool/journal", "internal/storage/chain", "internal/storage/kv",
 		"internal/storage/raftlog", "internal/testkit/nextstep"},
-	"internal/engine/cluster": {"crypto", "internal/testkit/wasmgen"},
+	"internal/engine/cluster": {"internal/testkit/wasmgen"},
 	"internal/signer":         {"internal/storage/kv"},
 	"internal/engine/flat":    {"internal/testkit/cputime"},
 	"internal/engine/ledger": {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm",
 		"internal/testkit/cputime", "crypto", "internal/storage/kv"},
-	"internal/engine/wasm": {"internal/testkit/cputime", "internal/testkit/wasmgen"},
-	"internal/engine/proving": {"crypto", "internal/engine/ledger", "internal/storage/kv",
-		"internal/protocol/params"},
+	"internal/engine/wasm":      {"internal/testkit/cputime", "internal/testkit/wasmgen"},
+	"internal/engine/proving":   {"internal/engine/ledger"},
 	"internal/engine/sequencer": {"internal/engine/wasm", "internal/storage/...", "internal/testkit/wasmgen"},
-	"internal/engine/replica":   {"crypto", "internal/protocol/...", "internal/storage/...", "internal/testkit/wasmgen"},
+	"internal/engine/replica":   {"crypto", "internal/protocol/...", "internal/testkit/wasmgen"},
 	"internal/proof/prover":     {"internal/proof/verifier"},
 	"proof":                     {"crypto", "internal/proof/poseidon", "internal/testkit/provenchain"},
 	"proof/wasm": {"crypto", "internal/proof/poseidon", "internal/protocol/...", "internal/testkit/provenchain",
@@ -339,15 +341,13 @@ var testRows = map[string][]string{
 	"internal/server/push":    {"internal/protocol/exec"},
 	// the other ends of a subscription and of a proof
 	"internal/server/rpc": {"crypto", "internal/testkit/openrpc",
-		"internal/testkit/wasmgen", "client", "internal/server/push", "internal/storage/kv", "proof/view"},
+		"internal/testkit/wasmgen", "client", "internal/server/push", "proof/view"},
 	"internal/server/telemetry": {"api", "internal/datadir", "internal/node", "internal/role"},
-	"internal/server/snapshots": {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params",
-		"internal/storage/...", "internal/upstream"},
-	"internal/server/sources": {"client"},
-	"internal/server/provers": {"crypto", "internal/engine/ledger", "internal/protocol/params",
-		"internal/storage/..."},
-	"internal/engine/snapshot": {"crypto"},
-	"internal/datadir":         {"internal/node", "internal/role", "internal/testkit/wasmgen"}, // a chain to work with
+	"internal/server/snapshots": {"client", "internal/storage/...", "internal/upstream"},
+	"internal/server/sources":   {"client"},
+	"internal/server/provers":   {"internal/storage/..."},
+	"internal/engine/snapshot":  {"crypto"},
+	"internal/datadir":          {"internal/node", "internal/role", "internal/testkit/wasmgen"}, // a chain to work with
 }
 
 // deterministic lists the packages without clock, I/O, goroutines, floats or randomness, as their results are

@@ -1,7 +1,6 @@
 package testkit
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,9 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -28,46 +26,21 @@ type contractChain struct {
 	nonce    uint64
 }
 
-func keyOf(t testing.TB, name string) crypto.PrivateKey {
-	t.Helper()
-	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
 func newContractChain(t testing.TB, opts wasm.Options) *contractChain {
 	t.Helper()
 	engine, err := wasm.New(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		if err := errors.Join(store.Close(), db.Close(), engine.Close()); err != nil {
+		if err := engine.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	c := &contractChain{t: t, engine: engine, user: keyOf(t, "user"), producer: keyOf(t, "producer")}
-	g := types.Genesis{
-		ChainID:     chainID,
-		Network:     types.Regtest,
-		Time:        1_700_000_000_000,
-		BaseFee:     10,
-		Parameters:  params.Default(c.producer.PublicKey()),
-		Allocations: []types.Allocation{{Account: c.user.PublicKey(), Balance: 1_000_000_000 * types.CoinUnits}},
-	}
-	if c.ledger, err = ledger.Open(store, &g, nil, engine); err != nil {
-		t.Fatal(err)
-	}
+	c := &contractChain{t: t, engine: engine, user: testchain.Key("user"), producer: testchain.Key("producer")}
+	g := testchain.Genesis(c.producer, 1_000_000_000*types.CoinUnits, c.user)
+	g.ChainID, g.Time = chainID, 1_700_000_000_000
+	c.ledger = testchain.Open(t, g, engine, chain.Options{})
 	return c
 }
 

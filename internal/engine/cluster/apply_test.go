@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -110,7 +111,7 @@ func TestFetchedProposalIsReleased(t *testing.T) {
 					fetched = batch(3)
 				}
 				_, err := m.Ledger.Build(fetched, func(h types.BlockHash) (types.Signature, error) {
-					return testKey(t, "producer").Sign(h[:], [32]byte{})
+					return testchain.Key("producer").Sign(h[:], [32]byte{})
 				})
 				return err
 			}
@@ -187,7 +188,7 @@ func TestSecondOpinion(t *testing.T) {
 			m.Ledger.Opinions.Engines = []ledger.Opinion{
 				opinion("the engine", ticking{11, &first}), opinion("another", ticking{c.price, &second}),
 			}
-			key := testKey(t, "alice")
+			key := testchain.Key("alice")
 			contract := types.Account(types.NewContractID(key.PublicKey(), 0))
 			for i, payload := range []types.Payload{
 				types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()}, types.Call{Function: "recurse"},

@@ -2,31 +2,21 @@ package cluster
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/codec"
-	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
-func testKey(t testing.TB, name string) crypto.PrivateKey {
-	t.Helper()
-	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
 func payment(t testing.TB, nonce uint64) *types.Tx {
 	t.Helper()
-	key := testKey(t, "alice")
+	key := testchain.Key("alice")
 	signed, err := types.Sign(types.Transaction{
 		ChainID:      7,
 		Sender:       key.PublicKey(),
@@ -46,7 +36,7 @@ func block(t testing.TB, height types.Height, parent types.BlockHash, time uint6
 	t.Helper()
 	h := types.Header{
 		Version: params.Version, Height: height, Parent: parent, Timestamp: time,
-		Producer: testKey(t, "producer").PublicKey(),
+		Producer: testchain.Key("producer").PublicKey(),
 	}
 	return Block{h, types.EncodeBlock(types.SignedHeader{Header: h}, txs)}
 }
@@ -55,7 +45,7 @@ func block(t testing.TB, height types.Height, parent types.BlockHash, time uint6
 func release(t testing.TB, signer string, c Proposal) Release {
 	t.Helper()
 	hash := c.Header.Hash()
-	signature, err := testKey(t, signer).Sign(hash[:], [32]byte{})
+	signature, err := testchain.Key(signer).Sign(hash[:], [32]byte{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -80,31 +79,15 @@ func memberOf(t *testing.T) *Member { return memberWith(t, nil) }
 // memberWith has an engine run its contracts.
 func memberWith(t *testing.T, engine vm.Engine) *Member {
 	t.Helper()
-	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := ledger.Open(store, &types.Genesis{
-		ChainID:     7,
-		Network:     types.Regtest,
-		Time:        1,
-		BaseFee:     10,
-		Parameters:  params.Default(testKey(t, "producer").PublicKey()),
-		Allocations: []types.Allocation{{Account: testKey(t, "alice").PublicKey(), Balance: types.CoinUnits}},
-	}, nil, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testchain.Genesis(testchain.Key("producer"), types.CoinUnits, testchain.Key("alice"))
+	g.Time = 1
+	l := testchain.Open(t, g, engine, chain.Options{})
 	pool, err := mempool.New(mempool.Options{}, mempool.HeadOf(l))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(pool.Close(), store.Close(), db.Close()); err != nil {
+		if err := pool.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -146,8 +129,8 @@ func TestWhatIsSentAgainIsExcusedWhileItIsThere(t *testing.T) {
 	add(included)
 	expect("pending", included, true)
 
-	sign := func(h types.BlockHash) (types.Signature, error) { return testKey(t, "producer").Sign(h[:], [32]byte{}) }
-	if _, err := m.Ledger.Build(ledger.Batch{Time: 2, Transactions: m.Pool.Best(0)}, sign); err != nil {
+	batch := ledger.Batch{Time: 2, Transactions: m.Pool.Best(0)}
+	if _, err := m.Ledger.Build(batch, testchain.Seal(testchain.Key("producer"))); err != nil {
 		t.Fatal(err)
 	}
 	drop(included)

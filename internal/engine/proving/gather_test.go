@@ -29,7 +29,7 @@ func sourceOf(proofs map[types.Height][]byte) Source {
 func TestGathersProofs(t *testing.T) {
 	n := newNode(t)
 	for range 3 {
-		n.build(t, 1)
+		n.Extend(t, 1)
 	}
 	proofs := make(map[types.Height][]byte)
 	for h, bundle := range n.prove(t, 1, 3) {
@@ -78,7 +78,7 @@ func TestAsksForTheOldestAndTheRest(t *testing.T) {
 	n := newNode(t)
 	const blocks = 2*MostAsked + 5
 	for range blocks {
-		n.build(t, 0)
+		n.Extend(t, 0)
 	}
 	q := NewQueue(n.Store(), testBits)
 	var asked []blockproof.Span // the first of each question
@@ -106,7 +106,7 @@ func TestPermit(t *testing.T) {
 	n := newNode(t)
 	const blocks = maxDenied + 1
 	for range blocks {
-		n.build(t, 0)
+		n.Extend(t, 0)
 	}
 	q := NewQueue(n.Store(), testBits)
 	var others types.Height // the blocks up to this one are proven by others

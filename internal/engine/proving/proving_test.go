@@ -3,65 +3,27 @@ package proving
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // node is a ledger whose blocks wait for proofs.
-type node struct {
-	*ledger.Ledger
-	producer, sender crypto.PrivateKey
-	nonce            uint64
-}
+type node struct{ *testchain.Chain }
 
 func newNode(t *testing.T) *node { return newNodeThat(t, 1<<20) }
 
 // newNodeThat keeps so many bytes of witnesses.
 func newNodeThat(t *testing.T, witnessBytes uint64) *node {
 	t.Helper()
-	key := func(name string) crypto.PrivateKey {
-		key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
-		must(t, err)
-		return key
-	}
-	n := &node{producer: key("producer"), sender: key("sender")}
-	n.open(t, witnessBytes, func(*chain.Store) *types.Genesis {
-		return &types.Genesis{
-			ChainID:     7,
-			Network:     types.Regtest,
-			Time:        1_000,
-			BaseFee:     10,
-			Parameters:  params.Default(n.producer.PublicKey()),
-			Allocations: []types.Allocation{{Account: n.sender.PublicKey(), Balance: 1_000 * types.CoinUnits}},
-		}
-	})
-	return n
-}
-
-// open opens a ledger in memory on a store that begin may fill.
-func (n *node) open(t *testing.T, witnessBytes uint64, begin func(*chain.Store) *types.Genesis) {
-	t.Helper()
-	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
-	must(t, err)
-	store, err := chain.Open(db, chain.Options{
-		Schedule: params.Prices.Digest(), WitnessBytes: witnessBytes, SpentWitnesses: true,
-	})
-	must(t, err)
-	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
-	n.Ledger, err = ledger.Open(store, begin(store), nil, nil)
-	must(t, err)
+	return &node{testchain.New(t, chain.Options{WitnessBytes: witnessBytes, SpentWitnesses: true})}
 }
 
 func must(t *testing.T, err error) {
@@ -69,46 +31,6 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// batch is the transactions of a block.
-type batch []*types.VerifiedTx
-
-func (b *batch) Next() (tx *types.VerifiedTx) {
-	if len(*b) > 0 {
-		tx, *b = (*b)[0], (*b)[1:]
-	}
-	return tx
-}
-
-func (*batch) SkipSender() {}
-
-// build makes a block of so many transfers, each to an account of its own.
-func (n *node) build(t *testing.T, transfers int) {
-	t.Helper()
-	signed := make([]types.SignedTransaction, transfers)
-	for i := range signed {
-		var err error
-		signed[i], err = types.Sign(types.Transaction{
-			ChainID:              7,
-			Sender:               n.sender.PublicKey(),
-			Target:               types.Account{1, byte(n.nonce)},
-			Nonce:                n.nonce,
-			GasLimit:             110_000,
-			MaxFeePerGas:         100,
-			MaxPriorityFeePerGas: 1,
-			Value:                7,
-			Payload:              types.Transfer{},
-		}, n.sender, [32]byte{})
-		must(t, err)
-		n.nonce++
-	}
-	txs := batch(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed...)))
-	_, err := n.Build(ledger.Batch{Time: n.Tip().Header.Header.Timestamp +
-		1, Transactions: &txs}, func(h types.BlockHash) (types.Signature, error) {
-		return n.producer.Sign(h[:], [32]byte{})
-	})
-	must(t, err)
 }
 
 func inOrder(count int, f func(i int)) {
@@ -145,8 +67,8 @@ func taskOf(t *testing.T, q *Queue, height types.Height) *Task {
 
 func TestAcceptRefusesWhatDoesNotHold(t *testing.T) {
 	n := newNode(t)
-	n.build(t, 1)
-	n.build(t, 2)
+	n.Extend(t, 1)
+	n.Extend(t, 2)
 	q := NewQueue(n.Store(), testBits)
 	proof, err := newTestProver(t).Prove(taskOf(t, q, 1))
 	must(t, err)
@@ -185,8 +107,8 @@ func TestAcceptRefusesWhatDoesNotHold(t *testing.T) {
 // cannot be proven.
 func TestLeases(t *testing.T) {
 	n := newNode(t)
-	n.build(t, 1)
-	n.build(t, 1)
+	n.Extend(t, 1)
+	n.Extend(t, 1)
 	q := NewQueue(n.Store(), testBits)
 	now := time.Unix(1_000, 0)
 	q.now = func() time.Time { return now }
@@ -224,7 +146,7 @@ func TestStatusWhileProofsCome(t *testing.T) {
 	n := newNode(t)
 	const blocks = 16
 	for range blocks {
-		n.build(t, 1)
+		n.Extend(t, 1)
 	}
 	q, p := NewQueue(n.Store(), testBits), newTestProver(t)
 	for height := types.Height(1); height <= blocks; height++ {
@@ -243,8 +165,8 @@ func TestStatusWhileProofsCome(t *testing.T) {
 
 func TestTaskEncoding(t *testing.T) {
 	n := newNode(t)
-	n.build(t, 3)
-	n.build(t, 1)
+	n.Extend(t, 3)
+	n.Extend(t, 1)
 	encoded, err := NewQueue(n.Store(), testBits).task(2)
 	must(t, err)
 	if row, err := n.Store().Witness(2); err != nil || !bytes.HasSuffix(encoded, row) {
@@ -271,7 +193,7 @@ func TestTaskEncoding(t *testing.T) {
 func TestHurry(t *testing.T) {
 	n := newNode(t)
 	for range 2 + inTime {
-		n.build(t, 20)
+		n.Extend(t, 20)
 	}
 	q := NewQueue(n.Store(), stark.MaxBits)
 	p, err := NewProver(stark.MaxBits, inOrder)

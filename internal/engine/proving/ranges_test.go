@@ -28,7 +28,7 @@ func newScheduled(t *testing.T, blocks int) (*node, *Queue) {
 	t.Helper()
 	n := newNodeThat(t, 1<<20)
 	for i := range blocks {
-		n.build(t, i%3)
+		n.Extend(t, i%3)
 	}
 	return n, NewQueue(n.Store(), testBits, 1, 2)
 }
@@ -80,7 +80,7 @@ func TestSpansAreProven(t *testing.T) {
 	if accepted, made := q.Ranges(); accepted != 4 || made != 4 || q.Proven() != 7 {
 		t.Errorf("%d proofs of blocks, %d of spans, %d made", q.Proven(), accepted, made)
 	}
-	n.build(t, 1)
+	n.Extend(t, 1)
 	if made := proveAll(t, q); !slices.Equal(made, []blockproof.Span{8, span(t, 7, 8), span(t, 5, 8)}) {
 		t.Errorf("after another block %x are proven", made)
 	}
@@ -185,9 +185,9 @@ func TestSpansAreTakenBack(t *testing.T) {
 	if _, err := q.Range(span(t, 5, 6), Uncounted); !errors.Is(err, chain.ErrNotFound) {
 		t.Errorf("a span with a block that was taken back: %v", err)
 	}
-	n.nonce = 3
+	n.Nonce = 3
 	for i := range 3 {
-		n.build(t, i+1)
+		n.Extend(t, i+1)
 	}
 	want := []blockproof.Span{6, 7, 8, span(t, 5, 6), span(t, 7, 8), span(t, 5, 8)}
 	if made := proveAll(t, q); !slices.Equal(made, want) {
@@ -200,7 +200,7 @@ func TestSpansLongPast(t *testing.T) {
 	n := newNodeThat(t, 1<<20)
 	const blocks = 2*mostBehind + 8
 	for range blocks {
-		n.build(t, 0)
+		n.Extend(t, 0)
 	}
 	q := NewQueue(n.Store(), testBits, 1)
 	q.may = func(_ context.Context, s blockproof.Span) (bool, error) { return s.Log() == 0, nil }

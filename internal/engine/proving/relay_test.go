@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -45,20 +46,19 @@ func restored(t *testing.T, other *node) *node {
 	st, err := other.Store().StateAt(other.Store().Head().Header.Height)
 	must(t, err)
 	defer func() { must(t, st.Close()) }()
-	n := &node{}
-	n.open(t, 0, func(store *chain.Store) *types.Genesis {
-		r, err := store.Restore()
-		must(t, err)
-		must(t, st.Entries(r.PutState))
-		zero, err := other.Store().Header(0)
-		must(t, err)
-		entry, err := st.Entry()
-		must(t, err)
-		genesis := other.Store().Genesis()
-		must(t, r.Finish(genesis, zero, entry))
-		return &genesis
-	})
-	return n
+	store := testchain.Store(t, chain.Options{SpentWitnesses: true})
+	r, err := store.Restore()
+	must(t, err)
+	must(t, st.Entries(r.PutState))
+	zero, err := other.Store().Header(0)
+	must(t, err)
+	entry, err := st.Entry()
+	must(t, err)
+	genesis := other.Store().Genesis()
+	must(t, r.Finish(genesis, zero, entry))
+	l, err := ledger.Open(store, &genesis, nil, nil)
+	must(t, err)
+	return &node{&testchain.Chain{Ledger: l}}
 }
 
 // TestKeepsProofsAfterASnapshot has a node that begins with a snapshot's block, whose parent it lacks, take the proofs
@@ -66,10 +66,10 @@ func restored(t *testing.T, other *node) *node {
 func TestKeepsProofsAfterASnapshot(t *testing.T) {
 	n := newNode(t)
 	for range 2 {
-		n.build(t, 1)
+		n.Extend(t, 1)
 	}
 	relaying := restored(t, n)
-	n.build(t, 1)
+	n.Extend(t, 1)
 	bundles := n.prove(t, 2, 3)
 	relaying.follow(t, n, 3, 3)
 	q := NewQueue(relaying.Store(), testBits)
@@ -98,7 +98,7 @@ func TestKeepsProofsAfterASnapshot(t *testing.T) {
 func TestKeepsProofsOfOthers(t *testing.T) {
 	n := newNode(t)
 	for range 3 {
-		n.build(t, 1)
+		n.Extend(t, 1)
 	}
 	bundles := n.prove(t, 1, 3)
 	relaying := newNodeThat(t, 0)

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -208,7 +209,7 @@ func TestSecondOpinion(t *testing.T) {
 				{Target: types.Account{9}, Value: 1, Payload: types.Transfer{}},
 			} {
 				tx := types.VerifyWitnesses(types.Regtest, types.NewTxs(signedTx(uint64(i), 10_000_000, tx)))[0]
-				_, err := f.primary.Build(ledger.Batch{Time: 1_001 + uint64(i), Transactions: &one{tx}}, sign)
+				_, err := f.primary.Build(ledger.Batch{Time: 1_001 + uint64(i), Transactions: &testchain.List{tx}}, sign)
 				check(t, err)
 			}
 			f.start()

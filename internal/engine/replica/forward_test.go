@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -204,7 +205,7 @@ func TestForwardWhileBehind(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		taken := newRecorder()
 		f.sources[0].set(func(s *faultySource) { s.sent = taken.take })
-		poor := newKey("poor")
+		poor := testchain.Key("poor")
 		tx := payment(0, 1).Transaction
 		tx.Sender, tx.Nonce = poor.PublicKey(), 3_000
 		unfunded, err := types.Sign(tx, poor, [32]byte{})

@@ -3,7 +3,6 @@ package replica
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,23 +18,14 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/lists"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
-func newKey(name string) crypto.PrivateKey {
-	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
-	if err != nil {
-		panic(err)
-	}
-	return key
-}
-
-var alice, producerKey = newKey("alice"), newKey("producer")
+var alice, producerKey = testchain.Key("alice"), testchain.Key("producer")
 
 func check(t testing.TB, err error) {
 	t.Helper()
@@ -44,17 +34,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-func testGenesis() types.Genesis {
-	g := types.Genesis{
-		ChainID:     7,
-		Network:     types.Regtest,
-		Time:        1_000,
-		BaseFee:     10,
-		Parameters:  params.Default(producerKey.PublicKey()),
-		Allocations: []types.Allocation{{Account: alice.PublicKey(), Balance: 1_000 * types.CoinUnits}},
-	}
-	return g
-}
+func testGenesis() types.Genesis { return testchain.Genesis(producerKey, 1_000*types.CoinUnits, alice) }
 
 // openChain opens a chain in memory.
 func openChain(t *testing.T, g types.Genesis) *ledger.Ledger { return openChainThat(t, g, 0) }
@@ -67,28 +47,13 @@ func openChainThat(t *testing.T, g types.Genesis, retention uint64) *ledger.Ledg
 // openChainWith has an engine run its contracts.
 func openChainWith(t *testing.T, g types.Genesis, retention uint64, engine vm.Engine) *ledger.Ledger {
 	t.Helper()
-	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
-	check(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), Retention: retention})
-	check(t, err)
-	t.Cleanup(func() { check(t, errors.Join(store.Close(), db.Close())) })
-	l, err := ledger.Open(store, &g, nil, engine)
-	check(t, err)
-	return l
+	return testchain.Open(t, g, engine, chain.Options{Retention: retention})
 }
-
-// one is a batch of one transaction.
-type one struct{ tx *types.VerifiedTx }
-
-func (o *one) Next() (tx *types.VerifiedTx) {
-	tx, o.tx = o.tx, nil
-	return tx
-}
-
-func (*one) SkipSender() {}
 
 // emptyBatch is a batch without transactions.
-func emptyBatch(time uint64) ledger.Batch { return ledger.Batch{Time: time, Transactions: &one{}} }
+func emptyBatch(time uint64) ledger.Batch {
+	return ledger.Batch{Time: time, Transactions: new(testchain.List)}
+}
 
 func payment(nonce uint64, amount types.Amount) types.SignedTransaction {
 	return signedTx(nonce, 120_000, types.Transaction{
@@ -160,7 +125,7 @@ func extend(t *testing.T, l *ledger.Ledger, n int) {
 	t.Helper()
 	for range n {
 		head := l.Tip().Header.Header
-		_, err := l.Build(ledger.Batch{Time: head.Timestamp + 1, Transactions: &one{transfer(head.Height)}}, sign)
+		_, err := l.Build(ledger.Batch{Time: head.Timestamp + 1, Transactions: &testchain.List{transfer(head.Height)}}, sign)
 		check(t, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -33,7 +34,7 @@ func handedOver(t *testing.T, g types.Genesis) *ledger.Ledger {
 			tx = types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))[0]
 		}
 		_, err := l.Build(ledger.Batch{
-			Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &one{tx},
+			Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &testchain.List{tx},
 		}, sealedBy(alice))
 		check(t, err)
 	}
@@ -45,7 +46,7 @@ func handedOver(t *testing.T, g types.Genesis) *ledger.Ledger {
 // have signed it, at each height that matters. 15 is the last block of the first producer, 30 this node's head, 31 the
 // next. Only the producer in force halts the replica; if anybody else signed the block, it follows the other upstream.
 func TestWhoSignsWhat(t *testing.T) {
-	stranger := newKey("stranger")
+	stranger := testchain.Key("stranger")
 	for _, c := range []struct {
 		who    string
 		key    crypto.PrivateKey

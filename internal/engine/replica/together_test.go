@@ -13,9 +13,8 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -112,11 +111,7 @@ func TestRelaysRanges(t *testing.T) {
 // openStateless opens a chain without state in memory.
 func openStateless(t *testing.T) *ledger.Stateless {
 	t.Helper()
-	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
-	check(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), Stateless: true})
-	check(t, err)
-	t.Cleanup(func() { check(t, errors.Join(store.Close(), db.Close())) })
+	store := testchain.Store(t, chain.Options{Stateless: true})
 	g := testGenesis()
 	l, err := ledger.OpenStateless(store, &g, nil, nil, 100)
 	check(t, err)
@@ -143,10 +138,10 @@ func TestGathers(t *testing.T) {
 	primary := openChain(t, testGenesis())
 	extend(t, primary, 8)
 	genesis := testGenesis()
-	genesis.Parameters.Producer = newKey("stranger").PublicKey()
+	genesis.Parameters.Producer = testchain.Key("stranger").PublicKey()
 	stranger := openChain(t, genesis)
 	for range 8 {
-		_, err := stranger.Build(emptyBatch(stranger.Tip().Header.Header.Timestamp+1), sealedBy(newKey("stranger")))
+		_, err := stranger.Build(emptyBatch(stranger.Tip().Header.Header.Timestamp+1), sealedBy(testchain.Key("stranger")))
 		check(t, err)
 	}
 	ours, theirs := receive(t, primary, 1, 8), receive(t, stranger, 1, 8)

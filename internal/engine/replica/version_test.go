@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -33,7 +34,7 @@ func inUpgrade(t *testing.T, sources int, do func(*upgrading)) {
 		tx := signedTx(10, 100_000, types.Transaction{Payload: types.Configure{Parameters: p}})
 		_, err := f.primary.Build(ledger.Batch{
 			Time:         f.primary.Tip().Header.Header.Timestamp + 1,
-			Transactions: &one{types.VerifyWitnesses(types.Regtest, types.NewTxs(tx))[0]},
+			Transactions: &testchain.List{types.VerifyWitnesses(types.Regtest, types.NewTxs(tx))[0]},
 		}, sign)
 		check(f.t, err)
 		if !f.primary.Tip().Parameters.Equal(p) {

@@ -2,10 +2,8 @@ package sequencer
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -33,13 +32,7 @@ func (*bubbleClock) After(d time.Duration) <-chan time.Time { return time.After(
 func (c *bubbleClock) Wall() time.Time                      { return time.Now().Add(time.Duration(c.jumped.Load())) }
 func (c *bubbleClock) jump(d time.Duration)                 { c.jumped.Add(int64(d)) }
 
-func key(name string) crypto.PrivateKey {
-	k, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
-	if err != nil {
-		panic(err)
-	}
-	return k
-}
+func key(name string) crypto.PrivateKey { return testchain.Key(name) }
 
 var alice, producerKey = key("alice"), key("producer")
 
@@ -71,14 +64,8 @@ func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: uint64(clock.Wall().UnixMilli()), BaseFee: 10,
-		Parameters: parameters(producerKey.PublicKey()),
-	}
-	for _, k := range append([]crypto.PrivateKey{alice, producerKey}, others...) {
-		g.Allocations = append(g.Allocations, types.Allocation{Account: k.PublicKey(), Balance: 1_000 * types.CoinUnits})
-	}
-	slices.SortFunc(g.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
+	g := testchain.Genesis(producerKey, 1_000*types.CoinUnits, append([]crypto.PrivateKey{alice, producerKey}, others...)...)
+	g.Time, g.Parameters = uint64(clock.Wall().UnixMilli()), parameters(producerKey.PublicKey())
 	book, err := quarantine.Open(quarantine.Options{Now: clock.Wall})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -42,13 +42,6 @@ func requireIs(t tester, what string, err, want error) {
 	}
 }
 
-func testKey(t tester, name string) crypto.PrivateKey {
-	t.Helper()
-	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
-	must(t, err)
-	return key
-}
-
 // testChain makes blocks whose state has what snapshots hold: accounts, contracts with codes that several have,
 // storage, events of tokens, failed transactions. They hang together as a real chain's do, but are not executed.
 type testChain struct {
@@ -64,38 +57,20 @@ type testChain struct {
 	contracts []types.ContractID
 }
 
-func openStore(t tester) *chain.Store {
-	t.Helper()
-	db, err := kv.Open("db", kv.Options{FS: kv.Memory(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
-	must(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
-	must(t, err)
-	t.Cleanup(func() {
-		must(t, store.Close())
-		must(t, db.Close())
-	})
-	return store
-}
+func openStore(t tester) *chain.Store { return testchain.Store(t, chain.Options{}) }
 
 func newTestChain(t tester, seed uint64) *testChain {
 	t.Helper()
 	c := &testChain{
 		t:        t,
 		r:        rand.New(rand.NewPCG(seed, 0)),
-		producer: testKey(t, "producer"),
-		sender:   testKey(t, "sender"),
+		producer: testchain.Key("producer"),
+		sender:   testchain.Key("sender"),
 		store:    openStore(t),
 		tree:     new(tree.Tree),
 		state:    make(map[string][]byte),
 	}
-	c.genesis = types.Genesis{
-		ChainID:     7,
-		Network:     types.Regtest,
-		Time:        1_000,
-		BaseFee:     10,
-		Parameters:  params.Default(c.producer.PublicKey()),
-		Allocations: []types.Allocation{{Account: c.sender.PublicKey(), Balance: 1 << 60}},
-	}
+	c.genesis = testchain.Genesis(c.producer, 1<<60, c.sender)
 	result, err := exec.Genesis(c.genesis)
 	must(t, err)
 	change, err := c.tree.Prepare(result.Accesses, inOrder)

@@ -17,6 +17,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -341,7 +342,7 @@ func TestFetchRefuses(t *testing.T) {
 // Production that was handed over needs the hash of the block.
 func TestFetchOfAnotherProducer(t *testing.T) {
 	c, _, _ := offeredBy(t, 1)
-	c.producer = testKey(t, "successor")
+	c.producer = testchain.Key("successor")
 	c.grow(blockOf{accounts: 1})
 	dir := t.TempDir()
 	_, err := create(t.Context(), c.store, dir, 1, 2000)

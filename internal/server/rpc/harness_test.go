@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -26,7 +25,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -109,11 +108,7 @@ func startTestChain(
 	t testing.TB, network types.Network, chainID uint64, options chain.Options, limits jsonrpc.Options,
 ) *testChain {
 	t.Helper()
-	db, err := kv.Open("db", kv.Options{FS: kv.Memory(), Logger: slog.New(slog.DiscardHandler)})
-	check(t, err)
-	options.Schedule = params.Prices.Digest()
-	store, err := chain.Open(db, options)
-	check(t, err)
+	store := testchain.Store(t, options)
 	genesis := types.Genesis{
 		ChainID: chainID, Network: network, Time: 1000 * genesisTime, BaseFee: params.DefaultMinBaseFee,
 		Parameters: params.Default(producer.PublicKey()),
@@ -170,7 +165,7 @@ func startTestChain(
 	}
 	c.serve(func(*Config) {})
 	t.Cleanup(func() {
-		check(t, errors.Join(c.pool.Close(), store.Close(), engine.Close(), views.Close(), trials.Close(), db.Close()))
+		check(t, errors.Join(c.pool.Close(), engine.Close(), views.Close(), trials.Close()))
 	})
 	return c
 }
@@ -211,7 +206,7 @@ func (c *testChain) mine() types.SignedHeader {
 // include makes a block of the given transactions, whatever the pool thinks of them.
 func (c *testChain) include(txs ...types.SignedTransaction) types.SignedHeader {
 	c.t.Helper()
-	check(c.t, c.produce(&list{types.VerifyWitnesses(c.store.Genesis().Network, types.NewTxs(txs...))}))
+	check(c.t, c.produce(new(testchain.List(types.VerifyWitnesses(c.store.Genesis().Network, types.NewTxs(txs...))))))
 	if got := len(must(c.store.Block(c.store.Head().Header.Height))(c.t).Transactions); got != len(txs) {
 		c.t.Fatalf("%d of %d transactions were included", got, len(txs))
 	}
@@ -226,20 +221,6 @@ func must[T any](value T, err error) func(testing.TB) T {
 		return value
 	}
 }
-
-// list is a batch in a given order.
-type list struct{ txs []*types.VerifiedTx }
-
-func (l *list) Next() *types.VerifiedTx {
-	if len(l.txs) == 0 {
-		return nil
-	}
-	tx := l.txs[0]
-	l.txs = l.txs[1:]
-	return tx
-}
-
-func (*list) SkipSender() {}
 
 func (c *testChain) produce(txs ledger.Transactions) error {
 	c.mu.Lock()

@@ -12,14 +12,10 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/internal/upstream"
-	"github.com/cairn-chain/cairn/types"
 )
 
 func must(t *testing.T, err error) {
@@ -29,38 +25,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// none is a batch without transactions.
-type none struct{}
-
-func (none) Next() *types.VerifiedTx { return nil }
-func (none) SkipSender()             {}
-
 // served is a directory with a snapshot of block 1, and where it is served.
 func served(t *testing.T) (*snapshot.Directory, *httptest.Server) {
 	t.Helper()
-	producer, err := crypto.NewPrivateKey(sha256.Sum256([]byte("producer")))
-	must(t, err)
-	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
-	must(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
-	must(t, err)
-	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
-	l, err := ledger.Open(store, &types.Genesis{
-		ChainID:     7,
-		Network:     types.Regtest,
-		Time:        1_000,
-		BaseFee:     10,
-		Parameters:  params.Default(producer.PublicKey()),
-		Allocations: []types.Allocation{{Account: producer.PublicKey(), Balance: types.CoinUnits}},
-	}, nil, nil)
-	must(t, err)
-	_, err = l.Build(ledger.Batch{Time: 1_001, Transactions: none{}}, func(h types.BlockHash) (types.Signature, error) {
-		return producer.Sign(h[:], [32]byte{})
-	})
-	must(t, err)
+	c := testchain.New(t, chain.Options{})
+	c.Extend(t, 0)
 	d, err := snapshot.OpenDirectory(t.TempDir(), slog.New(slog.DiscardHandler))
 	must(t, err)
-	_, err = d.Create(t.Context(), store, 1_700_000_000)
+	_, err = d.Create(t.Context(), c.Store(), 1_700_000_000)
 	must(t, err)
 	server := httptest.NewServer(Handler(d))
 	t.Cleanup(server.Close)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -21,7 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/testchain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -69,7 +68,7 @@ func Range(tb testing.TB, bits int) blockproof.Range {
 
 func mixed(tb testing.TB, bits int) ([]Block, *maker) {
 	tb.Helper()
-	producer, alice, bob := Producer(tb), key(tb, "alice"), key(tb, "bob")
+	producer, alice, bob := Producer(tb), testchain.Key("alice"), testchain.Key("bob")
 	parameters := params.Default(producer.PublicKey())
 	m := newMaker(tb, &types.Genesis{
 		ChainID:    chainID,
@@ -152,7 +151,7 @@ func onlySigner(key crypto.PrivateKey) types.Policy {
 
 func policyKey(tb testing.TB) crypto.PrivateKey {
 	tb.Helper()
-	return key(tb, "policy")
+	return testchain.Key("policy")
 }
 
 // together proves all blocks as one range.
@@ -181,7 +180,7 @@ func TransferBlocks(
 	tb testing.TB, accounts, blocks, n, bits int,
 ) (bundles []blockproof.Bundle, together func() blockproof.Range) {
 	tb.Helper()
-	alice := key(tb, "alice")
+	alice := testchain.Key("alice")
 	genesis := &types.Genesis{
 		ChainID:     chainID,
 		Network:     types.Regtest,
@@ -225,12 +224,7 @@ func balance(i int) types.Amount {
 // Producer returns the key of the chain's producer.
 func Producer(tb testing.TB) crypto.PrivateKey {
 	tb.Helper()
-	return key(tb, "producer")
-}
-
-func key(tb testing.TB, name string) crypto.PrivateKey {
-	tb.Helper()
-	return must(crypto.NewPrivateKey(sha256.Sum256([]byte(name))))(tb)
+	return testchain.Key("producer")
 }
 
 func must[T any](value T, err error) func(testing.TB) T {
@@ -246,13 +240,12 @@ func must[T any](value T, err error) func(testing.TB) T {
 func newMaker(tb testing.TB, g *types.Genesis, bits int) *maker {
 	tb.Helper()
 	engine := must(wasm.New(wasm.Options{}))(tb)
-	db := must(kv.Open("db", kv.Options{FS: kv.Memory()}))(tb)
-	store := must(chain.Open(db, chain.Options{Schedule: params.Prices.Digest(), WitnessBytes: 64 << 20}))(tb)
 	tb.Cleanup(func() {
-		if err := errors.Join(store.Close(), db.Close(), engine.Close()); err != nil {
+		if err := engine.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
+	store := testchain.Store(tb, chain.Options{WitnessBytes: 64 << 20})
 	return &maker{
 		tb: tb, ledger: must(ledger.Open(store, g, nil, engine))(tb), prover: must(proving.NewProver(bits, parallel.Run))(tb),
 		nonces: map[types.Account]uint64{},
@@ -267,12 +260,9 @@ func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
 		signed[i] = m.sign(tx)
 	}
 	parent := m.ledger.Tip().Header
-	waiting := batch(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed...)))
-	producer := Producer(m.tb)
-	built := must(m.ledger.Build(ledger.Batch{Time: parent.Header.Timestamp +
-		1, Transactions: &waiting}, func(h types.BlockHash) (types.Signature, error) {
-		return producer.Sign(h[:], [32]byte{})
-	}))(m.tb)
+	built := must(m.ledger.Build(ledger.Batch{
+		Time: parent.Header.Timestamp + 1, Transactions: testchain.Verified(signed...),
+	}, testchain.Seal(Producer(m.tb))))(m.tb)
 	if len(built.Included) != len(txs) {
 		m.tb.Fatalf("%d of %d transactions are included", len(built.Included), len(txs))
 	}
@@ -337,15 +327,3 @@ func gasLimit(p types.Payload) types.Gas {
 		return 2_000_000
 	}
 }
-
-// batch holds the transactions of a block, in order.
-type batch []*types.VerifiedTx
-
-func (b *batch) Next() (tx *types.VerifiedTx) {
-	if len(*b) > 0 {
-		tx, *b = (*b)[0], (*b)[1:]
-	}
-	return tx
-}
-
-func (*batch) SkipSender() {}
