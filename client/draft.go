@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Draft is a transaction on its way from one signer to the next, with the signatures that it has so far. Its JSON is a
-// file that they pass on. Each signature in it was verified when it was added or read.
+// Draft is a transaction that several signers sign one after the other, with the signatures so far. They pass it on as
+// a JSON file. Each signature in it was verified when it was added or read.
 type Draft struct {
 	Network     types.Network
 	Transaction types.Transaction
@@ -22,15 +22,16 @@ type Draft struct {
 	Payer       Signatures // empty without a payer
 }
 
-// Signatures are those of one account so far: the witness of a key account, or a policy and the proofs of its signers.
+// Signatures holds one account's signatures so far: the witness of a key account, or a policy and the proofs of its
+// signers.
 type Signatures struct {
 	Witness types.Witness // of a key account: a [types.WitnessKey] or [types.WitnessText]; nil: none yet
 	Policy  *types.Policy // nil for a key account
 	Proofs  []types.Proof // ascending by signer
 }
 
-// NewDraft returns a draft without signatures of a transaction on a network's chain. The policies of its sender and payer
-// are nil for key accounts.
+// NewDraft returns a draft without signatures of a transaction on a network's chain. The policy of its sender or payer
+// is nil for a key account.
 func NewDraft(network types.Network, tx types.Transaction, sender, payer *types.Policy) (*Draft, error) {
 	d := &Draft{
 		Network: network, Transaction: tx, Sender: Signatures{Policy: sender}, Payer: Signatures{Policy: payer},
@@ -38,10 +39,10 @@ func NewDraft(network types.Network, tx types.Transaction, sender, payer *types.
 	return d, d.check()
 }
 
-// ErrBadDraft is returned for a draft that does not hold together.
+// ErrBadDraft is returned for a malformed or inconsistent draft.
 var ErrBadDraft = errors.New("bad draft of a transaction")
 
-// maxDraftBytes bounds a draft's JSON: the transaction and its witnesses in hex, and the names.
+// maxDraftBytes is the maximum size of a draft's JSON: the transaction and its witnesses in hex, and the names.
 const maxDraftBytes = 2*types.MaxTransactionBytes + 4096
 
 // draftFormat identifies the format of a draft's JSON.
@@ -142,7 +143,7 @@ func (text signaturesJSON) decode() (s Signatures, err error) {
 	return s, err
 }
 
-// check checks the form of the draft and all of its signatures.
+// check checks the form and all signatures of the draft.
 func (d *Draft) check() error {
 	tx := d.Transaction
 	if tx.Payer == nil && (d.Payer.Policy != nil || d.Payer.Witness != nil || d.Payer.Proofs != nil) {
@@ -240,7 +241,7 @@ func (d *Draft) checkProofs(role Role, policy types.Policy, proofs []types.Proof
 	return nil
 }
 
-// Rule returns the rule that signs in a role: of a key account, that its key signs.
+// Rule returns the rule that signs in a role. For a key account it is the account's key alone.
 func (d *Draft) Rule(role Role) (types.Rule, error) {
 	account, err := d.Account(role)
 	if err != nil {
@@ -252,7 +253,7 @@ func (d *Draft) Rule(role Role) (types.Rule, error) {
 	return types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{Key: types.PublicKey(account)}}}, nil
 }
 
-// Missing returns how many signatures are missing in a role, and the signers that can give them.
+// Missing returns the number of signatures that a role still needs, and the signers that can give them.
 func (d *Draft) Missing(role Role) (count int, from []types.Signer, err error) {
 	rule, err := d.Rule(role)
 	if err != nil {
@@ -289,8 +290,8 @@ func (d *Draft) Sign(ctx context.Context, role Role, cosigner Cosigner) error {
 	return nil
 }
 
-// Attach adds the signature that a Bitcoin wallet gave for the text, by the key of an account that is a cosigner or the
-// account itself: see [ParseTextSignature].
+// Attach adds a Bitcoin wallet's signature of the text (see [ParseTextSignature]). key is a cosigner's, or that of the
+// account itself.
 func (d *Draft) Attach(role Role, key types.PublicKey, signature string) error {
 	given := func(context.Context, types.Account, string) (string, error) { return signature, nil }
 	return d.Sign(context.Background(), role, NewTextSigner(d.Network, types.Account(key), given))
@@ -338,7 +339,7 @@ func (d *Draft) Merge(other *Draft) error {
 }
 
 // Signed returns the transaction with its witnesses. It returns [ErrMissingProofs] if signatures of the sender are
-// missing. Where those of the payer are, PayerWitness is nil, and [Sponsor] can add it.
+// missing. If signatures of the payer are missing, PayerWitness is nil, and [Sponsor] can add it.
 func (d *Draft) Signed() (types.SignedTransaction, error) {
 	signed := types.SignedTransaction{Transaction: d.Transaction}
 	for _, role := range d.roles() {

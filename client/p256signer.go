@@ -19,13 +19,13 @@ import (
 
 // Errors of signers with P-256 keys.
 var (
-	// ErrNotP256 is returned for a key of another kind, or a signature that is not ECDSA over P-256.
+	// ErrNotP256 is returned for a key that is not on P-256, or a signature that is not ECDSA over P-256.
 	ErrNotP256 = errors.New("it is not an ECDSA key on P-256")
-	// ErrAssertion is returned for an assertion that the chain does not take.
+	// ErrAssertion is returned for an assertion that the chain does not accept.
 	ErrAssertion = errors.New("the chain does not accept this passkey assertion")
 )
 
-// P256Signer signs with a key of a machine, a hardware module or a key service, as a [Cosigner] of a policy.
+// P256Signer signs with a P-256 key of a machine, a hardware module or a key service, as a [Cosigner] of a policy.
 // [SinglePolicy] makes an account that it alone signs for.
 type P256Signer struct {
 	key   stdcrypto.Signer
@@ -65,8 +65,8 @@ func (s P256Signer) Evidence(_ context.Context, what Statement) (types.Evidence,
 // p256Order is the order of P-256's group.
 var p256Order = elliptic.P256().Params().N
 
-// rawSignature turns an ECDSA signature in DER into r ‖ s with the lower one of the two possible s, the only one that
-// the chain takes.
+// rawSignature converts an ECDSA signature from DER to r ‖ s with the lower of the two possible s, the only one that
+// the chain accepts.
 func rawSignature(der []byte) (signature [64]byte, err error) {
 	var parsed struct{ R, S *big.Int }
 	if _, err := asn1.Unmarshal(der, &parsed); err != nil {
@@ -88,23 +88,23 @@ func rawSignature(der []byte) (signature [64]byte, err error) {
 	return signature, nil
 }
 
-// Assertion is what a passkey answers to navigator.credentials.get: the members of AuthenticatorAssertionResponse.
+// Assertion is a passkey's answer to navigator.credentials.get: the members of AuthenticatorAssertionResponse.
 type Assertion struct {
 	AuthenticatorData, ClientDataJSON, Signature []byte
 }
 
-// Assert has a passkey sign a challenge, without extensions. verified says that userVerification is to be required.
+// Assert asks a passkey to sign a challenge, without extensions. verified sets userVerification to required.
 type Assert func(ctx context.Context, challenge [32]byte, verified bool) (Assertion, error)
 
 // PasskeySigner signs with a passkey, as a [Cosigner] of a policy. A Go program has no passkeys itself: assert asks the
-// browser or device that has it.
+// browser or device that has the passkey.
 type PasskeySigner struct {
 	signer types.SignerPasskey
 	assert Assert
 }
 
-// NewPasskeySigner returns the signer of a passkey with a public key x ‖ y. verified says that the chain is to demand
-// that the device verified its user.
+// NewPasskeySigner returns the signer of a passkey with a public key x ‖ y. With verified, the chain requires that the
+// device verified its user.
 func NewPasskeySigner(point [64]byte, verified bool, assert Assert) PasskeySigner {
 	return PasskeySigner{signer: types.SignerPasskey{Point: point, Verified: verified}, assert: assert}
 }
@@ -125,7 +125,7 @@ func (s PasskeySigner) Evidence(ctx context.Context, what Statement) (types.Evid
 	return evidence, nil
 }
 
-// evidence returns an assertion of a challenge in the form of the chain, which has no parser of JSON.
+// evidence converts an assertion of a challenge to the chain's form. The chain has no JSON parser.
 func (a Assertion) evidence(challenge [32]byte) (types.EvidencePasskey, error) {
 	var evidence types.EvidencePasskey
 	before := `{"type":"webauthn.get","challenge":"` + base64.RawURLEncoding.EncodeToString(challenge[:])

@@ -13,24 +13,25 @@ import (
 
 // Errors of policies and their signers.
 var (
-	// ErrMissingProofs is returned where fewer signers signed than the policy asks for.
+	// ErrMissingProofs is returned if fewer signers signed than the policy requires.
 	ErrMissingProofs = errors.New("more of the policy's signers must sign")
-	// ErrNotSigner is returned for evidence by somebody who is not among the signers of the policy's rule.
+	// ErrNotSigner is returned for evidence by a signer that the policy's rule does not have.
 	ErrNotSigner = errors.New("it is not one of the signers")
-	// ErrEvidence is returned for evidence that does not hold.
+	// ErrEvidence is returned for invalid evidence.
 	ErrEvidence = errors.New("the signature is invalid")
 )
 
 // Cosigner signs as one of the signers of a policy.
 type Cosigner interface {
-	// Signer returns the signer as the policy has it.
+	// Signer returns the signer in the form that the policy has.
 	Signer() types.Signer
 	// Evidence signs a statement.
 	Evidence(ctx context.Context, what Statement) (types.Evidence, error)
 }
 
-// NewRule returns the rule that asks for threshold of the signers, in the order that a policy wants. It returns
-// [types.ErrBadPolicy] for an impossible threshold, and for two signers with one key: the chain would count them as two.
+// NewRule returns the rule that requires threshold of the signers, ordered as a policy must be. It returns
+// [types.ErrBadPolicy] for an impossible threshold, and for two signers with one key, since the chain would count them
+// as two.
 func NewRule(threshold int, signers ...types.Signer) (types.Rule, error) {
 	if threshold < 1 || threshold > len(signers) || len(signers) > types.MaxSigners {
 		return types.Rule{}, fmt.Errorf("%w: %d of %d signers, of 1 to %d", types.ErrBadPolicy, threshold, len(signers),
@@ -50,7 +51,7 @@ func NewRule(threshold int, signers ...types.Signer) (types.Rule, error) {
 	return types.Rule{Threshold: uint8(threshold), Signers: sorted}, nil
 }
 
-// keyOf returns what is the same of signers with one key.
+// keyOf returns the key of a signer, which identifies two signers with one key.
 func keyOf(s types.Signer) string {
 	switch s := s.(type) {
 	case types.SignerP256:
@@ -63,14 +64,14 @@ func keyOf(s types.Signer) string {
 	return string(types.EncodeSigner(s))
 }
 
-// SinglePolicy returns the policy with which one signer alone signs, without a recovery. For a passkey that must verify
-// its user it is the one that wallets find again by the passkey alone.
+// SinglePolicy returns the policy of a single signer, without a recovery. Wallets can derive it again from a passkey
+// alone, if that must verify its user.
 func SinglePolicy(signer types.Signer) types.Policy {
 	return types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{signer}}}
 }
 
-// PolicyAccount is an account that a policy signs for. Its ID is the policy's hash, unless the account has another
-// origin and set the policy later.
+// PolicyAccount is an account that a policy signs for. Its ID is the policy's hash, unless the account began with
+// another authority and set the policy later.
 type PolicyAccount struct {
 	ID     types.Account
 	Policy types.Policy
@@ -79,10 +80,10 @@ type PolicyAccount struct {
 // Account implements [Party].
 func (a PolicyAccount) Account() types.Account { return a.ID }
 
-// sampleClient is the length of a passkey's client data in samples. Browsers write 40 to 200 bytes behind the challenge.
+// sampleClient is the length of a passkey's client data in samples. Browsers write 40 to 200 bytes after the challenge.
 const sampleClient = 256
 
-// Sample implements [Party]. It supposes that the dearest signers sign.
+// Sample implements [Party]. It assumes that the most expensive signers sign.
 func (a PolicyAccount) Sample(payload types.Payload, role Role) types.Witness {
 	rule := RuleFor(a.Policy, payload, role)
 	proofs := make([]types.Proof, len(rule.Signers))
@@ -95,7 +96,7 @@ func (a PolicyAccount) Sample(payload types.Payload, role Role) types.Witness {
 	return types.WitnessPolicy{Policy: a.Policy, Proofs: sortedProofs(proofs[:min(int(rule.Threshold), len(proofs))])}
 }
 
-// sampleEvidence returns the largest evidence that a signer is likely to give.
+// sampleEvidence returns the largest evidence that a signer is likely to produce.
 func sampleEvidence(s types.Signer) types.Evidence {
 	switch s.(type) {
 	case types.SignerP256:
@@ -107,7 +108,7 @@ func sampleEvidence(s types.Signer) types.Evidence {
 	}
 }
 
-// dearness orders evidence by its gas: of P-256 it costs several times as much as of a key, and a passkey's is longer.
+// dearness orders evidence by its gas. P-256 costs several times as much as a key, and a passkey's evidence is longer.
 func dearness(e types.Evidence) int {
 	switch e.(type) {
 	case types.EvidencePasskey:
@@ -119,8 +120,8 @@ func dearness(e types.Evidence) int {
 	}
 }
 
-// RuleFor returns the rule of a policy that signs a payload in a role: the recovery's for the sender of a recovery, and
-// else the owner's. A policy without a recovery has an empty rule for that.
+// RuleFor returns the rule of a policy that signs a payload in a role: the recovery's rule for the sender of a
+// recovery, otherwise the owner's. It is empty for a recovery if the policy has none.
 func RuleFor(policy types.Policy, payload types.Payload, role Role) types.Rule {
 	set, is := payload.(types.SetPolicy)
 	switch {
@@ -136,7 +137,7 @@ func sortedProofs(proofs []types.Proof) []types.Proof {
 	return slices.SortedFunc(slices.Values(proofs), func(a, b types.Proof) int { return cmp.Compare(a.Signer, b.Signer) })
 }
 
-// PolicySigner signs for an account by a policy: it asks its cosigners for as many proofs as the rule wants. For
+// PolicySigner signs for an account by a policy: it asks its cosigners for as many proofs as the rule requires. For
 // cosigners elsewhere, see [Draft].
 type PolicySigner struct {
 	PolicyAccount
@@ -144,8 +145,8 @@ type PolicySigner struct {
 	cosigners []Cosigner
 }
 
-// NewPolicySigner returns the signer of an account on a network by the policy in force for it. It asks cosigners in the
-// given order.
+// NewPolicySigner returns the signer of an account on a network by the policy in force for the account. It asks
+// cosigners in the given order.
 func NewPolicySigner(network types.Network, account PolicyAccount, cosigners ...Cosigner) (PolicySigner, error) {
 	if err := account.Policy.Check(); err != nil {
 		return PolicySigner{}, err
@@ -191,13 +192,13 @@ func (s PolicySigner) witness(ctx context.Context, what Statement, rule types.Ru
 	return types.WitnessPolicy{Policy: s.Policy, Proofs: sortedProofs(proofs)}, nil
 }
 
-// placeOf returns the number of a signer in a rule.
+// placeOf returns the index of a signer in a rule.
 func placeOf(rule types.Rule, signer types.Signer) (uint8, bool) {
 	at := slices.Index(rule.Signers, signer)
 	return uint8(max(at, 0)), at >= 0
 }
 
-// prove has a cosigner sign, and checks that its evidence holds.
+// prove asks a cosigner to sign, and verifies its evidence.
 func prove(
 	ctx context.Context, network types.Network, what Statement, rule types.Rule, cosigner Cosigner,
 ) (types.Proof, error) {

@@ -11,25 +11,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Party is an account that takes part in a transaction as its sender or its payer. A [Signer] is one; for an account
-// whose keys are elsewhere it is a [KeyAccount] or a [PolicyAccount].
+// Party is an account that takes part in a transaction as its sender or its payer. A [Signer] is one. If the account's
+// keys are elsewhere, use a [KeyAccount] or a [PolicyAccount].
 type Party interface {
 	Account() types.Account
-	// Sample returns a witness as large and as dear as the one that the account gives for a payload. Its signatures do
-	// not hold: it is for estimates.
+	// Sample returns a witness for estimates, as large and as expensive as the account's witness of a payload. Its
+	// signatures are not valid.
 	Sample(payload types.Payload, role Role) types.Witness
 }
 
 // Signer makes the witnesses of one account.
 type Signer interface {
 	Party
-	// Sign returns the account's witness of a transaction that names it in the role.
+	// Sign returns the account's witness of a transaction. The transaction must name the account in the role.
 	Sign(ctx context.Context, tx types.Transaction, role Role) (types.Witness, error)
-	// SignMessage returns the account's witness of a message, which names it.
+	// SignMessage returns the account's witness of a message. The message must name the account.
 	SignMessage(ctx context.Context, m Message) (types.Witness, error)
 }
 
-// ErrOtherAccount is returned for a transaction or message that names another account than the signer's.
+// ErrOtherAccount is returned for a transaction or message that names a different account than the signer's.
 var ErrOtherAccount = errors.New("it is for a different account than the signer's")
 
 // Sign signs a transaction as its sender. If it has a payer, [Sponsor] adds the payer's witness.
@@ -73,16 +73,16 @@ func checkRole(tx types.Transaction, role Role, account types.Account) error {
 	return nil
 }
 
-// MaxSponsored is the longest time for which [Sponsor] and [Client.Build] let a payer's signature be used.
+// MaxSponsored is the longest time for which [Sponsor] and [Client.Build] make a payer's signature valid.
 const MaxSponsored = 10 * time.Minute
 
-// ErrSponsoredTooLong is returned for a transaction with a payer that has no valid_until, or one that is further ahead
-// than [MaxSponsored].
+// ErrSponsoredTooLong is returned for a transaction with a payer whose valid_until is missing or further ahead than
+// [MaxSponsored].
 var ErrSponsoredTooLong = fmt.Errorf("a transaction with a payer can be valid for at most %v", MaxSponsored)
 
 // Sponsor signs a transaction as its payer, at the present time. The payer can lose the whole gas limit × max fee to a
-// call that fails: try the transaction before, and bound what each user gets. It returns [ErrSponsoredTooLong] for a
-// transaction that could be sent long after.
+// call that fails: simulate the transaction first, and limit the amount for each user. It returns [ErrSponsoredTooLong]
+// for a transaction that stays valid too long.
 func Sponsor(
 	ctx context.Context, payer Signer, signed types.SignedTransaction, now time.Time,
 ) (types.SignedTransaction, error) {
@@ -106,11 +106,11 @@ func checkSponsored(tx types.Transaction, now uint64) error {
 	return nil
 }
 
-// milliseconds returns a time as timestamps of blocks have it; 0 for a time before 1970.
+// milliseconds returns a time as a block timestamp; 0 for a time before 1970.
 func milliseconds(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }
 
-// KeyAccount is an account that its own key signs for, in another program: perhaps a Bitcoin wallet, whose signatures
-// cost more gas than others of keys.
+// KeyAccount is an account whose own key signs for it in another program. That may be a Bitcoin wallet, whose
+// signatures cost more gas than other signatures by keys.
 type KeyAccount types.Account
 
 // Account implements [Party].

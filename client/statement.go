@@ -6,7 +6,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Role says as what an account signs a transaction.
+// Role is the part of an account in a transaction that it signs.
 type Role uint8
 
 // The roles in a transaction.
@@ -23,18 +23,18 @@ func (r Role) String() string {
 	return "sender"
 }
 
-// ErrNoText is returned where a text signature is wanted for what has no text, or one that is too long for it.
+// ErrNoText is returned if a text signature is needed and the text does not exist or is too long for one.
 var ErrNoText = fmt.Errorf("a Bitcoin wallet signs texts of at most %d bytes", types.MaxTextBytes)
 
-// Statement is what a signature says: 32 bytes that are signed, and the text that says the same to people, which a
-// Bitcoin wallet signs in their place.
+// Statement is a message to sign: 32 bytes, and a readable text of the same content, which a Bitcoin wallet signs
+// instead of the bytes.
 type Statement struct {
 	Hash [32]byte
 
 	text func(types.Network) (string, bool)
 }
 
-// StatementOf returns what an account signs in a role of a transaction.
+// StatementOf returns the statement that an account signs in a role of a transaction.
 func StatementOf(tx types.Transaction, role Role) Statement {
 	id := tx.Hash()
 	if role == AsPayer {
@@ -60,7 +60,7 @@ func (s Statement) holds(network types.Network, signer types.Signer, evidence ty
 	return types.EvidenceHolds(signer, evidence, s.Hash, func() (string, bool) { return s.text(network) })
 }
 
-// Message is a message that an account signs for a contract, or with a zero contract for anybody: a login, an order, a
+// Message is a message that an account signs for a contract, or for anybody if Contract is zero: a login, an order, a
 // permit. The host function account_verify accepts its witness.
 type Message struct {
 	ChainID  uint64
@@ -69,7 +69,7 @@ type Message struct {
 	Bytes    []byte // at most 1,024 for account_verify
 }
 
-// Statement returns what is signed.
+// Statement returns the statement to sign.
 func (m Message) Statement() Statement {
 	return Statement{
 		Hash: types.MessageHash(m.ChainID, m.Contract, m.Account, m.Bytes),

@@ -10,21 +10,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrTextSignature is returned for what is not a wallet's signature of a text by the expected account.
+// ErrTextSignature is returned for a signature of a text that is not a wallet's signature by the expected account.
 var ErrTextSignature = errors.New("not a BIP-322 signature (simple) of the text by the account's key")
 
-// SignText has a Bitcoin wallet sign a text for the taproot address of an account, by BIP-322 simple. It returns the
-// base64 that wallets give, with or without the prefix smp.
+// SignText asks a Bitcoin wallet to sign a text for the taproot address of an account, by BIP-322 simple. It returns
+// the wallet's base64, with or without the prefix smp.
 type SignText func(ctx context.Context, account types.Account, text string) (string, error)
 
-// TextSigner signs with a Bitcoin wallet, which shows what it signs. It can also be a [Cosigner].
+// TextSigner signs with a Bitcoin wallet, which shows the text that it signs. It can also be a [Cosigner].
 type TextSigner struct {
 	network types.Network
 	account types.Account
 	sign    SignText
 }
 
-// NewTextSigner returns the signer of an account whose key a wallet has. The network is the chain's.
+// NewTextSigner returns the signer of an account whose key is in a wallet. The network is the chain's.
 func NewTextSigner(network types.Network, account types.Account, sign SignText) TextSigner {
 	return TextSigner{network: network, account: account, sign: sign}
 }
@@ -88,8 +88,8 @@ func (s TextSigner) evidence(ctx context.Context, what Statement) (types.Evidenc
 	return evidence, err
 }
 
-// ParseTextSignature reads a wallet's signature: base64 of a witness stack with one signature of 64 or 65 bytes, or the
-// same with smp before it. It does not verify the signature.
+// ParseTextSignature reads a wallet's signature: base64 of a witness stack with one signature of 64 or 65 bytes,
+// optionally prefixed with smp. It does not verify the signature.
 func ParseTextSignature(text string) (types.EvidenceText, error) {
 	text = strings.TrimPrefix(strings.TrimSpace(text), "smp")
 	stack, err := base64.StdEncoding.Strict().DecodeString(text)

@@ -10,45 +10,45 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrHandedOver is returned by [Chain.Next], as an [ErrRefused], for a range in which the producer or the version may
-// change. The lists say so, or a header has another one. Which block has which is shown by the blocks' own proofs.
+// ErrHandedOver is returned by [Chain.Next], wrapped in an [ErrRefused], for a range within which the producer or the
+// version may change. Verify the blocks one by one instead.
 var ErrHandedOver = errors.New(
 	"the producer or the version changes within the range: its blocks are to be verified one by one")
 
-// Chain verifies proofs that follow each other, of blocks and of ranges, from a block on that is trusted. It has each
-// block sealed by the producer in force, and of the version in force: the parameters name both, and are in the list of
-// each block that is not empty. It is for one goroutine.
+// Chain verifies consecutive proofs of blocks and ranges, starting after a trusted block. It checks that each block has
+// the producer and the version in force. The parameters name both, and are in the access list of each block that is not
+// empty. A Chain is not safe for concurrent use.
 type Chain struct {
 	bits       int
 	height     types.Height
 	hash       types.BlockHash
-	parameters types.Parameters // in force; until they are known, only the producer of the blocks so far, which are empty
-	known      bool             // whether a list has told what they are
-	blocks     bool             // whether there are any after the trusted one
+	parameters types.Parameters // in force; while known is false, only Producer is set
+	known      bool             // whether an access list has shown the parameters
+	blocks     bool             // whether a block after the trusted one was verified
 	override   *Override        // nil: none
 }
 
-// NewChain begins at a trusted block, which may be genesis. Each proof must have at least so many bits.
+// NewChain starts at a trusted block, which may be genesis. Each proof must have at least atLeastBits bits of security.
 func NewChain(height types.Height, hash types.BlockHash, atLeastBits int) *Chain {
 	return &Chain{bits: atLeastBits, height: height, hash: hash}
 }
 
-// Override makes the chain judge a block by other parameters than its parent's state has. It is for an emergency
-// override, which was agreed on outside the chain, and must come before the block.
+// Override makes the chain check the override's block by other parameters than those in its parent's state. It is for
+// an emergency override, agreed on outside the chain. Call it before that block.
 func (c *Chain) Override(o Override) { c.override = &o }
 
-// Height is that of the last block, at first the trusted one's.
+// Height returns the height of the last block, at first the trusted one.
 func (c *Chain) Height() types.Height { return c.height }
 
-// Hash is that of the last block.
+// Hash returns the hash of the last block.
 func (c *Chain) Hash() types.BlockHash { return c.hash }
 
-// Signed tells whether the blocks so far are shown to be sealed by the producer in force. Where all of them were empty
-// nothing told who that is.
+// Signed reports whether the producer in force is known to have sealed the blocks so far. It is not known while all of
+// them are empty.
 func (c *Chain) Signed() bool { return c.known }
 
-// Next verifies what GET /proof/HEIGHT or GET /proof/FROM-TO gave, of the next block or a range that begins with it,
-// and goes on from its last block. Errors, which wrap ErrRefused, leave the chain as it was.
+// Next verifies the result of GET /proof/HEIGHT or GET /proof/FROM-TO for the next block, or for a range that begins
+// with it, and advances to its last block. An error, which wraps ErrRefused, leaves the chain unchanged.
 func (c *Chain) Next(encoded []byte) (RangeVerdict, error) {
 	var headers []types.SignedHeader
 	var accesses []types.Access
@@ -80,7 +80,7 @@ func (c *Chain) Next(encoded []byte) (RangeVerdict, error) {
 	return v, nil
 }
 
-// follow holds headers to the producer and the version in force, which accesses may tell of, or change.
+// follow checks that headers have the producer and the version in force. accesses may reveal or change the parameters.
 func (c *Chain) follow(headers []types.SignedHeader, accesses []types.Access) error {
 	before, after, listed, err := parametersIn(accesses)
 	first := &headers[0].Header
@@ -89,7 +89,7 @@ func (c *Chain) follow(headers []types.SignedHeader, accesses []types.Access) er
 		return err
 	case !listed && len(accesses) > 0:
 		return errors.New("the list lacks the parameters, which every block reads that is not empty")
-	case !listed && !c.blocks: // the next list tells whether this is the one
+	case !listed && !c.blocks: // the next list shows whether this producer is right
 		before.Producer, after.Producer = first.Producer, first.Producer
 	case !listed:
 		before, after = c.parameters, c.parameters
@@ -109,10 +109,10 @@ func (c *Chain) follow(headers []types.SignedHeader, accesses []types.Access) er
 	}
 	for i := range headers {
 		if !listed && !c.known {
-			before.Version = headers[i].Header.Version // nothing tells which is in force
+			before.Version = headers[i].Header.Version // the version in force is not known yet
 		}
 		if err := judge(&headers[i].Header, &before); err != nil {
-			if len(headers) > 1 { // they may have changed and changed back, which the union of lists does not show
+			if len(headers) > 1 { // the union of lists hides a change and its reversal
 				return ErrHandedOver
 			}
 			return err
@@ -122,7 +122,7 @@ func (c *Chain) follow(headers []types.SignedHeader, accesses []types.Access) er
 	return nil
 }
 
-// judge checks a header by the parameters that are in force for it.
+// judge checks a header against the parameters in force for it.
 func judge(h *types.Header, p *types.Parameters) error {
 	switch version := p.VersionAt(h.Timestamp); {
 	case !params.Known(version):
@@ -135,7 +135,7 @@ func judge(h *types.Header, p *types.Parameters) error {
 	return nil
 }
 
-// parametersIn are those in force before and after the blocks with a list, if that has them.
+// parametersIn returns the parameters before and after the blocks with an access list, if the list has them.
 func parametersIn(accesses []types.Access) (before, after types.Parameters, listed bool, err error) {
 	key := state.ParametersKey()
 	for i := range accesses {
@@ -143,10 +143,10 @@ func parametersIn(accesses []types.Access) (before, after types.Parameters, list
 			continue
 		}
 		if before, err = decodeParameters(accesses[i].Old); err != nil {
-			return before, after, false, fmt.Errorf("the parameters before: %w", err)
+			return before, after, false, fmt.Errorf("the parameters before the blocks: %w", err)
 		}
 		if after, err = decodeParameters(accesses[i].New); err != nil {
-			return before, after, false, fmt.Errorf("the parameters after: %w", err)
+			return before, after, false, fmt.Errorf("the parameters after the blocks: %w", err)
 		}
 		return before, after, true, nil
 	}

@@ -13,21 +13,21 @@ import (
 
 // Errors of [Follower.Next]. ErrParametersNeeded and ErrFork are also an [ErrRefused].
 var (
-	// ErrParametersNeeded is returned for a header that has another producer or version than the one before, or for any
-	// without a proof if [FollowerOptions.EachProof] is set. Ask for a Merkle proof of the parameters after the block
-	// before, and try again with it.
+	// ErrParametersNeeded is returned for a header whose producer or version differs from the last one's, or for any
+	// without a proof if [FollowerOptions.EachProof] is set. Get a Merkle proof of the parameters after the last block,
+	// and try again with it.
 	ErrParametersNeeded = errors.New("a proof of the parameters after the block before is needed")
-	// ErrFork is returned for a header that the producer sealed and that builds on another block than the follower's. Its
-	// chain parts from this one further back, or is another one with the same chain ID. Compare the headers before it: the
-	// first two that differ are an [*Equivocation].
+	// ErrFork is returned for a header that the producer sealed but that builds on another block than the follower's.
+	// Its chain forked earlier, or is another one with the same chain ID. Compare the headers before it: the first two
+	// that differ are an [*Equivocation].
 	ErrFork = errors.New("the producer sealed it upon another block than the one before")
-	// ErrUnknownVersion is returned if the parameters name a version of the protocol that this program does not know. A
-	// newer program is needed.
+	// ErrUnknownVersion is returned if the parameters name a protocol version that this program does not know. Use a
+	// newer program.
 	ErrUnknownVersion = errors.New("the protocol has a newer version than this program knows")
 )
 
-// Equivocation is the error of two different headers that one producer sealed for one height of one chain. They prove
-// that this producer is at fault. Show both to others.
+// Equivocation is the error of two different headers that one producer sealed for one height of one chain (double
+// signing). They prove that this producer is at fault. Show both to others.
 type Equivocation struct{ First, Second types.SignedHeader }
 
 // Error implements error.
@@ -37,8 +37,8 @@ func (e *Equivocation) Error() string {
 		h.Producer, h.Height, h.Hash(), e.Second.Header.Hash())
 }
 
-// FindEquivocation returns the fault of the producer that two headers prove, or nil if they prove none. Both must be of
-// one chain, with one header 0, which is for the caller to know: two headers with the same parent are.
+// FindEquivocation returns the equivocation that two headers prove, or nil if they prove none. The caller must know
+// that both belong to one chain, with one header 0; two headers with the same parent do.
 func FindEquivocation(first, second types.SignedHeader) *Equivocation {
 	a, b := &first.Header, &second.Header
 	if a.Height == 0 || a.Height != b.Height || a.ChainID != b.ChainID || a.Producer != b.Producer || *a == *b ||
@@ -48,32 +48,33 @@ func FindEquivocation(first, second types.SignedHeader) *Equivocation {
 	return &Equivocation{first, second}
 }
 
-// Override is an emergency override of the chain's parameters, which was agreed on outside the chain. No state before
-// it shows it.
+// Override is an emergency override of the chain's parameters, agreed on outside the chain. No state before it shows
+// it.
 type Override struct {
-	Height     types.Height // of the first block that is judged by them
+	Height     types.Height // of the first block that the parameters apply to
 	Parameters types.Parameters
 }
 
 // FollowerOptions are options of a [Follower].
 type FollowerOptions struct {
-	// EachProof demands a proof of the parameters with each header. Without it, the follower trusts the last producer that
-	// a proof showed until a header differs: somebody with a key that was replaced can mislead it from that block on.
+	// EachProof demands a proof of the parameters with each header. Without it, the follower trusts the producer of the
+	// last proof until a header differs: the holder of a replaced key can mislead it from that block on.
 	EachProof bool
 	Override  *Override // nil: none
 }
 
-// Follower follows a chain by its headers alone, from a trusted one on. It knows what the producer in force sealed, and
-// neither whether the producer executed rightly nor whether the last header is the newest. It is for one goroutine.
+// Follower follows a chain by its headers alone, starting at a trusted one (light client). It verifies that the
+// producer in force sealed them, but not that the producer executed correctly or that the last header is the newest. A
+// Follower is not safe for concurrent use.
 type Follower struct {
 	options FollowerOptions
 	head    types.SignedHeader
 	hash    types.BlockHash
-	fault   *Equivocation // after it the follower takes no header
+	fault   *Equivocation // once set, the follower accepts no more headers
 }
 
-// NewFollower begins at a header whose hash you know from a source that you trust. It may be header 0, whose seal is not
-// checked. It returns an error that wraps [ErrRefused], or [ErrUnknownVersion].
+// NewFollower starts at a header whose hash you have from a source that you trust. It may be header 0, whose seal is
+// not checked. It returns an error that wraps [ErrRefused], or [ErrUnknownVersion].
 func NewFollower(head types.SignedHeader, trusted types.BlockHash, options FollowerOptions) (*Follower, error) {
 	f := &Follower{options: options, head: head, hash: head.Header.Hash()}
 	switch {
@@ -94,12 +95,12 @@ func (f *Follower) Head() types.SignedHeader { return f.head }
 // Hash returns the hash of the last header.
 func (f *Follower) Hash() types.BlockHash { return f.hash }
 
-// Next checks the header of the next block and goes on from it. parameters, which may be nil, is a Merkle proof of the
-// parameters (state key 00 01) in the state after the last block, as svc_getParameters gives it for that block.
+// Next checks the header of the next block and advances to it. parameters, which may be nil, is a Merkle proof of the
+// parameters (state key 00 01) in the state after the last block, as svc_getParameters returns it for that block.
 //
-// It returns [ErrParametersNeeded], [ErrFork], [ErrUnknownVersion], an [*Equivocation] if next is another header of the
-// last block, or another error that wraps [ErrRefused]; all leave the follower as it was. After an equivocation it takes
-// no more headers.
+// It returns [ErrParametersNeeded], [ErrFork], [ErrUnknownVersion], an [*Equivocation] if next is another header at the
+// last block's height, or another error that wraps [ErrRefused]; all leave the follower unchanged. After an
+// equivocation it accepts no more headers.
 func (f *Follower) Next(next types.SignedHeader, parameters *types.MerkleProof) error {
 	if f.fault != nil {
 		return f.fault
@@ -130,7 +131,7 @@ func (f *Follower) Next(next types.SignedHeader, parameters *types.MerkleProof) 
 	return nil
 }
 
-// VerifyInclusion is [VerifyInclusion] in the last block.
+// VerifyInclusion calls [VerifyInclusion] for the last block.
 func (f *Follower) VerifyInclusion(
 	tx types.SignedTransaction, receipt types.Receipt, proof Inclusion,
 ) (Included, error) {
@@ -141,7 +142,7 @@ func (f *Follower) refuse(h *types.Header, format string, args ...any) error {
 	return fmt.Errorf("%w: block %d: %w", ErrRefused, h.Height, fmt.Errorf(format, args...))
 }
 
-// other returns the error for another header of the last block's height.
+// other returns the error for another header at the last block's height.
 func (f *Follower) other(next types.SignedHeader) error {
 	fault := FindEquivocation(f.head, next)
 	switch {
@@ -154,7 +155,7 @@ func (f *Follower) other(next types.SignedHeader) error {
 	return fault
 }
 
-// inForce checks that a header that follows the last one has the producer and version in force.
+// inForce checks that the next header has the producer and version in force.
 func (f *Follower) inForce(h *types.Header, proof *types.MerkleProof) error {
 	last := &f.head.Header
 	if o := f.options.Override; o != nil && h.Height == o.Height {
@@ -182,7 +183,7 @@ func (f *Follower) inForce(h *types.Header, proof *types.MerkleProof) error {
 	return f.held(h, &parameters)
 }
 
-// held checks a header by the parameters that are in force for it.
+// held checks a header against the parameters in force for it.
 func (f *Follower) held(h *types.Header, p *types.Parameters) error {
 	err := judge(h, p)
 	if err == nil || errors.Is(err, ErrUnknownVersion) {
@@ -191,7 +192,7 @@ func (f *Follower) held(h *types.Header, p *types.Parameters) error {
 	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
-// decodeParameters decodes the value under the parameters' key, whose layout is that of its own version.
+// decodeParameters decodes the value of the parameters' key. Its layout depends on its version.
 func decodeParameters(value []byte) (types.Parameters, error) {
 	if len(value) >= 4 {
 		if version := binary.LittleEndian.Uint32(value); !params.Known(version) {

@@ -8,27 +8,27 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Inclusion shows that a transaction is in a block, and what came of it. A node gives it by svc_getInclusionProof.
+// Inclusion proves that a block includes a transaction and its receipt. svc_getInclusionProof returns it.
 type Inclusion struct {
 	Transaction types.InclusionProof // under the header's transactions_root
 	Receipt     types.InclusionProof // under its receipts_root, with the same number
 }
 
-// Included says which transaction is in which block.
+// Included identifies a transaction in a block.
 type Included struct {
 	ID        types.TxID
 	Height    types.Height
 	BlockHash types.BlockHash
 	Number    uint32 // of the transaction in its block, from 0
 	N         uint32 // number of transactions in the block
-	Success   bool   // whether it did what it says; a failed transaction only paid its fee
+	Success   bool   // false for a failed transaction, which only paid its fee
 }
 
-// VerifyInclusion checks that a transaction is in the block of a header and has this receipt. A payment was made if the
-// result says Success. It computes both leaves itself, and looks at nothing else: header must be one that you have
-// checked, as [Follower] does. It returns an error that wraps [ErrRefused] and says why for a proof that does not hold.
+// VerifyInclusion checks that the block of a header includes a transaction with this receipt. A payment was made if the
+// result has Success. Only header is trusted: it must be one that you have checked, as [Follower] does. If the proof
+// does not hold, it returns an error that wraps [ErrRefused].
 //
-// The witnesses of tx are shown too: with another signature, the same transaction is refused.
+// The witnesses of tx are covered too: the same transaction with another signature is refused.
 func VerifyInclusion(
 	header *types.Header, tx types.SignedTransaction, receipt types.Receipt, proof Inclusion,
 ) (Included, error) {
@@ -53,8 +53,8 @@ func VerifyInclusion(
 	}, nil
 }
 
-// VerifyValue checks that a state key has the proof's value, or none if that is empty, in the state after the block of
-// a header, which must be one that you have checked. It returns an error that wraps [ErrRefused].
+// VerifyValue checks that a state key has the proof's value, or no value if that is empty, in the state after the block
+// of a header that you have checked. It returns an error that wraps [ErrRefused].
 func VerifyValue(header *types.Header, proof *types.MerkleProof) error {
 	if err := tree.VerifyShown(header.StateRoot, proof); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)

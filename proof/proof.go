@@ -1,11 +1,11 @@
-// Package proof verifies what a chain's producer sealed, with no node and no state: headers that follow each other
-// ([Follower]), that a transaction is in a block and what came of it ([VerifyInclusion]), values in the state
-// ([VerifyValue]), and the STARK proofs of blocks. It is small: a program that verifies takes nothing of the node in.
+// Package proof verifies what a chain's producer sealed, without a node or state: consecutive headers ([Follower]), the
+// inclusion and the result of a transaction ([VerifyInclusion]), values in the state ([VerifyValue]), and the STARK
+// proofs of blocks. A program that imports it links nothing of the node.
 //
-// A STARK proof is of statement S1 (docs/proofs.md): the block's state root follows from its parent's by exactly the bundle's
-// access list. A range's proof is of R1, which says the same of its blocks. That the list is what the transactions do
-// is shown by executing them on it; who skips that trusts the producer's execution. That the header is the chain's is
-// for the caller to know: compare Verdict.BlockHash with a source that you trust.
+// A STARK proof is of statement S1 (docs/proofs.md): the block's state root follows from its parent's by exactly the
+// bundle's access list. A range's proof is of R1, the same for its blocks together. Neither shows that the list results
+// from the transactions: execute them on the list, or trust the producer's execution. Nor do they show that the header
+// is the chain's: compare Verdict.BlockHash with a source that you trust.
 package proof
 
 import (
@@ -17,22 +17,22 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrRefused is returned for what is no bundle, or one that does not hold.
+// ErrRefused is returned for input that is not a bundle, and for a bundle that does not hold.
 var ErrRefused = errors.New("the proof is refused")
 
-// MaxBundleBytes bounds a bundle.
+// MaxBundleBytes is the maximum size of a bundle.
 const MaxBundleBytes = blockproof.MaxBundleBytes
 
-// What a proof says: S1 of one block, R1 of several as one change of the state.
+// The statements of proofs: S1 for one block, R1 for several blocks as one change of the state.
 const (
 	Statement      = "S1"
 	RangeStatement = "R1"
 )
 
-// StateHashBits is what finding two states with one root takes at most, in bits: a bound of its own beside a proof's.
+// StateHashBits bounds the work, in bits, to find two states with one root. It is independent of a proof's bits.
 const StateHashBits = 124
 
-// Verdict is what a bundle that holds says.
+// Verdict holds the facts that a valid bundle proves.
 type Verdict struct {
 	ChainID       uint64          `json:"chainId"`
 	Height        types.Height    `json:"height"`
@@ -49,15 +49,15 @@ type Verdict struct {
 	Circuit       types.Digest    `json:"circuit"`
 }
 
-// RangeVerdict is what a range that holds says. Its verdict's state before, parent and accesses are those of all blocks
-// from FromHeight on as one. The rest is of the last block.
+// RangeVerdict holds the facts that a valid range proves. PreRoot, ParentHash, Accesses and Writes are those of the
+// blocks from FromHeight on as one; the rest is of the last block.
 type RangeVerdict struct {
 	FromHeight types.Height `json:"fromHeight"`
 	Verdict
 }
 
-// Verify checks a bundle, as GET /proof/HEIGHT of a node gives it, whose proof must have at least so many bits: 100 or
-// 128. It returns an error that wraps ErrRefused and says why for one that does not hold, also if it is a range's.
+// Verify checks a bundle, as GET /proof/HEIGHT of a node returns it. Its proof must have at least atLeastBits bits of
+// security: 100 or 128. Verify returns an error that wraps ErrRefused if the bundle does not hold or is a range's.
 func Verify(bundle []byte, atLeastBits int) (Verdict, error) {
 	_, v, err := verifyBundle(bundle, atLeastBits)
 	return v, err
@@ -78,11 +78,11 @@ func verifyBundle(bundle []byte, atLeastBits int) (blockproof.Bundle, Verdict, e
 	return b, verdict(Statement, &b.Parent.Header, b.Header.Header.Parent, &b.Header.Header, b.Accesses, bits), nil
 }
 
-// IsRange tells that an encoded proof is of a range of blocks, for [VerifyRange].
+// IsRange reports whether an encoded proof is of a range of blocks, for [VerifyRange].
 func IsRange(b []byte) bool { return blockproof.IsRange(b) }
 
-// VerifyRange checks the proof of a range of blocks, as `cairn db prove --range` writes it. Bits and errors are those
-// of [Verify].
+// VerifyRange checks the proof of a range of blocks, as `cairn db prove --range` writes it, with bits and errors as in
+// [Verify].
 func VerifyRange(b []byte, atLeastBits int) (RangeVerdict, error) {
 	_, v, err := verifyRange(b, atLeastBits)
 	return v, err
@@ -107,7 +107,7 @@ func verifyRange(b []byte, atLeastBits int) (blockproof.Range, RangeVerdict, err
 	return r, RangeVerdict{before.Height + 1, v}, nil
 }
 
-// known returns an error unless all headers are of known versions: a header's layout is that of its own version.
+// known returns an error unless all headers have known versions. A header's layout depends on its version.
 func known(headers ...*types.SignedHeader) error {
 	for _, h := range headers {
 		if !params.Known(h.Header.Version) {
@@ -118,7 +118,7 @@ func known(headers ...*types.SignedHeader) error {
 	return nil
 }
 
-// verdict is of the blocks after before up to last.
+// verdict returns the verdict on the blocks after before, up to last.
 func verdict(
 	statement string, before *types.Header, parent types.BlockHash, last *types.Header, accesses []types.Access,
 	bits int,

@@ -135,7 +135,7 @@ func verifyLanes(valid []bool, items []SignedMessage) {
 	}
 }
 
-// verifyLane is verifyScalar in one lane, with the others empty. It is still a few times as fast.
+// verifyLane uses one of the lanes and leaves the others empty. It is still several times faster than verifyScalar.
 func verifyLane(pub [32]byte, msg []byte, sig [64]byte) bool {
 	var equations [lanes.Count]lanes.Equation
 	if !setEquation(&equations[0], pub, msg, sig) {

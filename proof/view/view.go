@@ -1,9 +1,9 @@
-// Package view makes a view call again on what a node says that it reads, and believes none of it. A Merkle witness
-// shows each value, or its absence, under the state root of a header that the chain's producer sealed. The state has
-// the hashes of the codes (docs/protocol.md, "Proofs of views").
+// Package view repeats a view call from the state that a node returned for it, without trusting the node. A Merkle
+// witness proves each value, or its absence, under the state root of a header that the chain's producer sealed. The
+// state holds the hashes of the codes (docs/protocol.md, "Proofs of views").
 //
-// It is not shown that the key is the producer's, which is for the caller to know. Nor is it shown that the block is
-// the newest, or that the producer executed rightly; a replica or a block's proof shows that.
+// The caller must know the producer's key. A view proof shows neither that the block is the newest nor that the
+// producer executed correctly; a replica or a block's proof shows the latter.
 package view
 
 import (
@@ -24,48 +24,49 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// DefaultGas is the execution gas of a call where a question names none: about a fifth of a second.
+// DefaultGas is the execution gas of a call if the question names none: about a fifth of a second.
 const DefaultGas types.Gas = 200_000_000
 
-// engineBytes bounds what a verifier keeps of codes that it ran.
+// engineBytes bounds the compiled code that a verifier caches.
 const engineBytes = 64 << 20
 
-// Question is a view call, and what is known of its chain.
+// Question is a view call, with the facts about its chain that the caller trusts.
 type Question struct {
 	Contract types.ContractID
 	Function string
 	Args     []byte
 
 	ChainID  uint64
-	Network  types.Network   // of the chain's genesis; it is in the texts that a call may verify
+	Network  types.Network   // of the chain's genesis; texts that a call may verify contain it
 	Producer types.PublicKey // who must have sealed the header
-	// Height, unless nil, is the block after which the call was asked for; AtLeast is a block that is known to be there.
+	// Height, unless nil, is the block after which the call was requested. AtLeast is a height that the chain is known
+	// to have reached.
 	Height  *types.Height
 	AtLeast types.Height
-	Codes   [][]byte  // that the node was told not to send
-	Gas     types.Gas // that the execution may use; 0: DefaultGas
+	Codes   [][]byte  // that the node was asked not to send
+	Gas     types.Gas // limit of the execution; 0: DefaultGas
 }
 
-// Answer is what the call gives, computed here.
+// Answer is the result of the call, computed locally.
 type Answer struct {
-	Header  types.SignedHeader // of the block after which it is true
+	Header  types.SignedHeader // of the block after which the call was made
 	Success bool
-	Reason  string // why it failed, as svc_viewCall says; empty for a success
-	Output  []byte // what it returned, or its revert data
+	Reason  string // of a failure, as in svc_viewCall; empty on success
+	Output  []byte // return or revert data
 	GasUsed types.Gas
 }
 
-// Step is what a proof is refused by. They are in the order in which they are taken.
+// Step is a step of verification that can refuse a proof.
 type Step string
 
-// The steps.
+// The steps, in order.
 const (
-	StepSize    Step = "size"    // it is longer than any true one
-	StepHeader  Step = "header"  // it is no header, of another chain, or not sealed by the producer
-	StepHeight  Step = "height"  // the header is not of the block that was asked for, or is too old
+	StepSize    Step = "size"    // it is longer than any valid proof
+	StepHeader  Step = "header"  // not a header, of another chain, or not sealed by the producer
+	StepHeight  Step = "height"  // the header is not of the requested block, or is too old
 	StepWitness Step = "witness" // the values are not those under the header's state root
-	StepCode    Step = "code"    // a code lacks, or is there and not run
-	StepExecute Step = "execute" // the call reads other keys than those that are shown
+	StepCode    Step = "code"    // a code is missing, or present but not run
+	StepExecute Step = "execute" // the call reads other keys than the proof has
 )
 
 // RefusedError is the error of a proof that does not hold.
@@ -79,30 +80,31 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the proof of a view is refused: %s: %v", e.Step, e.Err)
 }
 
-// Unwrap is why.
+// Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 func refuse(step Step, format string, args ...any) error {
 	return &RefusedError{step, fmt.Errorf(format, args...)}
 }
 
-// ErrGas is the error of a call that needs more gas than the question allows. It says nothing of the proof.
+// ErrGas is the error of a call that needs more gas than the question allows. The proof may still hold.
 var ErrGas = errors.New("the call needs more gas than it may use")
 
-// Verifier makes calls. It keeps codes that it ran ready to run again, and is safe for concurrent use.
+// Verifier makes calls and caches the code that they run. It is safe for concurrent use.
 type Verifier struct{ engine *wasm.Engine }
 
-// New makes a verifier. It fails if the machine cannot run contracts.
+// New returns a verifier. It fails if this machine cannot run contracts.
 func New() (*Verifier, error) {
 	engine, err := wasm.New(wasm.Options{Bytes: engineBytes})
 	return &Verifier{engine}, err
 }
 
-// Close frees what the verifier keeps.
+// Close releases the cached code.
 func (v *Verifier) Close() error { return v.engine.Close() }
 
-// Verify makes the call of a question on the proof that a node gave for it (svc_getViewProof). A failure of the call is
-// an answer. Errors are a *[RefusedError], [ErrGas], the context's, and those of a question that no call can be.
+// Verify makes the call of a question from the proof that a node returned for it (svc_getViewProof). A failed call is
+// an answer, not an error. Errors are a *[RefusedError], [ErrGas], the context's error, and errors of an invalid
+// question.
 func (v *Verifier) Verify(ctx context.Context, q Question, proof api.ViewProof) (Answer, error) {
 	if !slices.Contains(types.Networks(), q.Network) {
 		return Answer{}, fmt.Errorf("the question names the network %q", q.Network)
@@ -144,7 +146,7 @@ func (v *Verifier) Verify(ctx context.Context, q Question, proof api.ViewProof) 
 	return answer, nil
 }
 
-// checkSizes bounds a proof before anything is done with it.
+// checkSizes bounds a proof before any other use of it.
 func checkSizes(p api.ViewProof) error {
 	values := 0
 	for _, v := range p.Values {
@@ -168,7 +170,7 @@ func checkSizes(p api.ViewProof) error {
 	return nil
 }
 
-// mostKeyBytes is the longest state key: of a contract's storage.
+// mostKeyBytes is the length of the longest state key, one of a contract's storage.
 const mostKeyBytes = 1 + 32 + types.MaxStorageKeyBytes
 
 // header checks an encoded header.
@@ -194,7 +196,7 @@ func (q *Question) header(encoded []byte) (types.SignedHeader, error) {
 	return signed, nil
 }
 
-// execute makes the call on what was verified. What it asks for beyond that refuses the proof.
+// execute makes the call on the verified state. It refuses the proof if the call needs anything else.
 func (v *Verifier) execute(
 	ctx context.Context, q Question, header types.Header, reads *values, codes *codes,
 ) (exec.Outcome, error) {
@@ -228,10 +230,10 @@ func (v *Verifier) execute(
 	}
 }
 
-// values are the state keys that a proof shows. It is a state.Reader: a key that is not there is a fault.
+// values holds the state keys of a proof. As a state.Reader it fails for any other key.
 type values struct {
 	known map[string]*value
-	read  int // how many were
+	read  int // number of keys that were read
 	lacks error
 }
 
@@ -240,7 +242,7 @@ type value struct {
 	read    bool
 }
 
-// newValues checks a proof's values by its witness.
+// newValues checks a proof's values against its witness.
 func newValues(root types.StateRoot, p api.ViewProof) (*values, error) {
 	v := &values{known: make(map[string]*value, len(p.Values))}
 	shown := make([]tree.KeyValue, len(p.Values))
@@ -280,7 +282,7 @@ func (v *values) Get(key []byte) ([]byte, error) {
 	return found.content, nil
 }
 
-// codes are those that are known or given, by hash. It is an exec.Codes.
+// codes holds the known and the sent codes, by hash. It implements exec.Codes.
 type codes struct {
 	byHash map[types.CodeHash][]byte
 	sent   []types.CodeHash
@@ -309,7 +311,7 @@ func (c *codes) Code(hash types.CodeHash) ([]byte, error) {
 	return code, nil
 }
 
-// allRun holds the codes to those that were loaded: none that the verifier keeps may lack, none be sent in vain.
+// allRun checks that every loaded code is there, and that every sent code was loaded and sent once.
 func (c *codes) allRun(loaded []types.CodeHash) error {
 	run := make(map[types.CodeHash]bool)
 	for _, hash := range loaded {

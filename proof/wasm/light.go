@@ -23,8 +23,8 @@ func decoded[T any](a js.Value, what string, decode func([]byte) (T, error)) (va
 	return value, nil
 }
 
-// verifyInclusion takes encodings as Uint8Arrays: of a SignedHeader, a SignedTransaction, a Receipt, and of the inclusion
-// proofs of both. It returns what they show, or why they show nothing.
+// verifyInclusion takes Uint8Arrays with the encodings of a SignedHeader, a SignedTransaction, a Receipt, and the
+// inclusion proofs of both. It returns the proven facts, or the reason of a refusal.
 func verifyInclusion(_ js.Value, args []js.Value) any {
 	included, err := included(args)
 	if err != nil {
@@ -55,10 +55,10 @@ func included(args []js.Value) (proof.Included, error) {
 	return proof.VerifyInclusion(&header.Header, tx, receipt, proof.Inclusion{Transaction: first, Receipt: second})
 }
 
-// newFollower takes an encoded SignedHeader as a Uint8Array, its trusted hash, whether each header must come with a proof
-// of the parameters, and height and encoded Parameters of an override, both null for none. It returns null for a hash that is none,
-// and else a function that returns the last header's members, or a refusal. That function takes the next header as a
-// Uint8Array, and null or a Merkle proof of the parameters; without arguments it changes nothing.
+// newFollower takes an encoded SignedHeader as a Uint8Array, its trusted hash, whether each header must come with a
+// proof of the parameters, and the height and encoded Parameters of an override (null for none). It returns null if the
+// hash is malformed, a refusal, or a function that returns the last header's members or a refusal. That function takes
+// the next header as a Uint8Array, and a Merkle proof of the parameters or null; without arguments it changes nothing.
 func newFollower(_ js.Value, args []js.Value) any {
 	var trusted types.BlockHash
 	if err := trusted.UnmarshalText([]byte(args[1].String())); err != nil {

@@ -12,14 +12,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// main hands its functions to the global function that the first argument names, and then waits for calls.
+// main passes its functions to the global function that the first argument names, and then waits for calls.
 func main() {
 	js.Global().Call(os.Args[1], js.FuncOf(verify), js.FuncOf(newChain), js.FuncOf(verifyInclusion), js.FuncOf(newFollower))
 	select {}
 }
 
-// verify takes a Uint8Array, a number of bits, and whether it is to be a range. It returns a verdict, or why there is
-// none.
+// verify takes a Uint8Array, a number of bits, and whether to expect a range. It returns a verdict or a refusal.
 func verify(_ js.Value, args []js.Value) any {
 	verdict, err := verdictOn(args[0], args[1].Int(), args[2].Bool())
 	if err != nil {
@@ -29,8 +28,8 @@ func verify(_ js.Value, args []js.Value) any {
 }
 
 // newChain takes height and hash of a trusted block, and a number of bits. It returns a function that takes the next
-// proof as a Uint8Array and returns a verdict as verify does, of a block also as a range. It returns null for a hash
-// that is none.
+// proof as a Uint8Array and returns a verdict as verify does, for a block in the form of a range's. It returns null if
+// the hash is malformed.
 func newChain(_ js.Value, args []js.Value) any {
 	var trusted types.BlockHash
 	if err := trusted.UnmarshalText([]byte(args[1].String())); err != nil {
@@ -58,7 +57,7 @@ func newChain(_ js.Value, args []js.Value) any {
 	})
 }
 
-// refusal says why there is no verdict.
+// refusal returns the reason why there is no verdict.
 func refusal(err error) js.Value {
 	o := js.Global().Get("Object").New()
 	o.Set("refused", err.Error())
@@ -72,8 +71,8 @@ func refusal(err error) js.Value {
 	return o
 }
 
-// object is a verdict's JSON as an object of JavaScript. It is made by hand: encoding/json would be a tenth of the
-// program.
+// object returns a verdict as a JavaScript object with the members of its JSON. It is written by hand: encoding/json
+// would be a tenth of the program.
 func object(v proof.RangeVerdict) js.Value {
 	o := js.Global().Get("Object").New()
 	if v.Statement == proof.RangeStatement {
@@ -112,7 +111,7 @@ func array(b []byte) js.Value {
 	return a
 }
 
-// bytesOf are those of a Uint8Array.
+// bytesOf returns the bytes of a Uint8Array.
 func bytesOf(array js.Value) ([]byte, error) {
 	size := array.Length()
 	if size > proof.MaxBundleBytes {
@@ -123,7 +122,7 @@ func bytesOf(array js.Value) ([]byte, error) {
 	return b, nil
 }
 
-// fits tells whether JavaScript has the verdict's integers.
+// fits returns an error if JavaScript cannot represent the verdict's integers exactly.
 func fits(v *proof.RangeVerdict) error {
 	if v.ChainID > maxNumber || v.Height > maxNumber {
 		return errors.New("chain id or height is not a safe integer of JavaScript")

@@ -69,11 +69,11 @@ func CheckReceipt(root types.MerkleRoot, r *types.Receipt, p *types.InclusionPro
 func check(tag uint32, root types.MerkleRoot, p *types.InclusionProof) error {
 	switch {
 	case p.N < 1 || p.N >= 1<<maxHeight:
-		return fmt.Errorf("%w: a list of %d", ErrInclusion, p.N)
+		return fmt.Errorf("%w: a list of %d items", ErrInclusion, p.N)
 	case p.Number >= p.N:
 		return fmt.Errorf("%w: number %d of %d", ErrInclusion, p.Number, p.N)
 	case len(p.Siblings) != heightOf(int(p.N)):
-		return fmt.Errorf("%w: %d siblings in a list of %d", ErrInclusion, len(p.Siblings), p.N)
+		return fmt.Errorf("%w: %d siblings in a list of %d items", ErrInclusion, len(p.Siblings), p.N)
 	}
 	d, err := poseidon.ParseDigest(p.Leaf)
 	if err != nil {

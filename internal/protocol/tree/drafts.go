@@ -36,7 +36,7 @@ type share struct {
 	inners      []draftInner
 	leaves      []draftLeaf
 	innersTaken int
-	newInners   int // inner nodes that overwrite none
+	newInners   int // inner nodes that overwrite no stored node
 	leavesTaken int
 }
 

@@ -251,8 +251,8 @@ func (b *body) appendCover(out []byte) []byte {
 	return appendU32(append(out, opI64Or, opGlobalSet), word)
 }
 
-// noted returns the number of globals that the function notes things in: the clock, its place, and the words of its
-// metered blocks. before is the number of blocks that precede the function's.
+// noted returns the number of globals that record the function's run: the clock, its position, and the coverage words
+// of its metered blocks. before is the number of blocks before the function's.
 func (b *body) noted(before int) int { return 2 + coverWords(len(b.blocks)) - before/64 }
 
 // finish assembles the code entry from the declarations of locals and the rewritten instructions. The entry takes the
