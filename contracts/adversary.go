@@ -8,5 +8,5 @@ import (
 //go:embed wasm/adversary.wasm
 var adversary []byte
 
-// Adversary is the compiled contract that the fuzzer makes an adversary of (kit/contracttest/fuzz).
+// Adversary is the compiled contract that the fuzzer uses as an adversary (kit/contracttest/fuzz).
 func Adversary() []byte { return bytes.Clone(adversary) }

@@ -8,6 +8,6 @@ import (
 //go:embed wasm/receiver.wasm
 var receiver []byte
 
-// Receiver is the compiled contract that the check of NEP-11 sends a token to (kit/nep11): it emits Received with
-// what onNEP11Payment is told, and refuses the data "no".
+// Receiver is the compiled contract that receives tokens in the check of NEP-11 (kit/nep11). It emits Received with the
+// arguments of onNEP11Payment, and refuses the data "no".
 func Receiver() []byte { return bytes.Clone(receiver) }

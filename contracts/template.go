@@ -1,4 +1,4 @@
-// Package contracts holds the contract SDKs, and makes new projects from them: see [NewProject].
+// Package contracts holds the contract SDKs, and creates new projects from them: see [NewProject].
 package contracts
 
 import (
@@ -19,13 +19,13 @@ import (
 //go:embed assemblyscript/examples/counter/assembly assemblyscript/examples/counter/test
 var sources embed.FS
 
-// language is how a project in one language is made.
+// language describes the projects in one language.
 type language struct {
-	copies map[string]string // from the sources to the project: files or whole directories
+	copies map[string]string // from source to project paths: files or whole directories
 	files  map[string]string // further files; NAME stands for the project's name
 	next   []string          // the commands that test and build it
-	module string            // where the built code is
-	init   string            // the arguments that a deploy of it needs
+	module string            // path of the built code
+	init   string            // arguments that its deploy needs
 }
 
 var languages = map[string]language{
@@ -51,7 +51,7 @@ var languages = map[string]language{
 	},
 }
 
-// scriptInit are the arguments of the counter in AssemblyScript.
+// scriptInit holds the init arguments of the counter in AssemblyScript.
 const scriptInit = `{"start":0}`
 
 const rustManifest = `[package]
@@ -94,19 +94,19 @@ const packageManifest = `{
 }
 `
 
-// Languages are those that [NewProject] knows.
+// Languages returns the languages that [NewProject] supports.
 func Languages() []string { return []string{"rust", "assemblyscript"} }
 
 // Project is a new project.
 type Project struct {
 	Dir    string   `json:"dir"`
 	Files  []string `json:"files"`          // below it
-	Next   []string `json:"next"`           // the commands, in it, that test and build it
-	Module string   `json:"module"`         // where, below it, the built code is
-	Init   string   `json:"init,omitempty"` // the arguments in JSON that its deploy needs
+	Next   []string `json:"next"`           // commands that test and build it, to run in it
+	Module string   `json:"module"`         // path of the built code, below it
+	Init   string   `json:"init,omitempty"` // JSON arguments that its deploy needs
 }
 
-// AssemblyScriptSDK are the files of the package @cairn-chain/contract.
+// AssemblyScriptSDK returns the files of the package @cairn-chain/contract.
 func AssemblyScriptSDK() fs.FS {
 	sdk, err := fs.Sub(sources, "assemblyscript/sdk")
 	if err != nil {
@@ -115,11 +115,11 @@ func AssemblyScriptSDK() fs.FS {
 	return sdk
 }
 
-// projectName is what cargo and npm both take for a name, and what a file of it is called by both.
+// projectName matches names that cargo and npm both accept, and for which both use the same file name.
 var projectName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// NewProject makes a project with the sources of the SDK, a counter and a test of it, in a directory that must not
-// exist. Its last element is the project's name.
+// NewProject creates a project with the sources of the SDK, a counter and its test. The directory must not exist; its
+// last element is the project's name.
 func NewProject(dir, lang string) (Project, error) {
 	l, ok := languages[lang]
 	if !ok {
@@ -151,7 +151,7 @@ func NewProject(dir, lang string) (Project, error) {
 	return p, nil
 }
 
-// contents are the files of a project by their paths in it.
+// contents returns the files of a project by their paths in it.
 func (l language) contents(name string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for file, text := range l.files {

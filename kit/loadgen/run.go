@@ -98,7 +98,7 @@ func newMeasurement(target Target, plan Plan, queues [][]Call, o Options, node *
 			}
 		}
 		if whole := len(calls) / o.Batch * o.Batch; plan.Load.Repeats() && whole > 0 {
-			calls = calls[:whole] // repeated queues need whole batches
+			calls = calls[:whole] // only whole batches can repeat
 		}
 		r.workers = append(r.workers, &worker{
 			dialer:      dialer{node, o.TLS},

@@ -25,7 +25,7 @@ type file struct {
 	mode    int64
 }
 
-// contents are the files of the archive of a program.
+// contents returns the files in the archive of a program.
 func (r *release) contents(ctx context.Context, p program, pages []file) ([]file, error) {
 	binary, err := os.ReadFile(p.path)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *release) contents(ctx context.Context, p program, pages []file) ([]file
 	return files, nil
 }
 
-// shipped are the files of the sources that go with the program: all that a page has an operator use beside it.
+// shipped returns the source files that ship with the program: all that a page tells an operator to use.
 func shipped(source fs.FS) ([]string, error) {
 	names := []string{
 		"LICENSE", "README.md", "CHANGELOG.md", "deploy/cairn.service", "deploy/cairn-signer.service", "deploy/haproxy.cfg",
@@ -61,10 +61,10 @@ func shipped(source fs.FS) ([]string, error) {
 	return append(names, modules...), err
 }
 
-// licencePattern is of files that say under which terms a module may be passed on.
+// licencePattern matches names of licence files.
 var licencePattern = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// thirdParties are the licences of all modules in a program, which ask to go with it.
+// thirdParties returns the licences of all modules in a program. They must accompany it.
 func (r *release) thirdParties(ctx context.Context, p program) ([]byte, error) {
 	var text bytes.Buffer
 	goLicence, err := output(exec.CommandContext(ctx, "go", "env", "GOROOT"))
@@ -92,7 +92,7 @@ func (r *release) thirdParties(ctx context.Context, p program) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// appendLicences appends the licence files in a directory, of which there must be one.
+// appendLicences appends the licence files in a directory, and fails if there are none.
 func appendLicences(text *bytes.Buffer, title, directory string) error {
 	entries, err := os.ReadDir(directory)
 	if err != nil {
@@ -118,7 +118,7 @@ func appendLicences(text *bytes.Buffer, title, directory string) error {
 	return nil
 }
 
-// writeArchive writes a program with its files below a directory of the archive's name.
+// writeArchive writes a program with its files, in a directory named like the archive.
 func (r *release) writeArchive(p program, files []file) error {
 	name := r.name(p)
 	below := make([]file, len(files))
@@ -135,7 +135,7 @@ func (r *release) writeArchive(p program, files []file) error {
 	return r.writeTar(name, below)
 }
 
-// writeTar writes files as a compressed archive of a name.
+// writeTar writes files to a gzipped tar archive with the given name.
 func (r *release) writeTar(name string, files []file) error {
 	archive, err := tarred(files, r.time)
 	if err != nil {
@@ -147,10 +147,10 @@ func (r *release) writeTar(name string, files []file) error {
 	return r.writeFile(name+".tar.gz", archive, 0o644)
 }
 
-// tarred is an archive of files in their order, all of root and of one time.
+// tarred returns a tar archive of files in order, all owned by root and with one time.
 func tarred(files []file, at time.Time) ([]byte, error) { return tarredAs(files, at, 0) }
 
-// tarredAs is [tarred] with directories that are a user's.
+// tarredAs is like [tarred], but a user owns the directories.
 func tarredAs(files []file, at time.Time, owner int) ([]byte, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
@@ -195,7 +195,7 @@ func zipped(files []file, at time.Time) ([]byte, error) {
 	return archive.Bytes(), err
 }
 
-// gzipped compresses without a name and a time.
+// gzipped compresses content without a name and a time in the header.
 func gzipped(content []byte) ([]byte, error) {
 	var compressed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// writeDocs packs the documentation as a site, which is opened without a server.
+// writeDocs packs the documentation as a site that needs no server.
 func (r *release) writeDocs(ctx context.Context) error {
 	name := "cairn-" + r.version + "-docs"
 	site := filepath.Join(r.work, "docs")
@@ -15,7 +15,7 @@ func (r *release) writeDocs(ctx context.Context) error {
 	if err := r.steps(ctx, filepath.Join(r.source, "tools", "release"), command); err != nil {
 		return err
 	}
-	var files []file // in the order of their names, as WalkDir goes
+	var files []file // ordered by name, as WalkDir visits them
 	err := filepath.WalkDir(site, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

@@ -9,10 +9,10 @@ import (
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// user runs the program in the image; distroless images call it nonroot.
+// user is the UID that runs the program in the image; distroless images call it nonroot.
 const user = 65532
 
-// layout is an image layout after the OCI's specification: blobs by their digests, and an index of them.
+// layout is an OCI image layout: blobs by their digests, and an index of them.
 type layout struct{ files []file }
 
 // blob adds a blob and describes it.
@@ -28,7 +28,8 @@ func (l *layout) document(mediaType string, value any) (v1.Descriptor, error) {
 	return l.blob(mediaType, content), err
 }
 
-// writeImage writes an image for all programs, which holds nothing beside them: deploy/Containerfile, without a daemon.
+// writeImage writes an image for all platforms that contains only the program, like deploy/Containerfile but without a
+// daemon.
 func (r *release) writeImage(programs []program) error {
 	l := &layout{}
 	index := v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex}
@@ -44,7 +45,7 @@ func (r *release) writeImage(programs []program) error {
 	if err != nil {
 		return err
 	}
-	// Podman and skopeo take it for the image's name, so that what is loaded is called as the pages call it.
+	// Podman and skopeo use it as the image's name, so that a loaded image has the name that the pages use.
 	images.Annotations = map[string]string{v1.AnnotationRefName: "cairn:" + r.version}
 	top, err := json.Marshal(v1.Index{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: []v1.Descriptor{images},
@@ -64,7 +65,7 @@ func (r *release) writeImage(programs []program) error {
 	return r.writeFile("cairn-"+r.version+"-image.tar", archive, 0o644)
 }
 
-// manifest adds the image of one program.
+// manifest adds the image for one platform.
 func (r *release) manifest(l *layout, p program) (v1.Descriptor, error) {
 	binary, err := os.ReadFile(p.path)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command release makes the files of a release from the sources in a directory. They are archives, packages for Debian
-// and Fedora, an image for containers, a list of what is inside, and the sums of all. The same commit gives the same
-// bytes, whoever makes them and wherever: times are the commit's, entries are in order, and nobody's name is in them.
+// Command release makes the files of a release from a source directory: archives, packages for Debian and Fedora, a
+// container image, a list of contents (SBOM), and checksums of all. Builds are reproducible: times are the commit's,
+// entries are ordered, and no user's name is recorded.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	syscall.Umask(0o022) // modes of files are in archives
+	syscall.Umask(0o022) // archives record file modes
 	if len(os.Args) > 2 && os.Args[1] == asTool {
 		os.Exit(runTool(os.Args[2], os.Args[3:]))
 	}
@@ -31,17 +31,17 @@ func main() {
 	}
 }
 
-// release is what all files of a release share.
+// release holds the settings common to all files of a release.
 type release struct {
 	version string
 	commit  string
 	time    time.Time // the commit's
-	source  string    // the directory of the sources
-	out     string    // where the files go
-	work    string    // a directory that is removed at the end
+	source  string    // source directory
+	out     string    // output directory
+	work    string    // temporary directory
 }
 
-// target is a system that the program is built for.
+// target is a system to build for.
 type target struct{ os, arch string }
 
 var targets = []target{
@@ -54,11 +54,11 @@ func (t target) String() string { return t.os + "/" + t.arch }
 
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	version := flags.String("version", "", "version after Semantic Versioning, without v")
-	source := flags.String("source", ".", "directory of the sources: a clone at the commit of the release")
-	out := flags.String("out", "dist", "directory of the release's files, which must be empty or absent")
-	only := flags.String("targets", "all", "systems, as linux/amd64,darwin/arm64")
-	key := flags.String("key", "", "file of an Ed25519 key, PKCS #8 in PEM, that signs the sums")
+	version := flags.String("version", "", "version by Semantic Versioning, without v")
+	source := flags.String("source", ".", "source directory: a clone at the commit of the release")
+	out := flags.String("out", "dist", "output directory, which must be empty or absent")
+	only := flags.String("targets", "all", "systems to build for, such as linux/amd64,darwin/arm64")
+	key := flags.String("key", "", "file of an Ed25519 key (PKCS #8 in PEM) that signs the checksums")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func choose(list string) ([]target, error) {
 	return chosen, nil
 }
 
-// readCommit learns of which commit the release is made, and refuses sources that differ from it.
+// readCommit reads the commit of the release, and refuses sources that differ from it.
 func (r *release) readCommit(ctx context.Context) error {
 	changes, err := output(r.git(ctx, "status", "--porcelain"))
 	if err != nil {
@@ -131,8 +131,7 @@ func (r *release) git(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// output runs a command and returns what it printed, without the last line's end. An error has what it printed as an
-// error.
+// output runs a command and returns its output without the final newline. An error contains the output.
 func output(command *exec.Cmd) (string, error) {
 	var complaints strings.Builder
 	command.Stderr = &complaints
@@ -145,8 +144,7 @@ func output(command *exec.Cmd) (string, error) {
 
 // make makes the files, target by target.
 func (r *release) make(ctx context.Context, chosen []target, key string) error {
-	// The explorer's page of a proof verifies it: what it embeds is built before the program, and is no part of the
-	// commit.
+	// The explorer's page of a proof embeds the verifier, which is not committed and must be built before the program.
 	if err := r.steps(ctx, r.source, []string{
 		"sh", "proof/wasm/build.sh", "internal/server/explorer/verifier",
 	}); err != nil {
@@ -210,10 +208,10 @@ func (r *release) writeFile(name string, content []byte, mode os.FileMode) error
 	if err := os.WriteFile(path, content, mode); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode) // whatever the umask says
+	return os.Chmod(path, mode) // regardless of the umask
 }
 
-// emptyDirectory makes a directory, and refuses one that has something in it.
+// emptyDirectory creates a directory, or fails if it exists and is not empty.
 func emptyDirectory(path string) error {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err

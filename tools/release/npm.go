@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// writeNPM packs the packages for JavaScript: the SDK, and the verifier of proofs. npm gives all files one time.
+// writeNPM packs the JavaScript packages: the SDK and the proof verifier. npm gives all files one time.
 func (r *release) writeNPM(ctx context.Context) error {
 	verifier := filepath.Join(r.work, "verifier")
 	if err := r.steps(ctx, r.source, []string{"sh", "proof/wasm/build.sh", verifier}); err != nil {
@@ -39,7 +39,7 @@ func (r *release) writeNPM(ctx context.Context) error {
 	return nil
 }
 
-// steps runs commands in a directory, one after the other.
+// steps runs commands in a directory, in order.
 func (r *release) steps(ctx context.Context, directory string, commands ...[]string) error {
 	for _, args := range commands {
 		command := exec.CommandContext(ctx, args[0], args[1:]...)

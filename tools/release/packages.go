@@ -13,7 +13,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm" // registers itself
 )
 
-// writePackages writes the packages for Debian and Fedora, and what descends from them.
+// writePackages writes the packages for Debian, Fedora and their derivatives.
 func (r *release) writePackages(p program, files []file) error {
 	for _, format := range []string{"deb", "rpm"} {
 		packager, err := nfpm.Get(format)
@@ -56,7 +56,7 @@ func (r *release) writePackages(p program, files []file) error {
 	return nil
 }
 
-// packaged puts the files of an archive where a system has them.
+// packaged places the files of an archive where a system expects them.
 func (r *release) packaged(p program, format string, files []file) (nfpmfiles.Contents, error) {
 	var contents nfpmfiles.Contents
 	directory := filepath.Join(r.work, format+"-"+p.arch)
@@ -85,14 +85,14 @@ func (r *release) packaged(p program, format string, files []file) (nfpmfiles.Co
 			},
 		})
 	}
-	// Root's, before the unit's first start would make it the service's.
+	// Owned by root: otherwise the unit's first start would give it to the service.
 	return append(contents, &nfpmfiles.Content{
 		Destination: "/etc/cairn", Type: nfpmfiles.TypeDir,
 		FileInfo: &nfpmfiles.ContentFileInfo{Owner: "root", Group: "root", Mode: 0o700, MTime: r.time.Truncate(time.Second)},
 	}), nil
 }
 
-// place is where a system has a file of the archive.
+// place returns the path of an archive's file on a system.
 func place(f file, format string) string {
 	name := f.name[strings.LastIndexByte(f.name, '/')+1:]
 	switch {

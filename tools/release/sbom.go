@@ -9,7 +9,7 @@ import (
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeSBOM writes what a program is made of: its modules, as the compiler put them into it.
+// writeSBOM writes the software bill of materials of a program: its modules, as the compiler recorded them.
 func (r *release) writeSBOM(p program) error {
 	bom := cyclonedx.NewBOM()
 	bom.Metadata = &cyclonedx.Metadata{
@@ -47,7 +47,7 @@ func (r *release) writeSBOM(p program) error {
 	if err != nil {
 		return err
 	}
-	// The serial number is a name-based UUID of the content without it: the same content has the same one.
+	// The serial number is a name-based UUID of the content without it, so the same content has the same number.
 	h := sha256.Sum256(content)
 	h[6], h[8] = h[6]&0x0F|0x80, h[8]&0x3F|0x80
 	bom.SerialNumber = fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])

@@ -12,11 +12,10 @@ import (
 	"path/filepath"
 )
 
-// sumsFile has a line for each file of the release, as sha256sum writes them.
+// sumsFile has a line for each file of the release, in the format of sha256sum.
 const sumsFile = "SHA256SUMS"
 
-// writeSums writes the sums of all files, and signs them if there is a key: the signature has 64 bytes, over the whole
-// file.
+// writeSums writes the checksums of all files and, if there is a key, a signature of 64 bytes over the whole file.
 func (r *release) writeSums(key string) error {
 	entries, err := os.ReadDir(r.out) // in order
 	if err != nil {
@@ -41,7 +40,7 @@ func (r *release) writeSums(key string) error {
 	if err != nil {
 		return err
 	}
-	// As openssl pkey -pubin -outform DER | sha256sum tells of the public key.
+	// As openssl pkey -pubin -outform DER | sha256sum prints for the public key.
 	fmt.Printf("signed by the key with the fingerprint %x\n", sha256.Sum256(public))
 	return r.writeFile(sumsFile+".sig", ed25519.Sign(signer, sums.Bytes()), 0o644)
 }

@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// asTool is the argument with which this program stands between go build and its tools.
+// asTool is the argument that makes this program act as go build's -toolexec wrapper.
 const asTool = "toolexec"
 
-// runTool runs a tool of the compiler and returns its exit code. The assembler is told to take the directory of the
-// modules out of file names. go build -trimpath alone leaves those of files that assembly includes as they are on this
-// machine.
+// runTool runs a compiler tool and returns its exit code. It makes the assembler trim the module directory from file
+// names: with go build -trimpath alone, files that assembly includes keep this machine's paths.
 func runTool(tool string, args []string) int {
 	command := exec.Command(tool, args...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -46,7 +45,8 @@ func runTool(tool string, args []string) int {
 	return 0
 }
 
-// printVersion says that this is another assembler, for go build takes from its cache what the same one made.
+// printVersion reports a different assembler version, since go build would otherwise use cached output of the unwrapped
+// one.
 func printVersion(tool string) int {
 	version, err := output(exec.Command(tool, "-V=full"))
 	if err != nil {

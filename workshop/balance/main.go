@@ -26,12 +26,12 @@ import (
 
 func main() {
 	var s settings
-	flag.StringVar(&s.program, "program", "../bin/cairn", "the program that runs the nodes")
+	flag.StringVar(&s.program, "program", "../bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.configs, "configs", "../deploy", "directory of nginx.conf and haproxy.cfg")
-	flag.IntVar(&s.firstPort, "port", 21500, "of eleven: of a balancer, the replicas, the primary, the other balancer and the members' links")
-	flag.DurationVar(&s.calm, "calm", 4*time.Second, "how long things are as they are")
+	flag.IntVar(&s.firstPort, "port", 21500, "first of eleven ports: of a balancer, the replicas, the primary, the other balancer and the members' links")
+	flag.DurationVar(&s.calm, "calm", 4*time.Second, "pause after each change")
 	flag.BoolVar(&s.killOnly, "kill-only", false, "only kill a replica; do not stop and pause one")
-	flag.BoolVar(&s.cluster, "cluster", false, "the three nodes are members of a cluster")
+	flag.BoolVar(&s.cluster, "cluster", false, "run the three nodes as a cluster")
 	flag.Parse()
 	program.Main("balance", s.run)
 }
@@ -76,7 +76,7 @@ func (s settings) run(ctx context.Context) error {
 		}
 	}
 	if err = errors.Join(err, st.stop()); err != nil {
-		return fmt.Errorf("%w\nwhat was printed is in %s", err, dir)
+		return fmt.Errorf("%w\nthe output is in %s", err, dir)
 	}
 	return os.RemoveAll(dir)
 }

@@ -33,11 +33,11 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.Uint64Var(&s.gas, "gas", 1_000_000_000, "gas that was used")
-	flag.IntVar(&s.blocks, "blocks", 1, "blocks that used it together: of several it is their range that is false")
-	flag.IntVar(&s.steps, "steps", 200, "bundles that are tried")
-	flag.Uint64Var(&s.seed, "seed", 1, "of the search")
-	flag.StringVar(&s.verify, "verify", "", "fetch a bundle from this URL and verify it: what the search runs")
+	flag.Uint64Var(&s.gas, "gas", 1_000_000_000, "gas used by the blocks")
+	flag.IntVar(&s.blocks, "blocks", 1, "number of blocks that used it together; for several the false proof is of their range")
+	flag.IntVar(&s.steps, "steps", 200, "number of bundles to try")
+	flag.Uint64Var(&s.seed, "seed", 1, "seed of the search")
+	flag.StringVar(&s.verify, "verify", "", "fetch a bundle from this URL and verify it (the search runs such processes)")
 	flag.Parse()
 	run := s.search
 	if s.verify != "" {

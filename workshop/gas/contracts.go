@@ -214,7 +214,7 @@ func (m *market) multisigs(sdk string) {
 }
 
 func (m *market) exchange() {
-	m.silent = true // tokens are in the table
+	m.silent = true // the table has tokens already
 	tokens := []*shop{m.token("nep20"), m.token("nep20"), m.token("nep20")}
 	var path, pools []types.ContractID
 	for _, t := range tokens {

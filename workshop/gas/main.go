@@ -17,8 +17,8 @@ import (
 
 func main() {
 	gas := flag.Uint64("gas", 50_000_000, "gas of each measured block, up to a block's limit")
-	runs := flag.Int("runs", 3, "how often each measurement is made; the least time counts")
-	part := flag.String("part", "", "only modules, operations or cold; contracts: what examples pay by parts")
+	runs := flag.Int("runs", 3, "runs of each measurement; the least time counts")
+	part := flag.String("part", "", "run only modules, operations or cold; contracts: print the parts of the examples' gas")
 	raw := flag.Bool("raw", false, "with -part contracts: numbers only, as in before.txt")
 	flag.Parse()
 	var err error

@@ -174,7 +174,7 @@ func (c *lookupChain) plant(leaves int) error {
 	long := func(i int) (uint64, []byte) {
 		return longFirst + uint64(i), binary.LittleEndian.AppendUint64(make([]byte, longBytes-8), uint64(i)+1)
 	}
-	if err := c.plantValues(t, longValues, newAccounts/20, long); err != nil { // fewer, for their long rows
+	if err := c.plantValues(t, longValues, newAccounts/20, long); err != nil { // fewer per block, as their rows are long
 		return err
 	}
 	err = c.grow(c.opened, t, leaves)

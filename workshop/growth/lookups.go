@@ -226,7 +226,7 @@ func (c *lookupChain) used(f *filling, lookups int) (types.Gas, error) {
 	case err != nil:
 		return 0, err
 	case len(receipts) != 1 || receipts[0].Status != types.StatusSuccess:
-		return 0, fmt.Errorf("a transaction that is to show its gas: %+v", receipts)
+		return 0, fmt.Errorf("the transaction that measures the gas failed: %+v", receipts)
 	}
 	return h.GasUsed, c.ledger.Rewind(h.Height - 1)
 }

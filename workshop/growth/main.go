@@ -43,24 +43,24 @@ type settings struct {
 func main() {
 	s := settings{}
 	sizes := flag.String("sizes", "10010,31623,100000,316228,1000000,3162278,8400000,10000000,31622777",
-		"sizes of the state, in leaves, ascending; the least is that of the genesis")
+		"sizes of the state, in leaves, ascending; the genesis has the smallest")
 	perBlock := flag.String("transactions", "100,316,1000,3162,10000,31623", "transactions in a block")
 	flag.IntVar(&s.rest, "rest", 1_000_000,
-		"the size, one of them, at which memory at rest and blocks of several lengths are measured")
-	flag.IntVar(&s.blockSize, "block", 10_000, "transactions in the blocks that are measured at each size")
+		"size, one of -sizes, at which to measure memory at rest and blocks of several lengths")
+	flag.IntVar(&s.blockSize, "block", 10_000, "transactions per block, for the measurements at each size")
 	flag.IntVar(&s.sustainedAt, "sustained-at", 8_400_000,
-		"the size, one of them, at which blocks of updates are made one right after the other")
-	flag.IntVar(&s.sustained, "sustained", 300, "how many of those")
+		"size, one of -sizes, at which to make consecutive blocks of updates")
+	flag.IntVar(&s.sustained, "sustained", 300, "number of these blocks")
 	transfers := flag.String("transfers", "100000,1000000,10000000",
-		"transfers of a token that are asked about, ascending; 10^7 take about 15 GB")
-	flag.IntVar(&s.queries, "queries", 2_000, "queries of each kind about it")
-	writes := flag.String("writes", "", "writes of blocks that are proven, as in 100,1000,10000,40000")
+		"numbers of a token's transfers at which to query it, ascending; 10^7 take about 15 GB")
+	flag.IntVar(&s.queries, "queries", 2_000, "queries of each kind about the token")
+	writes := flag.String("writes", "", "writes of the proven blocks, such as 100,1000,10000,40000")
 	flag.IntVar(&s.lookups, "lookups", 0,
-		"leaves of a state in which full blocks of look-ups are made and imported, as in 8400000")
-	flag.StringVar(&s.state, "lookups-dir", "", "the directory of that state, for several runs; made if it is not there")
-	flag.IntVar(&s.runs, "runs", 5, "runs, of which the median is taken")
+		"leaves of the state for full blocks of look-ups, such as 8400000")
+	flag.StringVar(&s.state, "lookups-dir", "", "directory of that state, kept for later runs; created if missing")
+	flag.IntVar(&s.runs, "runs", 5, "number of runs; the median counts")
 	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
-	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the chain is made; 10^7.5 leaves take about 15 GB")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "parent directory of the chain; 10^7.5 leaves take about 15 GB")
 	flag.StringVar(&s.plots, "plots", "../docs", "directory of the plots")
 	flag.Parse()
 	program.Main("growth", func(ctx context.Context) error {

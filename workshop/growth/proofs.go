@@ -106,7 +106,7 @@ func measureProofs(s settings) error {
 	return writeProofs(s, blocks)
 }
 
-var errTooLarge = errors.New("the level is not for so many rows")
+var errTooLarge = errors.New("too many rows for the level")
 
 // prove makes a block of n writes and proves it runs times. The state keeps the writes.
 func (w *written) prove(p *prover.Prover, level, n, runs int) (b provenBlock, err error) {

@@ -21,13 +21,13 @@ import (
 
 func main() {
 	blocks := flag.Int("blocks", 100_000, "blocks of the chain")
-	perBlock := flag.Int("transactions", 4, "transactions in a block: every second one is of a token")
+	perBlock := flag.Int("transactions", 4, "transactions per block; every second one is a token's")
 	queries := flag.Int("queries", 5_000, "queries of each kind")
 	rpc := flag.String("rpc-addr", "127.0.0.1:0", "address of the node's JSON-RPC")
 	admin := flag.String("admin-addr", "127.0.0.1:0", "the node's admin address")
 	binary := flag.String("cairn", "../bin/cairn", "Cairn's binary")
 	token := flag.String("token", "../contracts/wasm/nep20.wasm", "the token's code")
-	dir := flag.String("dir", os.TempDir(), "where the chain is made")
+	dir := flag.String("dir", os.TempDir(), "parent directory of the chain")
 	flag.Parse()
 	program.Main("history", func(ctx context.Context) error {
 		work, err := os.MkdirTemp(*dir, "cairn-history-")

@@ -18,16 +18,16 @@ import (
 )
 
 func main() {
-	hours := flag.Float64("hours", 8, "how long to search")
-	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the search")
-	only := flag.String("only", "", "objectives, divided by commas; all if empty")
-	out := flag.String("out", "hunt/worst.md", "the results file; the records in it are where the search goes on")
+	hours := flag.Float64("hours", 8, "duration of the search")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the search")
+	only := flag.String("only", "", "comma-separated objectives; all if empty")
+	out := flag.String("out", "hunt/worst.md", "results file; the search continues from its records")
 	blank := flag.Bool("blank", false,
 		"begin with neither the corpus nor the records: does the search find what is known?")
-	replay := flag.String("replay", "", "measure these genes by every objective of -only, and end")
-	agreement := flag.Bool("agree", false, "time nothing, only hold nodes to each other for the time of -for")
-	length := flag.Duration("for", time.Minute, "how long -agree goes on")
-	worker := flag.Bool("worker", false, "measure what standard input asks for (the search starts such processes)")
+	replay := flag.String("replay", "", "measure these genes by every objective of -only, and exit")
+	agreement := flag.Bool("agree", false, "measure nothing; check that nodes agree, for the time of -for")
+	length := flag.Duration("for", time.Minute, "duration of -agree")
+	worker := flag.Bool("worker", false, "measure the cases on standard input (the search starts such processes)")
 	flag.Parse()
 	var err error
 	switch {

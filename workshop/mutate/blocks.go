@@ -9,13 +9,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// perBlock is the number of changed blocks for each one that is made, and perCode where blocks run contracts.
+// perBlock is the number of changed blocks for each generated block, and perCode that number if blocks run contracts.
 const (
 	perBlock = 12
 	perCode  = 6
 )
 
-// block makes a block on the head, has it and changed ones judged, and goes on with it.
+// block generates a block on the head, compares the verdicts on it and on changed copies, and extends the chain with
+// it.
 func (m *mutator) block(r *rand.Rand, w *world, c *chain) error {
 	signed, whole, err := makeBlock(r, w, c)
 	if err != nil {
@@ -45,7 +46,7 @@ func (m *mutator) block(r *rand.Rand, w *world, c *chain) error {
 	return m.proofs(r, w, c, result)
 }
 
-// goOn has a valid block judged, and goes on with it.
+// goOn compares the verdicts on a valid block, and extends the chain with it.
 func (m *mutator) goOn(c *chain, block types.Block) (exec.Result, error) {
 	result, number, err := m.compareBlock(c, block.Encode())
 	if err != nil {
@@ -60,11 +61,11 @@ func (m *mutator) goOn(c *chain, block types.Block) (exec.Result, error) {
 	return result, c.commit(result)
 }
 
-// makeBlock fills a block with transactions that the node finds valid. If the block is not valid as a whole, the last
-// one is not.
+// makeBlock fills a block with transactions that the node finds valid. If the block as a whole is not valid, its last
+// transaction breaks it.
 func makeBlock(r *rand.Rand, w *world, c *chain) (block types.Block, valid bool, err error) {
 	timestamp := c.parent.Timestamp + pick(r, []uint64{0, 1, 1000, 1000, 5000})
-	if up := c.present.Upgrade; up != nil { // nobody here knows the next version
+	if up := c.present.Upgrade; up != nil { // no judge knows the next version
 		timestamp = max(c.parent.Timestamp, min(timestamp, up.From-1))
 	}
 	template, err := exec.HeaderTemplate(c.parent, c.present, timestamp)
@@ -99,7 +100,7 @@ func makeBlock(r *rand.Rand, w *world, c *chain) (block types.Block, valid bool,
 			if ruleOf(err, &signed, run.GasLeft()) == 0 {
 				return types.Block{}, false, err
 			}
-			if large && len(block.Transactions) > 14 && r.IntN(2) == 0 { // the judge hears of a block that is too long
+			if large && len(block.Transactions) > 14 && r.IntN(2) == 0 { // too long for a line to the judge
 				block.Transactions = append(block.Transactions, signed)
 				break
 			}
@@ -119,7 +120,8 @@ func makeBlock(r *rand.Rand, w *world, c *chain) (block types.Block, valid bool,
 	return seal(r, w, block), len(block.Transactions) == len(result.Transactions), nil
 }
 
-// ends reports whether a transaction ends the chain: by an upgrade that begins at once, or a producer without a key.
+// ends reports whether a transaction ends the chain: by an upgrade that begins at once, or a producer without a known
+// key.
 func (w *world) ends(tx types.Transaction, now uint64) bool {
 	p, ok := tx.Payload.(types.Configure)
 	if !ok {
@@ -130,7 +132,7 @@ func (w *world) ends(tx types.Transaction, now uint64) bool {
 	return !known && p.Parameters.Producer != w.producer.PublicKey() || up != nil && up.From < now+60_000
 }
 
-// seal seals a block by the key of its producer, or by another one if nobody has that key.
+// seal seals a block with the key of its producer, or with another key if that one is unknown.
 func seal(r *rand.Rand, w *world, block types.Block) types.Block {
 	key := w.producer
 	if known, ok := w.keys[types.Account(block.Header.Producer)]; ok {
@@ -140,7 +142,7 @@ func seal(r *rand.Rand, w *world, block types.Block) types.Block {
 	return block
 }
 
-// changeBlock changes a block in a field of the header, its transactions, its seal or its bytes.
+// changeBlock changes a header field, the transactions, the seal or a byte of a block.
 func changeBlock(r *rand.Rand, w *world, c *chain, block types.Block) ([]byte, error) {
 	block.Transactions = slices.Clone(block.Transactions)
 	switch r.IntN(5) {
@@ -194,7 +196,7 @@ func changeHeader(r *rand.Rand, h *types.Header) {
 	}
 }
 
-// changeTransactions changes the transactions of a block, and sets the roots that need no execution anew.
+// changeTransactions changes the transactions of a block, and recomputes the roots that need no execution.
 func changeTransactions(r *rand.Rand, w *world, c *chain, block *types.Block) {
 	maker := &maker{
 		world: w, chainID: c.parent.ChainID, network: c.network, present: c.present, baseFee: block.Header.BaseFee,

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// changeFields changes a transaction before it is signed.
+// changeFields changes fields of a transaction before it is signed.
 func (m *maker) changeFields(r *rand.Rand, tx *types.Transaction) {
 	switch r.IntN(16) {
 	case 0:
@@ -39,7 +39,7 @@ func (m *maker) changeFields(r *rand.Rand, tx *types.Transaction) {
 	case 11:
 		record := m.at.record(tx.Sender)
 		tx.Value = record.Balance - min(record.Balance, types.Amount(r.IntN(20_000_000)))
-	case 12: // a name or a function that is as long as it may be, or longer
+	case 12: // a name or a function of the greatest length, or longer
 		name := strings.Repeat("x", 64+r.IntN(2))
 		tx.Payload = pick(r, []types.Payload{
 			types.Call{Function: name}, types.Instantiate{Name: name}, types.Deploy{Name: name, Code: []byte{0}},
@@ -87,7 +87,7 @@ func (m *maker) changePayload(r *rand.Rand, tx *types.Transaction) {
 	}
 }
 
-// changePolicy changes what makes a policy valid, or not.
+// changePolicy changes a policy at the edges of its validity.
 func changePolicy(r *rand.Rand, p *types.Policy) {
 	rule := &p.Owner
 	if p.Recovery != nil && r.IntN(2) == 0 {
@@ -101,7 +101,7 @@ func changePolicy(r *rand.Rand, p *types.Policy) {
 		rule = &recovery.Rule
 		defer func() { p.Recovery.Rule = *rule }()
 	}
-	if len(rule.Signers) == 0 { // it was changed before
+	if len(rule.Signers) == 0 { // changed earlier
 		rule.Signers = []types.Signer{newSigner(r).public}
 		return
 	}
@@ -239,7 +239,7 @@ func changedEvidence(r *rand.Rand, e types.Evidence) types.Evidence {
 	}
 }
 
-// changeSignature flips a bit, negates s modulo either order, or puts 0 or an order in a half.
+// changeSignature flips a bit, negates s modulo either order, or sets one half to 0 or to an order.
 func changeSignature(r *rand.Rand, s *[64]byte) {
 	half := s[32*r.IntN(2):][:32]
 	switch r.IntN(6) {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// codes are those of a chain's contracts.
+// codes holds the codes of a chain's contracts.
 type codes map[types.CodeHash][]byte
 
 // Code implements [exec.Codes].
@@ -29,10 +29,10 @@ func (c *chain) machine() exec.Machine {
 // deployed is a contract that can be called.
 type deployed struct {
 	id     types.ContractID
-	probes bool // or else it has one function, run
+	probes bool // otherwise it has the single function run
 }
 
-// module is the code of a new contract: a probe or a random one.
+// module returns the code of a new contract: a probe or a random module.
 func module(r *rand.Rand) []byte {
 	whole, plain, wide := probe.Modules()
 	switch r.IntN(6) {
@@ -47,7 +47,7 @@ func module(r *rand.Rand) []byte {
 	}
 }
 
-// contractPayload makes a payload about contracts, and its target and gas beside what is intrinsic.
+// contractPayload returns a payload about contracts, its target, and its gas beyond the intrinsic gas.
 func (m *maker) contractPayload(r *rand.Rand) (types.Payload, types.Account, types.Gas) {
 	if len(m.contracts) == 0 || r.IntN(12) == 0 {
 		code, args := module(r), data(r)
@@ -84,7 +84,7 @@ func (m *maker) contractCall(r *rand.Rand) (types.Call, types.Account) {
 	return types.Call{Function: function, Args: args}, types.Account(to.id)
 }
 
-// parameter is a pointer, a length or an amount.
+// parameter returns a pointer, a length or an amount.
 func parameter(r *rand.Rand) uint64 {
 	return pick(r, []uint64{
 		0, 1, 3, 32, 33, 64, 65, 96, 100, 136, 144, 145, 200, 256, 257, probe.Result, probe.Result + 8, probe.Args, probe.Data,
@@ -93,7 +93,7 @@ func parameter(r *rand.Rand) uint64 {
 	})
 }
 
-// probeCall makes arguments with which a host function does something, and changes them perhaps.
+// probeCall returns arguments that give a host function real work, sometimes changed.
 func (m *maker) probeCall(r *rand.Rand, depth int) (function string, args []byte) {
 	contract := pick(r, m.contracts).id
 	account, salt := m.stranger(r), [32]byte{byte(r.IntN(4))}
@@ -133,7 +133,7 @@ func (m *maker) probeCall(r *rand.Rand, depth int) (function string, args []byte
 		public, signature := key.PublicKey(), schnorr(key, said, scalar(r))
 		args = probe.Given(8, slices.Concat(public[:], said[:], signature[:]), probe.Data, probe.Data+32, 32, probe.Data+64)
 	}
-	if r.IntN(5) == 0 { // another parameter
+	if r.IntN(5) == 0 { // replace a parameter
 		value := parameter(r)
 		for i := range 8 {
 			args[8*r.IntN(3)+i] = byte(value >> (8 * i))
@@ -142,7 +142,7 @@ func (m *maker) probeCall(r *rand.Rand, depth int) (function string, args []byte
 	return f.Name, args
 }
 
-// verified are arguments of account_verify for a message to a contract.
+// verified returns arguments of account_verify for a message to a contract.
 func (m *maker) verified(r *rand.Rand) []byte {
 	account, contract, said := m.account(r), pick(r, m.contracts).id, []byte("said")
 	signed := messageTo(m.network, m.chainID, contract, account, said)
@@ -154,7 +154,7 @@ func (m *maker) verified(r *rand.Rand) []byte {
 	return probe.Verify(account, said, types.EncodeWitness(w))
 }
 
-// learn remembers the contracts that a block made.
+// learn records the contracts that a block made.
 func (c *chain) learn(result exec.Result) {
 	for hash, code := range result.Codes {
 		c.codes[hash] = code

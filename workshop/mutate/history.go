@@ -13,8 +13,8 @@ import (
 // perHistory is the number of blocks of a history.
 const perHistory = 1000
 
-// history makes a chain of random blocks, and explains every balance from the transactions, receipts and logs alone.
-// Nothing but the node's code executes the blocks.
+// history makes a chain of random blocks, and derives every balance from the transactions, receipts and logs alone.
+// Only the node's code executes the blocks.
 func (m *mutator) history(r *rand.Rand, cases int) error {
 	w := newWorld(r)
 	g := newGenesis(r, w)
@@ -34,7 +34,7 @@ func (m *mutator) history(r *rand.Rand, cases int) error {
 	}
 	b := newBooks(g)
 	empty := 0
-	for end := min(cases, m.cases+perHistory); m.cases < end && empty < 30; { // fees may have become too high for everybody
+	for end := min(cases, m.cases+perHistory); m.cases < end && empty < 30; { // fees may become too high
 		m.cases++
 		block, whole, err := makeBlock(r, w, c)
 		if err != nil {
@@ -74,7 +74,7 @@ func (m *mutator) count(result exec.Result) {
 	}
 }
 
-// books have every account's balance, modulo 2^64 within a block.
+// books holds every account's balance, modulo 2^64 within a block.
 type books struct {
 	supply, burned types.Amount
 	balances       map[types.Account]types.Amount
@@ -94,7 +94,7 @@ func (b *books) move(from, to types.Account, amount types.Amount) {
 	b.balances[to] += amount
 }
 
-// enter books a block.
+// enter records the payments of a block.
 func (b *books) enter(result exec.Result, recipient types.Account) {
 	base := result.Header.BaseFee
 	for i, tx := range result.Transactions {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// judge is the independent judge: a process that answers a line for each line.
+// judge is the independent implementation: a process that answers each line with a line.
 type judge struct {
 	process *exec.Cmd
 	in      io.WriteCloser
@@ -48,7 +48,7 @@ func (j *judge) ask(command string, arguments ...any) (string, error) {
 	return answers[0], nil
 }
 
-// askAll sends a command with each of the arguments, and returns the answers, which fit the pipe together.
+// askAll sends a command once for each argument, and returns the answers. All of them together must fit the pipe.
 func (j *judge) askAll(command string, each [][]any) ([]string, error) {
 	var lines strings.Builder
 	for _, arguments := range each {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	largeCodes = 22      // together they are more than a block may load
-	largeBytes = 230_000 // of a code: three are more than a transaction may load
+	largeCodes = 22      // together they exceed the load of a block
+	largeBytes = 230_000 // of a code: three exceed the load of a transaction
 )
 
-// limits judges blocks whose transactions come to the bounds of a block's load and bytes.
+// limits compares verdicts on blocks at the limits of a block's load and bytes.
 func (m *mutator) limits(r *rand.Rand, cases int) error {
 	s, loads, longs, err := newPool(r, m)
 	if err != nil {
@@ -80,7 +80,7 @@ func newPool(r *rand.Rand, m *mutator) (s *scene, loads, longs []types.SignedTra
 	return s, loads, longs, nil
 }
 
-// padded is a module with a custom section that nobody reads.
+// padded returns a module with a custom section without a meaning.
 func padded(r *rand.Rand, module []byte) []byte {
 	content := append([]byte{1, 'x'}, make([]byte, largeBytes)...)
 	binary.LittleEndian.PutUint64(content[2:], r.Uint64())
@@ -88,11 +88,11 @@ func padded(r *rand.Rand, module []byte) []byte {
 	return slices.Concat(module, section, content)
 }
 
-// loading is a batch of calls of large contracts.
+// loading returns a batch of calls of large contracts.
 func loading(r *rand.Rand, ids []types.Account) types.Batch {
 	batch := types.Batch{Steps: make([]types.Step, 2+r.IntN(2))}
 	if r.IntN(8) == 0 {
-		batch.Steps = make([]types.Step, 4) // the fourth is over what a transaction may load, if they differ
+		batch.Steps = make([]types.Step, 4) // the fourth exceeds the load, if all differ
 	}
 	for i := range batch.Steps {
 		call := types.Call{Function: "self", Args: probe.Given(32, nil, probe.Result)}

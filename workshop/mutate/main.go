@@ -1,6 +1,7 @@
-// Command mutate makes transactions and blocks of every kind, changes them, and asks two implementations of
-// docs/protocol.md whether they are valid: the node's code, and the independent one in Python. It ends at the first
-// difference. At the end it counts the cases by the rule that they break first. Other attacks are tried with -attack.
+// Command mutate is a differential fuzzer. It makes transactions and blocks of every kind, mutates them, and compares
+// the verdicts of two implementations of docs/protocol.md: the node's code, and an independent one in Python. It stops
+// at the first difference. At the end it counts the cases by the first rule that they break. Option -attack selects
+// other attacks.
 package main
 
 import (
@@ -19,10 +20,10 @@ import (
 )
 
 func main() {
-	seed := flag.Uint64("seed", 1, "of the random choices")
-	cases := flag.Int("cases", 10_000, "how many transactions and blocks are judged")
-	blocks := flag.Int("blocks", 10, "how many of a hundred cases are blocks")
-	script := flag.String("judge", "e2e/independent/judge.py", "the independent judge: a Python script and its arguments")
+	seed := flag.Uint64("seed", 1, "random seed")
+	cases := flag.Int("cases", 10_000, "number of cases: transactions and blocks")
+	blocks := flag.Int("blocks", 10, "percentage of blocks among the cases")
+	script := flag.String("judge", "e2e/independent/judge.py", "independent judge: a Python script and its arguments")
 	attack := flag.String("attack", "mutation", "one of "+strings.Join(slices.Sorted(maps.Keys(attacks)), ", "))
 	flag.Parse()
 	if err := mutate(os.Stdout, *attack, *seed, *cases, *blocks, *script); err != nil {
@@ -31,7 +32,7 @@ func main() {
 	}
 }
 
-// attacks make cases, each call with other accounts and chains.
+// attacks generate cases; each call uses new accounts and chains.
 var attacks = map[string]func(m *mutator, r *rand.Rand, cases int) error{
 	"mutation": (*mutator).round, "roles": (*mutator).roles, "orders": (*mutator).orders, "replays": (*mutator).replays,
 	"limits": (*mutator).limits, "history": (*mutator).history, "schnorr": (*mutator).schnorr,

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maker makes transactions that are nearly always valid.
+// maker makes transactions, nearly all of them valid.
 type maker struct {
 	*world
 	chainID uint64
@@ -18,12 +18,12 @@ type maker struct {
 	baseFee types.Amount
 	at      view
 
-	contracts []deployed // those of the chain
-	codes     bool       // whether payloads may be about contracts that run
-	extra     types.Gas  // what the last payload may take beside what is intrinsic
+	contracts []deployed // of the chain
+	codes     bool       // whether payloads may run contracts
+	extra     types.Gas  // gas of the last payload beyond the intrinsic gas
 }
 
-// edges are numbers at which something may end.
+// edge returns a number near a limit.
 func edge(r *rand.Rand) uint64 {
 	edges := []uint64{
 		0, 1, 2, 16, 17, 64, 65, 255, 256, 9999, 10_000, 65_535, 65_536, 1 << 20, 1 << 25, 1<<32 - 1, 1 << 32, 1 << 40,
@@ -35,7 +35,7 @@ func edge(r *rand.Rand) uint64 {
 	return pick(r, edges)
 }
 
-// text is a function's or a contract's name.
+// text returns a name of a function or a contract.
 func text(r *rand.Rand) string {
 	switch r.IntN(4) {
 	case 0:
@@ -86,7 +86,7 @@ func (m *maker) payload(r *rand.Rand) types.Payload {
 		return types.Configure{Parameters: m.parameters(r)}
 	case 7, 8:
 		batch := types.Batch{Steps: make([]types.Step, 1+r.IntN(4))}
-		if r.IntN(20) == 0 { // so many that the text is about as long as it may be
+		if r.IntN(20) == 0 { // about as many as the longest text allows
 			batch.Steps = make([]types.Step, 35+r.IntN(12))
 		}
 		for i := range batch.Steps {
@@ -108,7 +108,7 @@ func (m *maker) payload(r *rand.Rand) types.Payload {
 	}
 }
 
-// parameters are mostly a valid change of the present ones.
+// parameters returns parameters that are mostly a valid change of the present ones.
 func (m *maker) parameters(r *rand.Rand) types.Parameters {
 	p := m.present
 	for range 1 + r.IntN(2) {
@@ -141,7 +141,7 @@ func (m *maker) parameters(r *rand.Rand) types.Parameters {
 	return p
 }
 
-// transaction makes one with a random payload.
+// transaction returns a transaction with a random payload.
 func (m *maker) transaction(r *rand.Rand) types.Transaction {
 	m.extra = 0
 	tx := types.Transaction{
@@ -185,7 +185,7 @@ func (m *maker) transaction(r *rand.Rand) types.Transaction {
 	return tx
 }
 
-// signed makes the witnesses of a transaction, and sets its gas limit to what they need and a little more.
+// signed adds the witnesses of a transaction, and sets its gas limit slightly above the needed gas.
 func (m *maker) signed(r *rand.Rand, tx types.Transaction) types.SignedTransaction {
 	state, inc := r.Uint64(), r.Uint64()
 	again := func() *rand.Rand { return rand.New(rand.NewPCG(state, inc)) }

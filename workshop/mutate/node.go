@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ruleOf returns the number of the rule that an error is about, or 0 if it is about none.
+// ruleOf returns the number of the rule that an error names, or 0.
 func ruleOf(err error, tx *types.SignedTransaction, left types.Gas) int {
 	for _, r := range rules {
 		if errors.Is(err, r.err) {
@@ -51,7 +51,7 @@ var rules = []struct {
 	{exec.ErrLoadFull, 20},
 }
 
-// place is where transactions are judged: behind a header, with the parameters and the state after it.
+// place is the context that judges transactions: a header, with the parameters and the state after it.
 type place struct {
 	network  types.Network
 	parent   types.Header
@@ -60,7 +60,7 @@ type place struct {
 	template types.Header
 }
 
-// judge returns the rule that an encoded transaction breaks, or 0, and what is derived from one that decodes.
+// judge returns the rule that an encoded transaction breaks, or 0, and the transaction if it decodes.
 func (p *place) judge(encoded []byte) (rule int, tx *types.Tx, err error) {
 	tx, err = types.DecodeTx(encoded)
 	if err != nil {
@@ -87,7 +87,7 @@ func orNothing(text string, ok bool) []byte {
 	return []byte(text)
 }
 
-// derived is the digest of what the judge derives from a transaction that decodes.
+// derived returns the digest of the values that the judge derives from a decoded transaction.
 func (p *place) derived(tx *types.Tx) [32]byte {
 	signed, id := tx.Signed(), tx.ID()
 	payer, digest := types.PayerHash(id), tx.WitnessDigest()
@@ -101,7 +101,7 @@ func (p *place) derived(tx *types.Tx) [32]byte {
 	if _, err := signed.FeeCap(); err == nil {
 		parts = append(parts, orNothing(signed.Text(p.network)), orNothing(signed.PayerText(p.network)))
 	}
-	if (signed.Payer == nil) == (signed.PayerWitness == nil) { // rule 8 refuses the others
+	if (signed.Payer == nil) == (signed.PayerWitness == nil) { // rule 8 refuses all others
 		leaf := lists.TransactionLeaf(tx).Bytes()
 		parts = append(parts, binary.LittleEndian.AppendUint64(nil, uint64(fees.IntrinsicGas(signed))), leaf[:])
 	}
@@ -113,7 +113,7 @@ func (p *place) derived(tx *types.Tx) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// chain is a chain from its genesis, of which only the last state is kept.
+// chain is a chain from its genesis. It keeps only the last state.
 type chain struct {
 	place
 	tree      tree.Tree
@@ -153,7 +153,7 @@ func (c *chain) commit(result exec.Result) error {
 	return err
 }
 
-// refusal is why a block is not valid.
+// refusal is the reason why a block is not valid.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
@@ -204,7 +204,7 @@ func (c *chain) judgeBlock(encoded []byte) (exec.Result, error) {
 	return result, nil
 }
 
-// root computes the state root of a block that was executed.
+// root computes the state root of an executed block.
 func (c *chain) root(result *exec.Result) error {
 	change, err := c.tree.Prepare(result.Accesses, inOrder)
 	if err != nil {
@@ -214,7 +214,7 @@ func (c *chain) root(result *exec.Result) error {
 	return nil
 }
 
-// outcome is the digest of a block's receipts and accesses.
+// outcome returns the digest of a block's receipts and accesses.
 func outcome(result exec.Result) [32]byte {
 	h := sha256.New()
 	for _, receipt := range result.Receipts {

@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// numbers are the orders of P-256 and secp256k1, the primes of their fields, and half the order of P-256.
+// numbers holds the orders of P-256 and secp256k1, the primes of their fields, and half the order of P-256.
 var numbers = func() [][32]byte {
 	order, _ := new(big.Int).SetString("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141", 16)
 	prime, _ := new(big.Int).SetString("fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f", 16)
@@ -18,7 +18,7 @@ var numbers = func() [][32]byte {
 	return all
 }()
 
-// negate replaces a number by the order less it.
+// negate replaces a number by the order minus it.
 func negate(s []byte, order [32]byte) {
 	n, v := new(big.Int).SetBytes(order[:]), new(big.Int).SetBytes(s)
 	v.Sub(n, v).Mod(v, n).FillBytes(s)

@@ -39,7 +39,7 @@ func (m *mutator) orders(r *rand.Rand, cases int) error {
 	return nil
 }
 
-// permutations are all orders of the numbers below n.
+// permutations returns all orders of the numbers below n.
 func permutations(n int) [][]int {
 	if n == 0 {
 		return [][]int{nil}
@@ -53,7 +53,7 @@ func permutations(n int) [][]int {
 	return all
 }
 
-// scene is a chain before the block whose order changes.
+// scene is the chain before the block whose transactions are reordered.
 type scene struct {
 	*mutator
 	*world
@@ -62,7 +62,7 @@ type scene struct {
 	newcomer                  types.Account
 	first, next, sponsor, own *authority
 	contract                  types.ContractID
-	from                      uint64 // when the recovery comes into force
+	from                      uint64 // time at which the recovery takes effect
 }
 
 func (w *world) add(a *authority) *authority {
@@ -76,7 +76,7 @@ func (w *world) newKey(r *rand.Rand) types.Account {
 	return key.PublicKey()
 }
 
-// newScene makes the blocks before: a contract with coins, and an account under a policy whose recovery has begun.
+// newScene makes the earlier blocks: a contract with coins, and an account under a policy whose recovery has begun.
 func newScene(r *rand.Rand, m *mutator) (*scene, error) {
 	w := &world{keys: map[types.Account]cairn.PrivateKey{}, authorities: map[types.Account]*authority{}, producer: newKey(r)}
 	s := &scene{
@@ -114,7 +114,7 @@ func newScene(r *rand.Rand, m *mutator) (*scene, error) {
 	return s, s.extend(g.Time+2000, s.sign(r, recover, true))
 }
 
-// plain is a transaction of an account's next nonce.
+// plain returns a transaction with an account's next nonce.
 func (s *scene) plain(sender types.Account, payload types.Payload) types.Transaction {
 	return types.Transaction{
 		Sender: sender, ChainID: s.chain.parent.ChainID, Nonce: s.at(0).record(sender).Nonce, GasLimit: 4_000_000,
@@ -124,7 +124,7 @@ func (s *scene) plain(sender types.Account, payload types.Payload) types.Transac
 
 func (s *scene) at(timestamp uint64) view { return view{s.chain.entries, timestamp} }
 
-// sign makes the witnesses by the authorities that the head has at its time.
+// sign adds the witnesses by the authorities in force at the head's time.
 func (s *scene) sign(r *rand.Rand, tx types.Transaction, recovery bool) types.SignedTransaction {
 	now := s.at(s.chain.parent.Timestamp)
 	inForce := func(a types.Account) types.Account { return now.authority(a) }
@@ -144,12 +144,12 @@ func (s *scene) signBy(
 	return signed
 }
 
-// transactions are those of the block, and its timestamp.
+// transactions returns the transactions of the block, and its timestamp.
 func (s *scene) transactions(r *rand.Rand) ([]types.SignedTransaction, uint64) {
 	timestamp := max(s.chain.parent.Timestamp, pick(r, []uint64{s.from - 1, s.from, s.from, s.from + 1000}))
 	now := s.at(timestamp)
 	later := s.sponsor.policy.Hash()
-	payer := func(a types.Account) types.Account { // by what is in force before or after the payer's change
+	payer := func(a types.Account) types.Account { // by the policy before or after the payer's change
 		if r.IntN(2) == 0 {
 			return later
 		}
@@ -194,7 +194,7 @@ func (s *scene) transactions(r *rand.Rand) ([]types.SignedTransaction, uint64) {
 	}, timestamp
 }
 
-// build executes what is valid of the transactions in turn.
+// build executes the valid transactions in order.
 func (s *scene) build(txs []types.SignedTransaction, timestamp uint64) (types.Block, error) {
 	c := s.chain
 	template, err := exec.HeaderTemplate(c.parent, c.present, timestamp)
@@ -226,7 +226,7 @@ func (s *scene) build(txs []types.SignedTransaction, timestamp uint64) (types.Bl
 	return block, nil
 }
 
-// judge has a block judged with all transactions, and with those that are valid.
+// judge compares verdicts on a block of all transactions, and on one of the valid ones.
 func (s *scene) judge(txs []types.SignedTransaction, timestamp uint64) error {
 	block, err := s.build(txs, timestamp)
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *scene) judge(txs []types.SignedTransaction, timestamp uint64) error {
 	return err
 }
 
-// extend goes on with a block of these transactions, which are valid.
+// extend extends the chain with a block of these valid transactions.
 func (s *scene) extend(timestamp uint64, txs ...types.SignedTransaction) error {
 	block, err := s.build(txs, timestamp)
 	if err != nil {

@@ -33,7 +33,7 @@ func (m *mutator) same(name string, own bool, command string, arguments ...any) 
 	return nil
 }
 
-// proofs judges proofs of the head's state and of a block's lists, as they are and changed.
+// proofs compares verdicts on proofs of the head's state and of a block's lists, intact and changed.
 func (m *mutator) proofs(r *rand.Rand, w *world, c *chain, result exec.Result) error {
 	for range 4 {
 		if err := m.stateProof(r, c, pick(r, [][]byte{
@@ -54,7 +54,7 @@ func (m *mutator) proofs(r *rand.Rand, w *world, c *chain, result exec.Result) e
 }
 
 func (m *mutator) stateProof(r *rand.Rand, c *chain, key []byte) error {
-	hashes := map[poseidon.Digest]poseidon.Digest{} // of the values, by path
+	hashes := map[poseidon.Digest]poseidon.Digest{} // hashes of values, by path
 	for k, v := range c.entries {
 		hashes[poseidon.Hash(poseidon.TagPath, []byte(k))] = poseidon.Hash(poseidon.TagValue, v)
 	}
@@ -99,7 +99,7 @@ func (m *mutator) inclusion(r *rand.Rand, c *chain, result exec.Result, number i
 	return m.same("inclusion proof", holds, command, root[:], encoded)
 }
 
-// message judges a witness of a message to a contract, as account_verify does.
+// message compares verdicts on a witness of a message to a contract, as in account_verify.
 func (m *mutator) message(r *rand.Rand, w *world, p *place) error {
 	at := view{p.entries, p.template.Timestamp}
 	account, contract, text := w.account(r), types.ContractID(scalar(r)), data(r)
@@ -124,7 +124,7 @@ func (m *mutator) message(r *rand.Rand, w *world, p *place) error {
 	return m.same("message", holds, "message", contract[:], account[:], inForce[:], text, encoded)
 }
 
-// signature judges a signature over P-256 with any s, and with the low one only.
+// signature compares verdicts on a P-256 signature, with any s and with the low s only.
 func (m *mutator) signature(r *rand.Rand) error {
 	s, hash := newDevice(r), scalar(r)
 	digest := sha256.Sum256(hash[:])

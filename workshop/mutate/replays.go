@@ -10,15 +10,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// errAccepted is that something of another chain or block was taken again.
+// errAccepted is the error of a replay from another chain or block that is accepted.
 var errAccepted = errors.New("it was taken again")
 
-// replays makes a chain, and sends its transactions and blocks again: to the chain itself, to one with another id, and
-// to one of another network.
+// replays makes a chain, and replays its transactions and blocks on the chain itself, on one with another id, and on
+// one of another network.
 func (m *mutator) replays(r *rand.Rand, cases int) error {
 	w := newWorld(r)
 	g := newGenesis(r, w)
-	g.Parameters.MaxBaseFee, g.BaseFee = g.Parameters.MinBaseFee, g.Parameters.MinBaseFee // no fee is too low later
+	g.Parameters.MaxBaseFee, g.BaseFee = g.Parameters.MinBaseFee, g.Parameters.MinBaseFee // no fee becomes too low
 	home, err := m.begin(g, false)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (m *mutator) replays(r *rand.Rand, cases int) error {
 		for network && abroad.Network == g.Network {
 			abroad.Network = pick(r, []types.Network{types.Mainnet, types.Testnet, types.Regtest})
 		}
-		if id == network { // or else their headers 0 differ already
+		if id == network { // otherwise their headers 0 differ already
 			abroad.Time++
 		}
 		if err := m.abroad(first, abroad, blocks); err != nil {
@@ -61,7 +61,7 @@ func (m *mutator) replays(r *rand.Rand, cases int) error {
 	return nil
 }
 
-// again sends all blocks and transactions to the chain that has them.
+// again replays all blocks and transactions on their own chain.
 func (m *mutator) again(r *rand.Rand, w *world, c *chain, blocks []types.Block) error {
 	template, err := exec.HeaderTemplate(c.parent, c.present, c.parent.Timestamp)
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *mutator) again(r *rand.Rand, w *world, c *chain, blocks []types.Block) 
 	return nil
 }
 
-// refused has a block judged that must be refused.
+// refused compares verdicts on a block that must be refused.
 func (m *mutator) refused(c *chain, block types.Block) error {
 	_, number, err := m.compareBlock(c, block.Encode())
 	if err == nil && number != 0 {
@@ -95,7 +95,7 @@ func (m *mutator) refused(c *chain, block types.Block) error {
 	return err
 }
 
-// abroad sends a chain's blocks and transactions to another one with the same accounts.
+// abroad replays a chain's blocks and transactions on another chain with the same accounts.
 func (m *mutator) abroad(home place, g types.Genesis, blocks []types.Block) error {
 	c, err := m.begin(g, false)
 	if err != nil {
@@ -116,7 +116,7 @@ func (m *mutator) abroad(home place, g types.Genesis, blocks []types.Block) erro
 			if err != nil {
 				return err
 			}
-			refusal := 0 // by what makes the chains differ
+			refusal := 0 // by the difference between the chains
 			if g.ChainID != home.parent.ChainID {
 				refusal = 2
 			} else if g.Network != home.network && ofText(tx) {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// signing is a key's signature of 32 bytes: by BIP-340, or over P-256 if the key is a device.
+// signing is a key's signature of 32 bytes: by BIP-340, or over P-256 for a device's key.
 type signing struct {
 	by     signer
 	digest [32]byte
@@ -27,15 +27,14 @@ func (s signing) signature(r *rand.Rand) [64]byte {
 	return schnorr(s.by.key, s.digest, scalar(r))
 }
 
-// use is a place for a signature, and what it takes there.
+// use is a place for a signature, with the signature that belongs there.
 type use struct {
 	name string
 	signing
-	holds func(signature [64]byte) (bool, error) // asks both judges
+	holds func(signature [64]byte) (bool, error) // compares both verdicts
 }
 
-// roles puts signatures that are right in one role into every other one. Each must hold in its own role, and nowhere
-// else.
+// roles puts signatures that are valid in one role into every other role. Each must be valid in its own role only.
 func (m *mutator) roles(r *rand.Rand, cases int) error {
 	cases = min(cases, m.cases+perRound)
 	s, err := newStage(r, m)
@@ -75,7 +74,7 @@ func (m *mutator) misuse(r *rand.Rand, u use, s signing) error {
 }
 
 // stage has a key account, which is also the producer, and a policy account whose first signer is the same key. Each
-// pays for the other.
+// can be the payer of the other.
 type stage struct {
 	*mutator
 	place
@@ -96,7 +95,7 @@ func oneOf(signers []signer) (rule types.Rule) {
 	return rule
 }
 
-// threeOf are a key, and a point that is both a P-256 key and a passkey: signers in the order of a rule.
+// threeOf returns a key, and a point that is both a P-256 key and a passkey, as signers in the order of a rule.
 func threeOf(r *rand.Rand, key signer) []signer {
 	device := newDevice(r)
 	passkey := device
@@ -148,7 +147,7 @@ const (
 
 func (f form) String() string { return []string{"key", "text", "text, all", "P-256", "passkey"}[f] }
 
-// number of the signer in a rule of threeOf.
+// number returns the number of the form's signer in a rule of threeOf.
 func (f form) number() int { return []int{0, 0, 0, 1, 2}[f] }
 
 var (
@@ -156,7 +155,7 @@ var (
 	client        = []byte(`","origin":"http://localhost"}`)
 )
 
-// signed is what a signer signs of a message in a form.
+// signed returns the 32 bytes that a signer signs for a message in a form.
 func (f form) signed(by signer, m message) [32]byte {
 	switch f {
 	case textForm, textAllForm:
@@ -185,7 +184,7 @@ func (f form) evidence(signature [64]byte) types.Evidence {
 	}
 }
 
-// witness has a signature in a form, by the policy or else by the key.
+// witness returns a witness with a signature in a form, by the policy or by the key.
 func (s *stage) witness(f form, byPolicy bool, signature [64]byte) types.Witness {
 	switch {
 	case byPolicy:
@@ -198,10 +197,11 @@ func (s *stage) witness(f form, byPolicy bool, signature [64]byte) types.Witness
 	}
 }
 
-// uses are all places for signatures, and signings are what belongs into them and what belongs nowhere.
+// uses returns all places for signatures, and the signatures to put there: those that belong there and some that never
+// do.
 func (s *stage) uses(r *rand.Rand) (uses []use, signings []signing) {
 	key, policy := s.key.key.PublicKey(), s.policy.Hash()
-	var hashes []message // of everything that is hashed
+	var hashes []message // of all hashed values
 	for _, byPolicy := range []bool{false, true} {
 		sender, payer := key, policy
 		if byPolicy {
@@ -261,7 +261,7 @@ func messageTo(n types.Network, chainID uint64, c types.ContractID, a types.Acco
 	return message{hash: types.MessageHash(chainID, c, a, said), text: types.MessageText(n, chainID, c, a, said)}
 }
 
-// hashesOf are hashes of a transaction and its parts that nobody signs, and texts of other networks.
+// hashesOf returns hashes of a transaction and its parts that nobody signs, and texts of other networks.
 func (s *stage) hashesOf(tx types.Transaction) (hashes []message) {
 	signed := types.SignedTransaction{Transaction: tx, Witness: types.WitnessKey{}, PayerWitness: types.WitnessKey{}}
 	encoded, id := tx.Encode(), tx.Hash()
@@ -287,7 +287,7 @@ func (s *stage) hashesOf(tx types.Transaction) (hashes []message) {
 	return hashes
 }
 
-// usesOf are the places of a transaction's two witnesses. If it is a recovery, its sender's are the heirs.
+// usesOf returns the places of a transaction's two witnesses. The heirs sign as the sender of a recovery.
 func (s *stage) usesOf(r *rand.Rand, tx types.Transaction, byPolicy bool, of string) []use {
 	sender, payer := messagesOf(tx, s.network, [32]byte{})
 	signers := s.owners
@@ -312,7 +312,7 @@ func (s *stage) usesOf(r *rand.Rand, tx types.Transaction, byPolicy bool, of str
 	})...)
 }
 
-// each has a place for each form.
+// each returns a place for each form.
 func (s *stage) each(signers []signer, byPolicy bool, role string, m message, holds func(types.Witness) (bool, error)) []use {
 	var uses []use
 	for f := range forms {
@@ -337,7 +337,7 @@ func (s *stage) messageHolds(account types.Account, said []byte, w types.Witness
 	return holds, s.same("message", holds, "message", s.contract[:], account[:], account[:], said, encoded)
 }
 
-// sealUse is the seal of an empty block.
+// sealUse returns the seal of an empty block.
 func (s *stage) sealUse() (types.Header, use) {
 	run := exec.Begin(s.network, s.present, s.entries, s.template, exec.Machine{})
 	result, err := run.Finish()

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// mutator makes cases and compares the two judgements of each.
+// mutator generates cases and compares the two verdicts on each.
 type mutator struct {
 	judge  *judge
 	cases  int
@@ -29,7 +29,7 @@ type mutator struct {
 // perRound is the number of cases with the same accounts.
 const perRound = 1000
 
-// round makes accounts and a chain, and cases until there are enough.
+// round makes accounts and a chain, and generates cases on them.
 func (m *mutator) round(r *rand.Rand, cases int) error {
 	w := newWorld(r)
 	ofBlocks := perRound * m.blocks / 100
@@ -59,7 +59,7 @@ func (m *mutator) round(r *rand.Rand, cases int) error {
 	return m.chainRound(r, w, min(cases, m.cases+ofBlocks))
 }
 
-// newParameters are random ones within the bounds.
+// newParameters returns random parameters within the bounds.
 func newParameters(r *rand.Rand, w *world) types.Parameters {
 	p := params.Default(w.producer.PublicKey())
 	p.GasLimit = types.Gas(3_000_000 + r.IntN(60_000_000))
@@ -70,7 +70,7 @@ func newParameters(r *rand.Rand, w *world) types.Parameters {
 	return p
 }
 
-// newPlace is a state in which accounts have records of all forms.
+// newPlace returns a state in which accounts have records of all forms.
 func newPlace(r *rand.Rand, w *world) *place {
 	const now = 1_700_000_000_000
 	p := &place{network: pick(r, []types.Network{types.Mainnet, types.Testnet, types.Regtest}), entries: mapState{}}
@@ -120,7 +120,7 @@ func newRecord(r *rand.Rand, w *world, a types.Account, t uint64) state.Account 
 	return record
 }
 
-// tellContext says to the judge what judges transactions.
+// tellContext sends the judge the context of transactions.
 func (m *mutator) tellContext(p *place) error {
 	accounts := map[string]string{}
 	for key, value := range p.entries {
@@ -143,7 +143,7 @@ func (m *mutator) tellContext(p *place) error {
 	return err
 }
 
-// transaction makes, changes and judges a transaction.
+// transaction generates a transaction, changes it and compares the verdicts.
 func (m *mutator) transaction(r *rand.Rand, p *place, maker *maker) error {
 	tx := maker.transaction(r)
 	kind := r.IntN(11)
@@ -153,7 +153,7 @@ func (m *mutator) transaction(r *rand.Rand, p *place, maker *maker) error {
 		}
 	}
 	signed := maker.signed(r, tx)
-	if kind == 4 { // the gas limit changes after all, and the signatures with it
+	if kind == 4 { // change the gas limit last, and the signatures with it
 		signed.GasLimit += types.Gas(pick(r, []uint64{1<<64 - 1, 1, 1 << 40, edge(r)}))
 		signed = maker.sign(r, p.network, maker.at, signed.Transaction)
 	}
@@ -176,7 +176,7 @@ func (m *mutator) transaction(r *rand.Rand, p *place, maker *maker) error {
 	return nil
 }
 
-// compare asks both judges about a transaction, and returns the first rule that it breaks, or 0.
+// compare compares both verdicts on a transaction, and returns the first rule that it breaks, or 0.
 func (m *mutator) compare(p *place, encoded []byte) (said int, err error) {
 	m.cases++
 	rule, tx, err := p.judge(encoded)
@@ -191,7 +191,7 @@ func (m *mutator) compare(p *place, encoded []byte) (said int, err error) {
 	if said, err = strconv.Atoi(first); err != nil {
 		return 0, fmt.Errorf("%x: the judge says %s", encoded, answer)
 	}
-	// The order of the rules is that of no verdict: what the node refuses first may be any rule from the first one on.
+	// The order of the rules is not normative: the node may report any broken rule, from the first one on.
 	if (rule == 0) != (said == 0) || rule < said || (rule == 1) != (said == 1) {
 		return 0, fmt.Errorf("%x: the node says rule %d, the judge %d", encoded, rule, said)
 	}
@@ -220,7 +220,7 @@ func newGenesis(r *rand.Rand, w *world) types.Genesis {
 	return g
 }
 
-// chainRound makes a chain, and blocks until there are enough cases.
+// chainRound makes a chain, and generates blocks until there are enough cases.
 func (m *mutator) chainRound(r *rand.Rand, w *world, end int) error {
 	if m.cases >= end {
 		return nil
@@ -244,7 +244,7 @@ func (m *mutator) chainRound(r *rand.Rand, w *world, end int) error {
 	return nil
 }
 
-// begin makes a chain, with contracts that run perhaps, here and at the judge.
+// begin starts a chain here and at the judge, sometimes with contracts that run.
 func (m *mutator) begin(g types.Genesis, codes bool) (*chain, error) {
 	answer, err := m.judge.ask("genesis", g.Encode())
 	if err != nil {
@@ -265,7 +265,8 @@ func (m *mutator) begin(g types.Genesis, codes bool) (*chain, error) {
 	return c, nil
 }
 
-// compareBlock asks both judges about a block. It returns the node's result of a valid one, and the judge's number.
+// compareBlock compares both verdicts on a block. It returns the node's result of a valid block, and the judge's number
+// for it.
 func (m *mutator) compareBlock(c *chain, encoded []byte) (result exec.Result, number int, err error) {
 	m.cases++
 	result, own := c.judgeBlock(encoded)
@@ -307,8 +308,8 @@ func (m *mutator) compareBlock(c *chain, encoded []byte) (result exec.Result, nu
 	return result, number, nil
 }
 
-// consistent reports whether two refusals can be of one block: about the same transaction, and the node's rule not
-// before the judge's, if both are about one.
+// consistent reports whether two refusals can be of one block: about the same transaction, and if both name rules, the
+// node's rule not before the judge's.
 func consistent(node, judge string) bool {
 	var i, rule, j, first int
 	_, ofNode := fmt.Sscanf(node, "transaction %d: rule %d", &i, &rule)

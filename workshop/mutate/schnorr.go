@@ -10,8 +10,7 @@ import (
 // perBatch is the number of signatures that are verified together.
 const perBatch = 512
 
-// schnorr compares verdicts on BIP-340 signatures, half of which are damaged: of each alone, of all in a batch, and the
-// judge's.
+// schnorr compares verdicts on BIP-340 signatures, half of them damaged: one by one, in a batch, and by the judge.
 func (m *mutator) schnorr(r *rand.Rand, cases int) error {
 	items := make([]bip340.SignedMessage, min(perBatch, cases-m.cases))
 	lines := make([][]any, len(items))
@@ -49,7 +48,7 @@ func (m *mutator) schnorr(r *rand.Rand, cases int) error {
 	return nil
 }
 
-// changeHalf changes 32 bytes: one bit, or to a number at an edge.
+// changeHalf flips one bit of 32 bytes, or sets them to an edge number.
 func changeHalf(r *rand.Rand, b []byte) {
 	if r.IntN(4) == 0 {
 		number := pick(r, numbers)

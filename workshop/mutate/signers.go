@@ -25,12 +25,12 @@ type signer struct {
 	device *ecdsa.PrivateKey // of the others
 }
 
-// message is what a witness signs.
+// message is the message of a witness.
 type message struct {
 	hash  [32]byte
 	text  string
 	aux   [32]byte
-	plain bool // what passkeys add is never at an edge
+	plain bool // whether the passkey's own data avoids the edges
 }
 
 func scalar(r *rand.Rand) (b [32]byte) {
@@ -44,7 +44,7 @@ func scalar(r *rand.Rand) (b [32]byte) {
 func newKey(r *rand.Rand) cairn.PrivateKey {
 	key, err := cairn.NewPrivateKey(scalar(r))
 	if err != nil {
-		panic(err) // one of 2^255 scalars
+		panic(err) // only for one scalar in 2^255
 	}
 	return key
 }
@@ -68,18 +68,18 @@ func newDevice(r *rand.Rand) signer {
 	secret := scalar(r)
 	device, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), secret[:])
 	if err != nil {
-		panic(err) // one of 2^255 scalars
+		panic(err) // only for one scalar in 2^255
 	}
 	s := signer{device: device}
 	s.public = types.SignerP256{Point: s.point()}
 	return s
 }
 
-// point of a device's key.
+// point returns the point of a device's key.
 func (s signer) point() [64]byte {
 	encoded, err := s.device.PublicKey.Bytes()
 	if err != nil {
-		panic(err) // it has a point
+		panic(err) // every key has a point
 	}
 	return [64]byte(encoded[1:])
 }
@@ -108,7 +108,7 @@ func schnorr(key cairn.PrivateKey, hash, aux [32]byte) types.Signature {
 	return signature
 }
 
-// textSignature is what a Bitcoin wallet makes of a text.
+// textSignature returns a Bitcoin wallet's signature of a text.
 func textSignature(key cairn.PrivateKey, m message, sighash uint8) types.Signature {
 	return schnorr(key, textMessage(key, m, sighash), m.aux)
 }
@@ -148,7 +148,7 @@ func (s signer) evidence(r *rand.Rand, m message) types.Evidence {
 	}
 }
 
-// clientData is what may follow the challenge, or nearly.
+// clientData returns the client data after the challenge, sometimes slightly wrong.
 func clientData(r *rand.Rand) []byte {
 	begin := `","origin":"`
 	switch r.IntN(12) {
@@ -201,7 +201,7 @@ func newAuthority(r *rand.Rand) *authority {
 	return a
 }
 
-// witness makes a witness of the policy, by its recovery's rule if there is one and it is asked for.
+// witness makes a witness of the policy, by its recovery's rule if recovery is set and the policy has one.
 func (a *authority) witness(r *rand.Rand, m message, recovery bool) types.Witness {
 	rule, signers := a.policy.Owner, a.owner
 	if recovery && a.policy.Recovery != nil {

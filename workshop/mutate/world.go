@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// world has the accounts whose secrets are known.
+// world holds the accounts whose secrets are known.
 type world struct {
 	keys        map[types.Account]cairn.PrivateKey
 	authorities map[types.Account]*authority // by policy hash
@@ -40,7 +40,7 @@ func (w *world) account(r *rand.Rand) types.Account { return pick(r, w.accounts)
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// stranger is an account that nobody has, or one of the world's.
+// stranger returns an account without a known secret, or one of the world's.
 func (w *world) stranger(r *rand.Rand) types.Account {
 	if r.IntN(3) > 0 {
 		return w.account(r)
@@ -48,11 +48,11 @@ func (w *world) stranger(r *rand.Rand) types.Account {
 	return types.Account(scalar(r))
 }
 
-// witness makes a witness of an account by the authority that is in force, or rarely by another one.
+// witness makes a witness of an account by the authority in force, or rarely by another one.
 func (w *world) witness(
 	r *rand.Rand, account, inForce types.Account, m message, recovery bool,
 ) types.Witness {
-	if r.IntN(40) == 0 { // one that was, or may come
+	if r.IntN(40) == 0 { // a past or future one
 		inForce = w.account(r)
 	}
 	return w.by(r, account, inForce, m, recovery)
@@ -74,7 +74,7 @@ func (w *world) by(r *rand.Rand, account, inForce types.Account, m message, reco
 	return types.WitnessText{Signature: textSignature(key, m, sighash), Sighash: sighash}
 }
 
-// messagesOf are what the sender and the payer of a transaction sign.
+// messagesOf returns the messages that the sender and the payer of a transaction sign.
 func messagesOf(tx types.Transaction, network types.Network, aux [32]byte) (sender, payer message) {
 	id := tx.Hash()
 	text, _ := tx.Text(network)
@@ -82,11 +82,11 @@ func messagesOf(tx types.Transaction, network types.Network, aux [32]byte) (send
 	return message{hash: id, text: text, aux: aux}, message{hash: types.PayerHash(id), text: paid, aux: aux}
 }
 
-// sign makes the witnesses of a transaction on a state.
+// sign adds the witnesses of a transaction on a state.
 func (w *world) sign(r *rand.Rand, network types.Network, s view, tx types.Transaction) types.SignedTransaction {
 	signed := types.SignedTransaction{Transaction: tx}
 	sender, payer := messagesOf(tx, network, scalar(r))
-	switch r.IntN(40) { // who signs what is not his
+	switch r.IntN(40) { // sign in another's place
 	case 0:
 		sender, payer = payer, sender
 	case 1:

@@ -332,7 +332,7 @@ func (c *cluster) await(ctx context.Context, what string, is func(context.Contex
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return fmt.Errorf("it is not so that %s: %w", what, ctx.Err())
+			return fmt.Errorf("waiting for %q: %w", what, ctx.Err())
 		}
 	}
 	return nil

@@ -28,22 +28,22 @@ import (
 func main() {
 	var s settings
 	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
-	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the data directories are made")
-	flag.StringVar(&s.parts, "parts", "kills,acks,changes,faults,promote", "what to do, in this order")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "parent of the data directories")
+	flag.StringVar(&s.parts, "parts", "kills,acks,changes,faults,promote", "parts to run, in order")
 	flag.StringVar(&s.blockTime, "block-time", "200ms", "time between blocks")
-	flag.IntVar(&s.rate, "rate", 2000, "transfers a second")
-	flag.IntVar(&s.batch, "batch", 10, "transfers of a request")
-	flag.IntVar(&s.killCount, "kills", 200, "how often the leader is killed")
-	flag.DurationVar(&s.killTime, "kill-time", time.Hour, "after which no more are killed")
-	flag.DurationVar(&s.ackTime, "ack-time", 30*time.Second, "of each measurement of acknowledgements and processor time")
-	flag.IntVar(&s.ackRate, "ack-rate", 1000, "transfers a second for the acknowledgements, one a request")
-	flag.IntVar(&s.costRate, "cost-rate", 4000, "transfers a second for the processor time")
-	flag.IntVar(&s.behind, "behind", 100_000, "blocks that the member which joins from far behind lacks")
-	flag.DurationVar(&s.faultTime, "fault-time", time.Hour, "how long there are faults")
-	flag.Uint64Var(&s.seed, "seed", 1, "of the faults")
-	flag.StringVar(&s.counter, "counter", "../contracts/wasm/counter.wasm", "the compiled counter")
-	flag.StringVar(&s.others, "send-to", "", "no parts: send to these nodes until an interrupt, and say what was lost; URLs, with commas")
-	accounts := flag.Bool("accounts", false, "no parts: print the arguments by which `cairn init` funds who sends with -send-to")
+	flag.IntVar(&s.rate, "rate", 2000, "transfers per second")
+	flag.IntVar(&s.batch, "batch", 10, "transfers per request")
+	flag.IntVar(&s.killCount, "kills", 200, "number of times to kill the leader")
+	flag.DurationVar(&s.killTime, "kill-time", time.Hour, "time after which the kills end")
+	flag.DurationVar(&s.ackTime, "ack-time", 30*time.Second, "duration of each measurement of acknowledgements and processor time")
+	flag.IntVar(&s.ackRate, "ack-rate", 1000, "transfers per second for the acknowledgements, one per request")
+	flag.IntVar(&s.costRate, "cost-rate", 4000, "transfers per second for the processor time")
+	flag.IntVar(&s.behind, "behind", 100_000, "number of blocks by which the joining member is behind")
+	flag.DurationVar(&s.faultTime, "fault-time", time.Hour, "duration of the faults")
+	flag.Uint64Var(&s.seed, "seed", 1, "seed of the faults")
+	flag.StringVar(&s.counter, "counter", "../contracts/wasm/counter.wasm", "compiled counter contract")
+	flag.StringVar(&s.others, "send-to", "", "run no parts; send to these nodes (comma-separated URLs) until an interrupt, and print lost transfers")
+	accounts := flag.Bool("accounts", false, "run no parts; print the arguments of `cairn init` that fund the senders of -send-to")
 	flag.Parse()
 	switch {
 	case *accounts:
@@ -87,7 +87,7 @@ func (s settings) run(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%w\nwhat was logged is left in %s", err, dir)
+			err = fmt.Errorf("%w\nthe logs are in %s", err, dir)
 			return
 		}
 		err = os.RemoveAll(dir)

@@ -11,13 +11,13 @@ import (
 	"github.com/cairn-chain/cairn/client"
 )
 
-// shortGap is the shortest time without an acknowledgement that is told of.
+// shortGap is the shortest time without an acknowledgement that is reported.
 const shortGap = 500 * time.Millisecond
 
-// othersPayers is how many send to nodes that somebody else runs.
+// othersPayers is the number of payers that send to nodes run by somebody else.
 const othersPayers = 64
 
-// accounts prints what `cairn init` is to be given so that the chain's payers have coins.
+// accounts prints the arguments of `cairn init` that give the payers coins.
 func (s settings) accounts() {
 	words := []string{"--chain-id", fmt.Sprint(chainID)}
 	for _, account := range newLoad(othersPayers, nil).accounts() {
@@ -26,8 +26,8 @@ func (s settings) accounts() {
 	fmt.Println(strings.Join(words, " "))
 }
 
-// sendToOthers sends to nodes that somebody else runs, and stops and starts, until ctx ends. It prints each time without
-// an acknowledgement when it is over, and fails unless one of the nodes has all that was acknowledged at the end.
+// sendToOthers sends transfers to nodes that somebody else runs, stops and starts, until ctx ends. It prints each time
+// without an acknowledgement, and fails unless one node has all acknowledged transfers at the end.
 func (s settings) sendToOthers(ctx context.Context) error {
 	var nodes []*member
 	for url := range strings.SplitSeq(s.others, ",") {
@@ -83,7 +83,7 @@ func (s settings) sendToOthers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// resume goes on where the payers' accounts are.
+// resume continues from the nonces of the payers' accounts.
 func (l *load) resume(ctx context.Context, nodes []*member) error {
 	var errs []error
 	for _, m := range nodes {

@@ -113,7 +113,7 @@ func (e *ethereum) await(ctx context.Context, hash common.Hash) error {
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("what funds the senders is in no block after %s", setupTime)
+			return fmt.Errorf("the funding transactions are in no block after %s", setupTime)
 		}
 	}
 }

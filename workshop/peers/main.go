@@ -25,13 +25,13 @@ type settings struct {
 func main() {
 	var s settings
 	cairn := flag.String("cairn", "../../bin/cairn", "Cairn's binary")
-	geth := flag.String("geth", "", "geth's binary; left out where it is empty")
-	anvil := flag.String("anvil", "", "anvil's binary; left out where it is empty")
+	geth := flag.String("geth", "", "geth's binary; empty: without geth")
+	anvil := flag.String("anvil", "", "anvil's binary; empty: without anvil")
 	flag.IntVar(&s.rounds, "rounds", 5, "runs of each node")
 	flag.IntVar(&s.senders, "senders", 400, "number of sending accounts")
 	flag.IntVar(&s.perSender, "per-sender", 500, "transfers per sender")
 	flag.DurationVar(&s.readTime, "read-time", 10*time.Second, "duration of a load of reads")
-	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the nodes' data directories are made")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "parent of the nodes' data directories")
 	flag.Parse()
 	program.Main("peers", func(ctx context.Context) error { return compare(ctx, s, peersOf(*cairn, *geth, *anvil)) })
 }

@@ -45,16 +45,16 @@ const (
 func main() {
 	var s settings
 	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
-	flag.StringVar(&s.dir, "dir", os.TempDir(), "where the chains are kept meanwhile")
+	flag.StringVar(&s.dir, "dir", os.TempDir(), "parent directory of the chains")
 	flag.Float64Var(
 		&s.rate, "rate", 1_000, "transfers a second; what the chain does not take is sent again while there is time",
 	)
-	flag.DurationVar(&s.duration, "duration", time.Minute, "how long to send, for each way of proving")
+	flag.DurationVar(&s.duration, "duration", time.Minute, "duration of the load, for each way of proving")
 	flag.DurationVar(&s.blockTime, "block-time", time.Second, "time between blocks")
-	flag.DurationVar(&s.drain, "drain", time.Minute, "how long the prover may go on once all is sent")
+	flag.DurationVar(&s.drain, "drain", time.Minute, "time limit of the prover after the load")
 	flag.IntVar(&s.connections, "connections", 8, "connections")
-	flag.IntVar(&s.batch, "batch", 50, "calls in a request")
-	flag.IntVar(&s.senders, "senders", 1_000, "accounts that send, and receive")
+	flag.IntVar(&s.batch, "batch", 50, "calls per request")
+	flag.IntVar(&s.senders, "senders", 1_000, "number of accounts, which send and receive")
 	flag.IntVar(&s.proofBits, "proof-bits", 128, "proven bits of the proofs: 100 or 128")
 	flag.StringVar(&s.rpcAddr, "rpc-addr", "127.0.0.1:0", "address of the nodes' JSON-RPC")
 	flag.StringVar(&s.adminAddr, "admin-addr", "127.0.0.1:0", "the nodes' admin address")

@@ -35,16 +35,16 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.program, "program", "../bin/cairn", "the program that runs the node")
-	flag.StringVar(&s.prometheus, "prometheus", "prometheus", "the program that runs Prometheus")
+	flag.StringVar(&s.program, "program", "../bin/cairn", "Cairn's binary")
+	flag.StringVar(&s.prometheus, "prometheus", "prometheus", "Prometheus' binary")
 	flag.StringVar(&s.rules, "rules", "../deploy/alerts.yml", "file of alert rules")
 	flag.StringVar(&s.only, "only", "", "regular expression of the alerts to provoke")
 	flag.Float64Var(&s.factor, "factor", 60, "by which the rules' durations are divided")
 	flag.DurationVar(
-		&s.patience, "patience", 3*time.Minute, "the longest to wait until an alert fires, and again until it does not",
+		&s.patience, "patience", 3*time.Minute, "longest wait for an alert to fire, and again for it to end",
 	)
-	flag.IntVar(&s.firstPort, "port", 21400, "of the node, its metrics at the next one, Prometheus at the one after "+
-		"that, a primary that the node follows at the two after that, and members of its cluster at the next seven")
+	flag.IntVar(&s.firstPort, "port", 21400, "port of the node. The following ports are for its metrics, "+
+		"Prometheus, a primary that the node follows (two), and members of its cluster (seven)")
 	flag.Parse()
 	program.Main("provoke", func(ctx context.Context) error { return run(ctx, s, os.Stdout) })
 }

@@ -118,7 +118,7 @@ func (p *prometheus) await(
 		select {
 		case <-ticker.C:
 		case err := <-ended:
-			return fmt.Errorf("the cause ended: %w", err)
+			return fmt.Errorf("the alert's cause ended: %w", err)
 		case <-ctx.Done():
 			return fmt.Errorf("not after %s, alerts are %v: %w", patience, last, ctx.Err())
 		}

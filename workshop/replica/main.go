@@ -38,14 +38,14 @@ const pollTime = 10 * time.Millisecond
 func main() {
 	var s settings
 	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
-	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the nodes' data directories are made")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "parent of the nodes' data directories")
 	flag.IntVar(&s.rounds, "rounds", 3, "rounds, each with a chain of its own")
 	flag.IntVar(&s.senders, "senders", 400, "number of sending accounts")
 	flag.IntVar(&s.perSender, "per-sender", 1500, "transfers per sender")
 	flag.DurationVar(&s.blockTime, "block-time", time.Second, "time between blocks")
 	flag.Float64Var(&s.rate, "rate", 0, "transfers a second; 0: as many as the primary takes")
 	flag.BoolVar(&s.stateless, "stateless", false, "compare replicas without state: by ranges, and block by block")
-	flag.IntVar(&s.perBlock, "per-block", 100, "transfers of a block, with -stateless")
+	flag.IntVar(&s.perBlock, "per-block", 100, "transfers per block, with -stateless")
 	flag.Parse()
 	run := s.run
 	if s.stateless {

@@ -26,9 +26,9 @@ import (
 func main() {
 	var s settings
 	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
-	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the data directories are made")
-	flag.Uint64Var(&s.seed, "seed", 1, "of the first fault")
-	flag.IntVar(&s.faults, "faults", 200, "how many faults are made")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "parent of the data directories")
+	flag.Uint64Var(&s.seed, "seed", 1, "seed of the first fault")
+	flag.IntVar(&s.faults, "faults", 200, "number of faults")
 	flag.StringVar(&s.nodes, "nodes", strings.Join(slices.Concat([]string{"stopped", "killed", "member"}, followers), ","),
 		"which nodes are damaged")
 	flag.Parse()

@@ -34,8 +34,8 @@ const (
 func main() {
 	var s settings
 	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
-	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the data directories are made")
-	flag.DurationVar(&s.duration, "duration", 5*time.Minute, "how long the attack goes on")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "parent of the data directories")
+	flag.DurationVar(&s.duration, "duration", 5*time.Minute, "duration of the attack")
 	flag.Parse()
 	program.Main("siege", s.run)
 }

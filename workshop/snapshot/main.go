@@ -38,8 +38,8 @@ const (
 func main() {
 	accounts := flag.Int("accounts", 1_000_000, "accounts in the state")
 	entries := flag.Int("storage", 1_000_000, "storage entries in the state")
-	dir := flag.String("dir", os.TempDir(), "where chains and the snapshot are made")
-	keep := flag.Bool("keep", false, "keep what was made, in the directory that the last line names")
+	dir := flag.String("dir", os.TempDir(), "parent directory of the chains and the snapshot")
+	keep := flag.Bool("keep", false, "keep the files, in the directory that the last line names")
 	flag.Parse()
 	program.Main("snapshot", func(ctx context.Context) error { return measure(ctx, *dir, *accounts, *entries, *keep) })
 }

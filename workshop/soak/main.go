@@ -39,11 +39,11 @@ func main() {
 	flag.StringVar(&s.url, "rpc-url", "http://127.0.0.1:8777", "URL of the node's JSON-RPC")
 	flag.StringVar(&s.metrics, "metrics-url", "http://127.0.0.1:8778/metrics", "URL of the node's metrics")
 	flag.Float64Var(&s.rate, "rate", 10_000, "transfers a second")
-	flag.DurationVar(&s.duration, "duration", time.Hour, "how long to send")
-	flag.DurationVar(&s.window, "window", time.Minute, "what a line of the table is about")
+	flag.DurationVar(&s.duration, "duration", time.Hour, "duration of the load")
+	flag.DurationVar(&s.window, "window", time.Minute, "time that a line of the table covers")
 	flag.IntVar(&s.connections, "connections", 16, "connections")
-	flag.IntVar(&s.senders, "senders", 400, "accounts that send in a window")
-	flag.IntVar(&s.batch, "batch", 100, "calls in a request")
+	flag.IntVar(&s.senders, "senders", 400, "number of accounts that send in a window")
+	flag.IntVar(&s.batch, "batch", 100, "calls per request")
 	flag.Var(
 		&s.followers, "follower", "URLs of a follower's JSON-RPC and metrics, with a comma between them; may be repeated",
 	)

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	seedFlag = flag.Uint64("fuzz.seed", 0, "the seed of the fuzzer of contracts, in place of the test's own")
-	timeFlag = flag.Duration("fuzz.time", 0, "how long the fuzzer of contracts searches, in place of a number of calls")
+	seedFlag = flag.Uint64("fuzz.seed", 0, "seed of the contract fuzzer, instead of the test's own")
+	timeFlag = flag.Duration("fuzz.time", 0, "duration of the contract fuzzer, instead of a number of calls")
 )
 
 // Run searches for a failure. If it finds one, it shrinks it, saves it to the corpus, and fails the test with a Go test

@@ -9,8 +9,8 @@ import (
 )
 
 func main() {
-	source := flag.String("source", ".", "the repository")
-	out := flag.String("out", "dist/docs", "the directory of the site; what it holds is replaced")
+	source := flag.String("source", ".", "directory of the repository")
+	out := flag.String("out", "dist/docs", "output directory; its contents are replaced")
 	flag.Parse()
 	pages, err := build(os.DirFS(*source), *out)
 	if err != nil {

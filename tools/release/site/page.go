@@ -20,7 +20,7 @@ import (
 
 // page is a page of the site.
 type page struct {
-	name     string // its path in the repository
+	name     string // path in the repository
 	title    string
 	body     string // HTML
 	contents []heading
@@ -30,21 +30,21 @@ type page struct {
 // heading is a section in the page's list of contents.
 type heading struct{ Title, ID string }
 
-// part is what is below a heading, for the search.
+// part is the text below a heading, for the search index.
 type part struct {
 	title, id string
 	words     map[string]bool
 }
 
-// markdown aligns cells by attributes: the site's policy takes no styles within a page.
+// markdown aligns cells by attributes: the site's policy forbids inline styles.
 var markdown = goldmark.New(goldmark.WithExtensions(
 	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough,
 ))
 
 var comment = regexp.MustCompile(`(?s)^<!--.*?-->\n`)
 
-// convert makes a page of Markdown, and lists the files of the repository that it links to. A link that leads nowhere
-// is an error.
+// convert renders a page of Markdown, and lists the files of the repository that it links to. A broken link is an
+// error.
 func (s *site) convert(name string, content []byte) (*page, []string, error) {
 	content = comment.ReplaceAll(content, nil)
 	p := &page{name: name, title: name}
@@ -57,7 +57,7 @@ func (s *site) convert(name string, content []byte) (*page, []string, error) {
 		}
 		var err error
 		switch n := n.(type) {
-		case *ast.RawHTML, *ast.HTMLBlock: // it would be left out
+		case *ast.RawHTML, *ast.HTMLBlock: // it would be dropped
 			err = errors.New("HTML in a page: write \\< for a mere <")
 		case *ast.Heading:
 			p.heading(n, content, taken)
@@ -103,7 +103,7 @@ func (p *page) heading(n *ast.Heading, content []byte, taken map[string]bool) {
 	p.parts = append(p.parts, part{title, id, map[string]bool{}})
 }
 
-// plain is a node's text.
+// plain returns a node's text.
 func plain(n ast.Node, content []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // nothing in it fails
@@ -115,7 +115,7 @@ func plain(n ast.Node, content []byte) string {
 	return b.String()
 }
 
-// anchor is the anchor that GitHub gives a heading, as the repository's links have it.
+// anchor returns GitHub's anchor of a heading, which the repository's links use.
 func anchor(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -130,10 +130,10 @@ func anchor(heading string) string {
 
 var word = regexp.MustCompile(`[\pL\pN][\pL\pN_]+`)
 
-// maxWord leaves what nobody types, as hashes and encodings, out of the search.
+// maxWord excludes longer words, such as hashes and encodings, from the search index.
 const maxWord = 40
 
-// say adds text to the section in which it is.
+// say adds text to the current section.
 func (p *page) say(said []byte) {
 	if len(p.parts) == 0 {
 		return
@@ -145,7 +145,7 @@ func (p *page) say(said []byte) {
 	}
 }
 
-// link is the destination of a link on the site. Files of the repository are added to linked.
+// link returns the destination of a link on the site. It adds files of the repository to linked.
 func (s *site) link(from string, destination []byte, linked *[]string) ([]byte, error) {
 	target, section, found := strings.Cut(string(destination), "#")
 	if target == "" || strings.Contains(target, ":") {
@@ -155,7 +155,7 @@ func (s *site) link(from string, destination []byte, linked *[]string) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	if to == "" { // a directory: there is nothing of it on the site
+	if to == "" { // a directory: the site does not have it
 		return []byte("#"), nil
 	}
 	*linked = append(*linked, to)
@@ -166,7 +166,7 @@ func (s *site) link(from string, destination []byte, linked *[]string) ([]byte, 
 	return []byte(result), nil
 }
 
-// index is a script that holds what the search goes by: of each section its title, its page, its address and words.
+// index returns the script with the search index: each section's title, page, address and words.
 func (s *site) index() ([]byte, error) {
 	entries := [][4]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.pages)) {

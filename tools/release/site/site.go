@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// start is the page that all others are found from.
+// start is the page from which all others are reached.
 const start = "README.md"
 
-// sections are the parts of the navigation, with their pages in order. What is in none is found by links and by the
+// sections are the parts of the navigation, with their pages in order. Other pages are reached by links and by the
 // search.
 var sections = []struct {
 	Title string
@@ -40,7 +40,7 @@ var assets embed.FS
 
 var layout = template.Must(template.ParseFS(assets, "assets/page.html"))
 
-// site is a site that is made.
+// site is a site being built.
 type site struct {
 	tree  fs.FS
 	out   string
@@ -48,7 +48,7 @@ type site struct {
 	files []string         // other files that pages show or link to
 }
 
-// build makes the site of a repository in a directory, and tells how many pages it has.
+// build builds the site of a repository in a directory, and returns its number of pages.
 func build(tree fs.FS, out string) (int, error) {
 	s := &site{tree: tree, out: out, pages: map[string]*page{}}
 	if err := s.read(); err != nil {
@@ -74,7 +74,7 @@ func build(tree fs.FS, out string) (int, error) {
 	return len(s.pages), s.writeAssets()
 }
 
-// read reads the pages that can be reached.
+// read reads the reachable pages.
 func (s *site) read() error {
 	queue := []string{start}
 	for _, section := range sections {
@@ -106,8 +106,8 @@ func (s *site) read() error {
 	return nil
 }
 
-// resolve is the file that a link of a page leads to, a directory's README.md for it; empty for a directory without
-// one.
+// resolve returns the file that a link of a page leads to. For a directory it is the README.md, or empty if there is
+// none.
 func (s *site) resolve(from, link string) (string, error) {
 	to := path.Join(path.Dir(from), link)
 	info, err := fs.Stat(s.tree, to)
@@ -126,7 +126,7 @@ func (s *site) resolve(from, link string) (string, error) {
 	return readme, nil
 }
 
-// address is where the site has a file of the repository.
+// address returns the site's address of a file of the repository.
 func address(name string) string {
 	if name == start {
 		return "index.html"
@@ -137,7 +137,7 @@ func address(name string) string {
 	return name
 }
 
-// relative is the address of a file as a page refers to it.
+// relative returns the address of a file relative to a page.
 func relative(from, to string) string {
 	return strings.Repeat("../", strings.Count(address(from), "/")) + address(to)
 }
