@@ -115,14 +115,25 @@ func (m *Member) decided(decided *Proposal) error {
 		c.block, c.proposed, m.leading.made = d, m.leading.madeAt, nil
 		return nil
 	}
+	var log []*raftpb.Entry
+	if decided.Names != nil {
+		var err error
+		if log, err = m.after(decided.Since, decided.Index-1); err != nil {
+			return err
+		}
+	}
 	m.env.Do(Executor, func() Event {
-		d, err := m.derive(decided)
+		encoded, err := decided.whole(log)
+		var d *ledger.PendingBlock
+		if err == nil {
+			d, err = m.derive(encoded)
+		}
 		return func(m *Member) error {
 			if err := m.findReleased(c); err != nil {
 				return err
 			}
 			if err != nil && !c.known {
-				return &Diverged{Index: c.Index, Block: c.Encoded, Err: err}
+				return &Diverged{Index: c.Index, Block: encoded, Err: err}
 			}
 			if !c.known {
 				c.block = d
@@ -147,8 +158,8 @@ func (m *Member) findReleased(c *proposal) error {
 }
 
 // derive executes a proposal and checks the result against its header.
-func (m *Member) derive(c *Proposal) (*ledger.PendingBlock, error) {
-	received, err := ledger.ReceiveProposal(m.Ledger.Network(), c.Encoded, func(id types.TxID) *types.VerifiedTx {
+func (m *Member) derive(encoded []byte) (*ledger.PendingBlock, error) {
+	received, err := ledger.ReceiveProposal(m.Ledger.Network(), encoded, func(id types.TxID) *types.VerifiedTx {
 		tx, _ := m.Pool.Get(id)
 		return tx
 	})

@@ -116,7 +116,7 @@ func TestFetchedProposalIsReleased(t *testing.T) {
 				return err
 			}
 			steps := []func() error{
-				func() error { return m.decided(&Proposal{1, Block{d.Header(), d.Encode()}}) },
+				func() error { return m.decided(&Proposal{1, Block{Header: d.Header(), Encoded: d.Encode()}}) },
 				func() error { return env.next(m) },
 				func() error {
 					r := release(t, "producer", *m.proposal.Proposal)
@@ -218,7 +218,7 @@ func TestSecondOpinion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := m.decided(&Proposal{1, Block{d.Header(), d.Encode()}}); err != nil {
+			if err := m.decided(&Proposal{1, Block{Header: d.Header(), Encoded: d.Encode()}}); err != nil {
 				t.Fatal(err)
 			}
 			err = env.next(m)

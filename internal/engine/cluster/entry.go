@@ -25,6 +25,7 @@ const (
 	kindTxBatch kind = 1
 	kindBlock   kind = 2
 	kindRelease kind = 3
+	kindNamed   kind = 4 // a Block with Names
 )
 
 // Bounds of entries, in bytes.
@@ -43,10 +44,12 @@ type TxBatch struct {
 	Transactions []*types.Tx
 }
 
-// Block proposes a block. Its header is final but not signed yet.
+// Block proposes a block. Its header is final but not signed yet. [newBlock] makes either Encoded or Names.
 type Block struct {
 	Header  types.Header
 	Encoded []byte // bincode(Block) with a seal of zeros
+	Names   []byte // the transactions, where those of batches after the entry Since are named instead of repeated
+	Since   uint64
 }
 
 // Release holds the signature of a proposal, and makes the proposal the head.
@@ -76,7 +79,15 @@ func (i TxBatch) encode() []byte {
 }
 
 func (b Block) encode() []byte {
-	return append(append(make([]byte, 0, 1+len(b.Encoded)), byte(kindBlock)), b.Encoded...)
+	if b.Encoded != nil {
+		return append(append(make([]byte, 0, 1+len(b.Encoded)), byte(kindBlock)), b.Encoded...)
+	}
+	e := codec.NewEncoder(1 + types.SignedHeaderBytes + 8 + len(b.Names))
+	e.U8(uint8(kindNamed))
+	e.Fixed(types.SignedHeader{Header: b.Header}.Encode())
+	e.U64(b.Since)
+	e.Fixed(b.Names)
+	return e.Data()
 }
 
 func (r Release) encode() []byte {
@@ -101,8 +112,8 @@ func Decode(data []byte) (Entry, error) {
 	switch k, body := kind(data[0]), data[1:]; k {
 	case kindTxBatch:
 		entry, err = decodeTxBatch(body)
-	case kindBlock:
-		entry, err = decodeBlock(body)
+	case kindBlock, kindNamed:
+		entry, err = decodeBlock(body, k == kindNamed)
 	case kindRelease:
 		entry, err = decodeRelease(body)
 	default:
@@ -118,27 +129,37 @@ func Decode(data []byte) (Entry, error) {
 }
 
 func decodeTxBatch(body []byte) (TxBatch, error) {
-	d := codec.NewDecoder(body)
-	i := TxBatch{Time: d.U64()}
-	n, size := d.Length(maxTxBatch, 8), 0
-	for range n {
-		encoded := d.Bytes(types.MaxTransactionBytes)
-		if d.Err() != nil {
-			break
-		}
-		if size += len(encoded); size > MaxTxBatchBytes {
-			return i, fmt.Errorf("%w: a batch of more than %d bytes", codec.ErrTooLong, MaxTxBatchBytes)
-		}
-		tx, err := types.DecodeTx(bytes.Clone(encoded))
+	time, encoded, err := splitTxBatch(body)
+	i := TxBatch{Time: time}
+	for _, b := range encoded {
+		tx, err := types.DecodeTx(bytes.Clone(b))
 		if err != nil {
 			return i, err
 		}
 		i.Transactions = append(i.Transactions, tx)
 	}
-	return i, d.Finish()
+	return i, err
 }
 
-func decodeBlock(body []byte) (Block, error) {
+// splitTxBatch returns a batch's time and its encoded transactions, which alias body.
+func splitTxBatch(body []byte) (time uint64, encoded [][]byte, err error) {
+	d := codec.NewDecoder(body)
+	time = d.U64()
+	n, size := d.Length(maxTxBatch, 8), 0
+	for range n {
+		b := d.Bytes(types.MaxTransactionBytes)
+		if d.Err() != nil {
+			break
+		}
+		if size += len(b); size > MaxTxBatchBytes {
+			return time, nil, fmt.Errorf("%w: a batch of more than %d bytes", codec.ErrTooLong, MaxTxBatchBytes)
+		}
+		encoded = append(encoded, b)
+	}
+	return time, encoded, d.Finish()
+}
+
+func decodeBlock(body []byte, named bool) (Block, error) {
 	if len(body) > types.MaxEncodedBlockBytes {
 		return Block{}, fmt.Errorf("%w: a block of %d bytes", codec.ErrTooLong, len(body))
 	}
@@ -153,7 +174,15 @@ func decodeBlock(body []byte) (Block, error) {
 	if err == nil && header.Seal != (types.Seal{}) {
 		err = errors.New("its block is sealed")
 	}
-	return Block{header.Header, body}, err
+	if err != nil || !named {
+		return Block{Header: header.Header, Encoded: body}, err
+	}
+	d := codec.NewDecoder(body[types.SignedHeaderBytes:])
+	b := Block{Header: header.Header, Since: d.U64()}
+	if d.Err() == nil {
+		b.Names = body[types.SignedHeaderBytes+8:]
+	}
+	return b, d.Err()
 }
 
 func decodeRelease(body []byte) (r Release, err error) {

@@ -38,7 +38,7 @@ func block(t testing.TB, height types.Height, parent types.BlockHash, time uint6
 		Version: params.Version, Height: height, Parent: parent, Timestamp: time,
 		Producer: testchain.Key("producer").PublicKey(),
 	}
-	return Block{h, types.EncodeBlock(types.SignedHeader{Header: h}, txs)}
+	return Block{Header: h, Encoded: types.EncodeBlock(types.SignedHeader{Header: h}, txs)}
 }
 
 // release is the release of a proposal.
@@ -59,6 +59,7 @@ func samples(t testing.TB) []Entry {
 		TxBatch{Time: 5, Transactions: []*types.Tx{payment(t, 0), payment(t, 1)}},
 		b,
 		release(t, "producer", Proposal{77, b}),
+		newBlock(b.Header, []*types.Tx{payment(t, 0)}, 33, logOf([]*types.Tx{payment(t, 0)})),
 	}
 }
 
@@ -99,7 +100,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		"nothing":                    {nil, ErrEntry},
 		"kind 0":                     {[]byte{0}, ErrEntry},
-		"a later version's kind":     {[]byte{4, 1, 2, 3}, ErrEntry},
+		"a later version's kind":     {[]byte{5, 1, 2, 3}, ErrEntry},
 		"a batch with a byte more":   {append(bytes.Clone(Encode(all[1])), 0), codec.ErrTrailing},
 		"a release with a byte more": {append(bytes.Clone(Encode(all[3])), 0), codec.ErrTrailing},
 		"a batch that is too long":   {Encode(many), codec.ErrTooLong},

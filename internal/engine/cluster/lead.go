@@ -2,10 +2,12 @@ package cluster
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
@@ -88,8 +90,12 @@ func (m *Member) startBlock() error {
 	l.last = sequencer.NextTick(l.last, now, m.BlockTime)
 	l.building = true
 	term := m.standing.term
+	since, log, err := m.unreleased()
+	if err != nil {
+		return err
+	}
 	m.env.Do(Executor, func() Event {
-		d, encoded, err := m.buildBlock(at)
+		d, entry, err := m.buildBlock(at, since, log)
 		return func(m *Member) error {
 			l.building = false
 			if !m.leads() || m.standing.term != term || m.machine.Proposal() != nil {
@@ -98,7 +104,7 @@ func (m *Member) startBlock() error {
 			if err != nil {
 				return err
 			}
-			err := m.raw.Propose(Encode(Block{d.Header(), encoded}))
+			err := m.raw.Propose(entry)
 			if errors.Is(err, raft.ErrProposalDropped) { // a transfer is in progress, or too much is uncommitted
 				return nil
 			}
@@ -125,14 +131,30 @@ func (m *Member) makingBlock() bool {
 	return m.leading.building || m.leading.proposed || m.proposal != nil
 }
 
-// buildBlock builds a block with the given timestamp, in milliseconds.
-func (m *Member) buildBlock(at uint64) (*ledger.PendingBlock, []byte, error) {
+// unreleased returns the end of the log, whose transactions the next block names: what follows the entry since.
+func (m *Member) unreleased() (since uint64, log []*raftpb.Entry, err error) {
+	since = max(m.machine.Base(), m.Log.Within(maxNamed))
+	log, err = m.after(since, m.machine.Applied())
+	return since, log, err
+}
+
+// after returns the entries of the log after an index, up to the entry to.
+func (m *Member) after(since, to uint64) ([]*raftpb.Entry, error) {
+	if since >= to {
+		return nil, nil
+	}
+	return m.Log.Entries(since+1, to+1, math.MaxUint64)
+}
+
+// buildBlock builds a block with the given timestamp, in milliseconds, and its entry. It may name the transactions of
+// log, which follows the entry since.
+func (m *Member) buildBlock(at, since uint64, log []*raftpb.Entry) (*ledger.PendingBlock, []byte, error) {
 	picked := m.Selector.Select(m.BlockTime)
 	d, err := m.Ledger.Propose(picked.At(at))
 	if err != nil {
 		return nil, nil, err
 	}
-	return d, d.Encode(), m.Selector.HandleSkipped(picked)
+	return d, Encode(newBlock(d.Header(), d.Transactions(), since, log)), m.Selector.HandleSkipped(picked)
 }
 
 // finish signs the proposal, once this member has derived the same block, and proposes its Release.

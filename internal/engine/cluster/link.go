@@ -88,7 +88,7 @@ type Facts struct {
 }
 
 // Kinds has a bit for each kind of entry that this version supports.
-const Kinds uint32 = 1<<kindTxBatch | 1<<kindBlock | 1<<kindRelease
+const Kinds uint32 = 1<<kindTxBatch | 1<<kindBlock | 1<<kindRelease | 1<<kindNamed
 
 // Reasons for not taking transactions.
 var (

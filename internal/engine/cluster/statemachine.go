@@ -25,12 +25,13 @@ type Proposal struct {
 type StateMachine struct {
 	head     Head
 	applied  uint64
+	base     uint64 // an index at or after the newest one at which the log may be cut
 	proposal *Proposal
 }
 
 // StartStateMachine returns the state after an entry that left the given head and no proposal, as when a log was cut.
 func StartStateMachine(index uint64, head Head) *StateMachine {
-	return &StateMachine{head: head, applied: index}
+	return &StateMachine{head: head, applied: index, base: index}
 }
 
 // Head returns the last released block.
@@ -38,6 +39,9 @@ func (m *StateMachine) Head() Head { return m.head }
 
 // Applied returns the index of the last applied entry.
 func (m *StateMachine) Applied() uint64 { return m.applied }
+
+// Base returns an index up to which members may have cut their logs. A block may name transactions after it only.
+func (m *StateMachine) Base() uint64 { return m.base }
 
 // Proposal returns the block to sign and release. If it is nil, a leader may propose one.
 func (m *StateMachine) Proposal() *Proposal { return m.proposal }
@@ -65,9 +69,14 @@ func (m *StateMachine) Apply(index uint64, e Entry) (Outcome, error) {
 	}
 	outcome := None
 	switch e := e.(type) {
+	case nil:
+		if m.proposal == nil { // a change of members, perhaps: see [Member.checkpoint]
+			m.base = index
+		}
 	case Block:
 		outcome = Stale
-		if m.proposal == nil && e.Header.Height == m.head.Height+1 && e.Header.Parent == m.head.Hash {
+		named := e.Names == nil || e.Since >= m.base
+		if m.proposal == nil && e.Header.Height == m.head.Height+1 && e.Header.Parent == m.head.Hash && named {
 			m.proposal, outcome = &Proposal{index, e}, Decided
 		}
 	case Release:
@@ -79,7 +88,7 @@ func (m *StateMachine) Apply(index uint64, e Entry) (Outcome, error) {
 				return None, fmt.Errorf("%w: entry %d names block %d, %s, and releases block %d, %s, of entry %d",
 					ErrForged, index, e.Height, e.Hash, head.Height, head.Hash, c.Index)
 			}
-			m.head, m.proposal, outcome = head, nil, Released
+			m.head, m.base, m.proposal, outcome = head, index, nil, Released
 		}
 	}
 	m.applied = index

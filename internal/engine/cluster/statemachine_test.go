@@ -14,6 +14,9 @@ var genesis = Head{0, types.BlockHash{0xee}}
 func TestOrder(t *testing.T) {
 	first := block(t, 1, genesis.Hash, 10)
 	second := block(t, 2, first.Header.Hash(), 11)
+	third := block(t, 3, second.Header.Hash(), 12)
+	fourth := block(t, 4, third.Header.Hash(), 13)
+	naming := func(b Block, since uint64) Block { return Block{Header: b.Header, Names: []byte{}, Since: since} }
 	at := func(index uint64, b Block) Proposal { return Proposal{index, b} }
 	o := StartStateMachine(4, genesis)
 	for i, step := range []struct {
@@ -33,6 +36,13 @@ func TestOrder(t *testing.T) {
 		15: {first, Stale},
 		16: {second, Decided},
 		17: {release(t, "producer", at(16, second)), Released},
+		18: {naming(third, 16), Stale}, // what another member may have cut off
+		19: {naming(third, 17), Decided},
+		20: {nil, None}, // beside a proposal no log is cut
+		21: {release(t, "producer", at(19, third)), Released},
+		22: {nil, None}, // a change of members
+		23: {naming(fourth, 21), Stale},
+		24: {naming(fourth, 22), Decided},
 	} {
 		if i < 5 {
 			continue
@@ -41,11 +51,11 @@ func TestOrder(t *testing.T) {
 		if err != nil || got != step.want {
 			t.Errorf("entry %d: %d, %v; want %d", i, got, err, step.want)
 		}
-		if c := o.Proposal(); (c != nil) != (i >= 9 && i < 13 || i == 16) {
+		if c := o.Proposal(); (c != nil) != (i >= 9 && i < 13 || i == 16 || i == 19 || i == 20 || i == 24) {
 			t.Errorf("after entry %d the proposal is %+v", i, c)
 		}
 	}
-	if want := (Head{2, second.Header.Hash()}); o.Head() != want || o.Applied() != 17 {
+	if want := (Head{3, third.Header.Hash()}); o.Head() != want || o.Applied() != 24 || o.Base() != 22 {
 		t.Errorf("the head is %+v after entry %d, want %+v", o.Head(), o.Applied(), want)
 	}
 }

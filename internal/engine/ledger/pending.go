@@ -25,6 +25,9 @@ type PendingBlock struct {
 // Header returns the block's header, which is final.
 func (p *PendingBlock) Header() types.Header { return p.result.Header }
 
+// Transactions returns the block's transactions; callers must not change them.
+func (p *PendingBlock) Transactions() []*types.Tx { return p.result.Transactions }
+
 // Encode returns bincode(Block) with an all-zero seal, the form that [ReceiveProposal] decodes.
 func (p *PendingBlock) Encode() []byte {
 	return types.EncodeBlock(types.SignedHeader{Header: p.result.Header}, p.result.Transactions)
