@@ -32,7 +32,9 @@ func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.Tx
 
 // AddMany is like [Pool.Add] for each transaction in turn, but verifies the signatures together.
 func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []Result {
-	return p.take(p.examine(ctx, encoded, source))
+	b := p.examine(ctx, encoded, source)
+	p.screen(b) // again, after the verification: what is refused here is not journaled
+	return p.take(b)
 }
 
 // take commits verified candidates and returns their results.
@@ -87,8 +89,6 @@ func (p *Pool) check(ctx context.Context, b *batch, source string) {
 	if len(unverified) > 0 {
 		p.verifier.check(ctx, unverified, source)
 	}
-	// The pool may have changed during the verification. Candidates that are refused here are not journaled.
-	p.screen(b)
 }
 
 // decode decodes transactions into candidates, and makes all checks that need no account.

@@ -109,7 +109,6 @@ func (p *Pool) applyBatch(b *batch) ([]Result, error) {
 	for _, c := range b.pending() {
 		c.err = c.checkStatic(rules)
 	}
-	p.screen(b)
 	if err := p.commit(b); err != nil {
 		return nil, err
 	}
@@ -171,7 +170,7 @@ func (p *Pool) SyncJournal() error {
 }
 
 // rulesVersion must change with the eviction rules: members with different rules would have different pools.
-const rulesVersion = 3
+const rulesVersion = 4
 
 // Limits returns a digest of the pool's settings and rules. Pools with equal digests that keep the same transactions at
 // the same heads have the same content.
