@@ -352,8 +352,11 @@ func checkInvariants(t testReporter, p *Pool) {
 				count++
 			}
 		}
-		for i := range p.index.order {
-			h, at := &p.index.order[i], s.orderIndex[i]
+		for i := range p.index.order.heaps {
+			if s.noted {
+				break
+			}
+			h, at := &p.index.order.heaps[i], s.orderIndex[i]
 			if empty := len(s.left(partOf[i])) == 0; empty != (at < 0) || s.planned != [parts]int{} ||
 				!empty && (h.slots[at] != h.slotOf(s) || at > 0 && h.Less(at, (at-1)/2)) {
 				t.Fatalf("sender %v is ordered wrongly", a)
@@ -375,9 +378,20 @@ func checkInvariants(t testReporter, p *Pool) {
 		executable != len(p.index.executable) {
 		t.Fatalf("numbers differ: %+v, kept are %+v", u, p.filling.usage)
 	}
-	for i := range p.index.order {
-		if n := p.index.order[i].Len(); n != ordered[i] {
-			t.Fatalf("heap %d has %d senders, want %d", i, n, ordered[i])
+	for i, h := range p.index.order.heaps {
+		n := 0
+		for _, slot := range h.slots {
+			if !slot.sender.noted {
+				n++
+			}
+		}
+		if n != ordered[i] {
+			t.Fatalf("heap %d has %d senders without a noted change, want %d", i, n, ordered[i])
+		}
+	}
+	for _, s := range p.index.order.noted {
+		if !s.noted {
+			t.Fatalf("sender %v is noted wrongly", s.account)
 		}
 	}
 	if !u.fits(&p.opts) {

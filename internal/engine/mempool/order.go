@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"math"
+	"slices"
 
 	"github.com/cairn-chain/cairn/types"
 )
@@ -19,7 +20,17 @@ import (
 //     max fee. Two heaps, by each of these, find it at any base fee: a block does not change their order.
 //
 // Ties are broken by arrival, latest first.
-type evictionOrder [heaps]evictionHeap
+//
+// Most transactions come and leave while there is room, so a change of a sender is only noted, and the heaps learn of it
+// before the next search.
+type evictionOrder struct {
+	heaps [heaps]evictionHeap
+	noted []*sender // changed since the last refresh
+	limit int       // length of noted at which senders without transactions leave it
+}
+
+// leastNoted is the least limit.
+const leastNoted = 1 << 10
 
 // The heaps of an evictionOrder.
 const (
@@ -87,10 +98,10 @@ func (s *sender) gapSince() int64 {
 
 // top returns the first sender of a heap, or nil.
 func (o *evictionOrder) top(which int) *sender {
-	if len(o[which].slots) == 0 {
+	if len(o.heaps[which].slots) == 0 {
 		return nil
 	}
-	return o[which].slots[0].sender
+	return o.heaps[which].slots[0].sender
 }
 
 // lowestTip returns the sender of the run with the lowest tip at a base fee, or nil.
@@ -113,7 +124,7 @@ const maxLooks = 64
 // longestUnder returns the sender of the longest run whose last transaction is under a base fee. It returns nil if none
 // of the maxLooks longest runs is.
 func (o *evictionOrder) longestUnder(baseFee types.Amount) *sender {
-	h := &o[byLength]
+	h := &o.heaps[byLength]
 	next := frontier{heap: h}
 	if len(h.slots) > 0 {
 		heap.Push(&next, 0)
@@ -150,10 +161,38 @@ func (o *evictionOrder) release(senders []*sender) {
 	}
 }
 
+// changed notes a change of a sender. It keeps noted within twice the number of senders with transactions.
+func (o *evictionOrder) changed(s *sender) {
+	if s.noted {
+		return
+	}
+	s.noted = true
+	if o.noted = append(o.noted, s); len(o.noted) < o.limit {
+		return
+	}
+	o.noted = slices.DeleteFunc(o.noted, func(s *sender) bool {
+		if s.noted = len(s.run)+len(s.held) > 0; !s.noted {
+			o.update(s)
+		}
+		return !s.noted
+	})
+	o.limit = max(leastNoted, 2*len(o.noted))
+}
+
+// refresh updates the heaps for the changed senders. It must be called before a search.
+func (o *evictionOrder) refresh() {
+	for _, s := range o.noted {
+		s.noted = false
+		o.update(s)
+	}
+	clear(o.noted)
+	o.noted = o.noted[:0]
+}
+
 // update updates the heaps after a change of a sender, which is in the heaps of its nonempty parts.
 func (o *evictionOrder) update(s *sender) {
-	for which := range o {
-		h := &o[which]
+	for which := range o.heaps {
+		h := &o.heaps[which]
 		h.which = which
 		at := s.orderIndex[which]
 		switch empty := len(s.left(partOf[which])) == 0; {

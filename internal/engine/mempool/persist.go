@@ -164,7 +164,7 @@ func (p *Pool) sortArrivals() {
 	}
 	p.index.sequence = uint64(len(entries))
 	for _, s := range p.index.senders {
-		p.index.order.update(s)
+		p.index.order.changed(s)
 		s.pays.list = s.paid()
 		slices.SortFunc(s.pays.list, func(a, b *entry) int { return cmp.Compare(a.sequence, b.sequence) })
 	}

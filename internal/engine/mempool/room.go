@@ -120,6 +120,7 @@ func (p *Pool) victimsFor(s *sender, c *candidate, at place) ([]*entry, error) {
 	if fits() {
 		return nil, nil
 	}
+	p.index.order.refresh()
 	p.index.order.protect(s)
 	touched := []*sender{s}
 	defer func() { p.index.order.release(touched) }()
@@ -199,6 +200,7 @@ func (p *Pool) trim(s *sender) {
 // enforceHeldShare evicts held transactions, always of the sender who has most, until they are within their share.
 func (p *Pool) enforceHeldShare() {
 	for p.filling.usage.heldOver(&p.opts) && !p.ahead() {
+		p.index.order.refresh()
 		p.evict([]*entry{p.index.order.top(byHeld).victim(partHeld)})
 		p.goOn()
 	}

@@ -77,10 +77,11 @@ type sender struct {
 
 	rules    uint64 // value of judging.rules when it was judged; behind it while it waits to be judged
 	runIndex int    // index in index.executable; −1 while run is empty; undefined while the sender waits to be judged
-	// For the eviction order: the index in each heap, −1 if not in it, and the number of planned evictions from the end
-	// of each part.
+	// For the eviction order: the index in each heap, −1 if not in it, the number of planned evictions from the end of
+	// each part, and whether it is in noted.
 	orderIndex [heaps]int
 	planned    [parts]int
+	noted      bool
 }
 
 func newSender(a types.Account, account state.Account) *sender {
@@ -217,7 +218,7 @@ func (p *Pool) publish(s *sender) {
 		p.index.publish(s)
 	}
 	p.index.keep(s)
-	p.index.order.update(s)
+	p.index.order.changed(s)
 }
 
 // remember adds a new entry. The caller updates its sender's lists.
