@@ -163,7 +163,7 @@ type Receipt struct {
 	Logs              []Log             `json:"logs" doc:"the events that it emitted"`
 	TransactionIndex  uint32            `json:"transactionIndex" doc:"its place in the block"`
 	EffectiveGasPrice Quantity          `json:"effectiveGasPrice" doc:"the price paid per gas"`
-	Fee               Quantity          `json:"fee" doc:"what was paid: gasUsed × effectiveGasPrice"`
+	Fee               Quantity          `json:"fee" doc:"the fee paid: gasUsed × effectiveGasPrice"`
 	ReturnData        Data              `json:"returnData" doc:"what it returned, or the revert data of a failed one"`
 	Error             *string           `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	From              types.Account     `json:"from" doc:"the sender"`

@@ -38,5 +38,5 @@ type ViewProof struct {
 // ViewValue is a key of a [ViewProof].
 type ViewValue struct {
 	Key   Data  `json:"key" doc:"the state key"`
-	Value *Data `json:"value" doc:"what is under it; null for nothing"`
+	Value *Data `json:"value" doc:"the value under the key; null for none"`
 }

@@ -136,7 +136,7 @@ func (c *clusterOfNodes) await(what string, is func() bool) {
 		select {
 		case <-time.After(loadPause):
 		case <-ctx.Done():
-			c.t.Fatalf("it is not so that %s", what)
+			c.t.Fatalf("not within %s: %s", checkTime, what)
 		}
 	}
 }

@@ -860,7 +860,7 @@ export interface Receipt {
   effectiveGasPrice: bigint;
   /** why it failed, a word in snake_case; null otherwise */
   error: string | null;
-  /** what was paid: gasUsed × effectiveGasPrice */
+  /** the fee paid: gasUsed × effectiveGasPrice */
   fee: bigint;
   /** the sender */
   from: Hash;
@@ -1285,7 +1285,7 @@ export interface ViewResult {
 export interface ViewValue {
   /** the state key */
   key: Hex;
-  /** what is under it; null for nothing */
+  /** the value under the key; null for none */
   value: Hex | null;
 }
 
