@@ -27,7 +27,7 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 		reason string // of /ready
 	}{
 		"halted": {func(p *types.Parameters) {
-			p.Upgrade = &types.Upgrade{Version: params.Version + 1, From: uint64(time.Now().Add(time.Second).UnixMilli())}
+			p.Upgrade = &types.Upgrade{Version: params.Version + 1, From: 1000 * uint64(time.Now().Add(time.Hour).Unix())}
 		}, api.ErrHalted, "version 3"},
 		"holding": {func(p *types.Parameters) { p.Producer = next.PublicKey() }, api.ErrReadOnly, "producer is"},
 	} {
@@ -54,7 +54,7 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			check(t, send(0, types.Transaction{Payload: types.Configure{Parameters: p}}))
 			check(t, makerOf(n).Mine(t.Context(), 1))
 			if u := p.Upgrade; u != nil {
-				time.Sleep(time.Until(time.UnixMilli(int64(u.From))))
+				check(t, makerOf(n).SetNextBlockTime(u.From/1000))
 			}
 
 			err = send(1, types.Transaction{Target: types.Account{9}, Value: 1, Payload: types.Transfer{}})
