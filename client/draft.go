@@ -290,7 +290,7 @@ func (d *Draft) Sign(ctx context.Context, role Role, cosigner Cosigner) error {
 	return nil
 }
 
-// Attach adds a Bitcoin wallet's signature of the text (see [ParseTextSignature]). key is a cosigner's, or that of the
+// Attach adds a Bitcoin wallet's signature of the text (see [ParseTextSignature]). key belongs to a cosigner or is the
 // account itself.
 func (d *Draft) Attach(role Role, key types.PublicKey, signature string) error {
 	given := func(context.Context, types.Account, string) (string, error) { return signature, nil }

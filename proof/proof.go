@@ -49,8 +49,8 @@ type Verdict struct {
 	Circuit       types.Digest    `json:"circuit"`
 }
 
-// RangeVerdict holds the facts that a valid range proves. PreRoot, ParentHash, Accesses and Writes are those of the
-// blocks from FromHeight on as one; the rest is of the last block.
+// RangeVerdict holds the facts that a valid range proves. PreRoot, ParentHash, Accesses and Writes describe all blocks
+// from FromHeight on together. The other fields describe the last block.
 type RangeVerdict struct {
 	FromHeight types.Height `json:"fromHeight"`
 	Verdict

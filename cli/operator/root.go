@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 )
 
-// newRoot returns the program with all its commands. testKernels returns an error if this processor computes wrong
+// NewRoot returns the program with all its commands. testKernels returns an error if this processor computes wrong
 // hashes.
 func NewRoot(testKernels func() error) *cobra.Command {
 	root := cli.NewRoot(cli.Build{

@@ -29,7 +29,7 @@ import (
 const (
 	settingsFile = "cairn.toml"
 	keysDir      = "keys"
-	// maxSecretFileBytes bounds the size of a file with a password, key or mnemonic.
+	// MaxSecretFileBytes bounds the size of a file with a password, key or mnemonic.
 	MaxSecretFileBytes = 4 << 10
 )
 

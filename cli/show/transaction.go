@@ -38,7 +38,7 @@ func StepText(step types.Step) string {
 	return fmt.Sprintf("%s to %s", Coins(step.Value), step.Target)
 }
 
-// EventData formats an event's data. It formats those of the protocol as JSON, like events of contracts.
+// EventData formats an event's data as JSON. The protocol's events get the same form as events of contracts.
 func EventData(contract types.ContractID, name string, topics []api.Data, data []byte) string {
 	if !contract.IsZero() || len(topics) != 3 {
 		return Readable(data)

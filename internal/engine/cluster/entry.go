@@ -48,7 +48,7 @@ type TxBatch struct {
 type Block struct {
 	Header  types.Header
 	Encoded []byte // bincode(Block) with a seal of zeros
-	Names   []byte // the transactions, where those of batches after the entry Since are named instead of repeated
+	Names   []byte // the transactions, by their places in batches after the entry Since; the others whole
 	Since   uint64
 }
 

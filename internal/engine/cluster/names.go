@@ -14,9 +14,9 @@ import (
 // maxNamed bounds the part of the log, in bytes, whose transactions a block names.
 const maxNamed = 16 << 20
 
-// newBlock returns the entry for a block. The log has most of its transactions already: instead of repeating them, the
-// block names those of the given entries, which follow the entry since. The rest of the log before the block is the same
-// on every member, so all resolve a name alike, whatever their pools hold.
+// newBlock returns the entry for a block. The log already has most of the block's transactions: the block names each
+// transaction that one of the given entries has, and repeats the others. The given entries follow the entry since.
+// Every member has the same log, so all members resolve a name alike, whatever their pools hold.
 //
 // Names is a Vec of transactions. Each begins with a u32: 0 and the encoded transaction as a Vec<u8>, or the number of a
 // batch's entry, counted from since, and the transaction's place in that batch as another u32.

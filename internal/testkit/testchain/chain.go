@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ID is the chain's.
+// ID is the chain id.
 const ID = 7
 
 // T is the part of testing.TB that rapid.T has too.
@@ -122,7 +122,7 @@ func (c *Chain) Extend(t T, transfers int) {
 		signed[i], err = types.Sign(types.Transaction{
 			ChainID:              ID,
 			Sender:               c.Sender.PublicKey(),
-			Target:               types.Account{1, byte(c.Nonce)},
+			Target:               types.Account{1, byte(c.Nonce), byte(c.Nonce >> 8)},
 			Nonce:                c.Nonce,
 			GasLimit:             110_000,
 			MaxFeePerGas:         100,
