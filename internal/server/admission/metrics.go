@@ -5,7 +5,9 @@ import "github.com/cairn-chain/cairn/internal/server/telemetry"
 // Metrics returns the metrics of running and waiting requests.
 func Metrics() []telemetry.Metric[Stats] {
 	classes := func(of func(Load) float64) func(Stats) map[string]float64 {
-		return func(s Stats) map[string]float64 { return map[string]float64{"short": of(s.Short), "long": of(s.Long)} }
+		return func(s Stats) map[string]float64 {
+			return map[string]float64{"arrivals": of(s.Arrivals), "short": of(s.Short), "long": of(s.Long)}
+		}
 	}
 	return []telemetry.Metric[Stats]{
 		telemetry.Gauges("admission_running", "Requests being computed, by class.", "class",

@@ -32,6 +32,7 @@ type Scheduler struct {
 	reserved    int        // pieces of work in progress that take precedence
 	short, long *queue
 	large       *queue // for long work that holds much memory
+	arrivals    *queue // for what clients send, before it is known what that is
 }
 
 // New returns a scheduler for a machine with the given number of cores.
@@ -42,6 +43,7 @@ func New(cores int) *Scheduler {
 	s.long.metered = true
 	s.large = s.newQueue(longSlice, min(maxLarge, s.long.limit))
 	s.large.perClient = 1
+	s.arrivals = s.newQueue(shortSlice, max(1, s.cores-1))
 	return s
 }
 
@@ -78,6 +80,9 @@ func (s *Scheduler) Short() *Lane { return &Lane{scheduler: s, class: s.short} }
 
 // Long returns the lane for longer work.
 func (s *Scheduler) Long() *Lane { return &Lane{scheduler: s, class: s.long} }
+
+// Arrivals returns the lane for receiving what clients send.
+func (s *Scheduler) Arrivals() *Lane { return &Lane{scheduler: s, class: s.arrivals} }
 
 // Kind returns a lane like l for work that takes much memory. At most count pieces of it may be in progress, and
 // perClient of one client; 0: no limit per client.
@@ -284,12 +289,12 @@ func Wait(ctx context.Context, f func() error) error {
 
 // Stats holds a scheduler's numbers.
 type Stats struct {
-	Short, Long Load
-	Dropped     uint64 // pieces of work whose client had gone, since the start
+	Arrivals, Short, Long Load
+	Dropped               uint64 // pieces of work whose client had gone, since the start
 }
 
-// Load holds the present turns of a class, and the time used since the start: elapsed time for short work, processor
-// time for long work.
+// Load holds the present turns of a class, and the time used since the start: processor time for long work, otherwise
+// elapsed time.
 type Load struct {
 	Running, Waiting int
 	Used             time.Duration
@@ -300,9 +305,10 @@ func (s *Scheduler) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Stats{
-		Short:   s.short.load(),
-		Long:    s.long.load(),
-		Dropped: s.dropped.Load(),
+		Arrivals: s.arrivals.load(),
+		Short:    s.short.load(),
+		Long:     s.long.load(),
+		Dropped:  s.dropped.Load(),
 	}
 }
 

@@ -34,6 +34,7 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 	length, last, compress := int(h.length), h.close, h.gzip
 	r := new(simpleRequest)
 	r.ticket.begin(s, who, c)
+	c.stream.setClient(r.ticket.turn.Client)
 	r.ticket.charged = 1
 	r.Context, r.Source, r.Quota = s.context, who.source, &r.ticket
 	defer r.end()

@@ -52,7 +52,8 @@ func putBuffer(b []byte) {
 // conn is a client's connection.
 type conn struct {
 	net.Conn
-	raw     net.Conn // the connection beneath TLS; closing it ends the connection's loop
+	raw     net.Conn // the client's connection itself; closing it ends the connection's loop
+	stream  *stream  // between raw and TLS
 	server  *Server
 	peer    peer
 	closed  sync.Once
@@ -202,6 +203,7 @@ func (c *conn) waitForRequest() error {
 
 // begin marks a connection as active: a whole request has arrived. It returns false if the server has closed it.
 func (c *conn) begin() bool {
+	c.stream.leave()
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	if c.state == stateClosed {

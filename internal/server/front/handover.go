@@ -202,6 +202,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	who, refused := s.admit(&h, &c.peer, s.now())
 	ticket := new(Ticket)
 	ticket.begin(s, who, c)
+	c.stream.setClient(ticket.turn.Client)
 	ticket.charged = 1
 	defer ticket.Release()
 	ctx := &request.Request{Context: r.Context(), Source: who.source, Quota: ticket}

@@ -215,7 +215,7 @@ func TestTheSlowMakeWay(t *testing.T) {
 	s := &Server{memory: newMemory(collected * 8 << 20)}
 	slow := func(address string, body int) (*Ticket, *peerless) {
 		ticket, raw := ticketFrom(s, address), new(peerless)
-		ticket.conn = &conn{raw: raw}
+		ticket.conn = &conn{raw: raw, stream: new(stream)}
 		if !ticket.Reserve(t.Context(), body) {
 			t.Fatalf("%s has no room", address)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -120,6 +121,7 @@ func (s *Server) Serve(listener net.Listener) error {
 		if c := s.accept(netConn); c != nil {
 			go s.serve(c)
 		}
+		runtime.Gosched() // a burst of connections must not make all their goroutines ready to run at once
 	}
 }
 
@@ -129,7 +131,9 @@ var fullAnswer = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r
 // accept registers a connection. It refuses it, and returns nil, if the server drains, or if there are too many
 // connections and none has been idle long enough to make way.
 func (s *Server) accept(netConn net.Conn) *conn {
-	c := &conn{Conn: netConn, raw: netConn, server: s, peer: s.peerOf(netConn.RemoteAddr().String())}
+	c := &conn{raw: netConn, server: s, peer: s.peerOf(netConn.RemoteAddr().String())}
+	c.stream = newStream(netConn, s, c.peer)
+	c.Conn = c.stream
 	displaced, ok := s.register(c, s.now())
 	if displaced != nil {
 		s.counts.displaced.Add(1)

@@ -95,6 +95,7 @@ func (t *Ticket) Used(d time.Duration) { t.used.Add(int64(d)) }
 
 // Take takes a message's call from its client's rate. If no call is left, it takes none and returns how long to wait.
 func (t *Ticket) Take() time.Duration {
+	t.pause()
 	wait := t.server.take(t.who, t.server.now())
 	if wait > 0 {
 		t.server.counts.rateLimited.Add(1)
@@ -177,6 +178,7 @@ func (t *Ticket) reserve(ctx context.Context, body, extra int64) bool {
 	if body <= FreeBytes && extra == 0 {
 		return true
 	}
+	t.pause()
 	t.joinPlace()
 	need := 2*body + extra
 	if !t.server.memory.acquire(ctx, t.place, need) {
@@ -185,6 +187,13 @@ func (t *Ticket) reserve(ctx context.Context, body, extra int64) bool {
 	}
 	t.held, t.answer = need, body
 	return true
+}
+
+// pause ends the connection's turn to receive: the ticket may have to wait.
+func (t *Ticket) pause() {
+	if t.conn != nil { // not in tests of memory
+		t.conn.stream.leave()
+	}
 }
 
 // Waits runs f, which waits for the client to send more of a body or to read an answer. Meanwhile others that would
