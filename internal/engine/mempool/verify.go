@@ -60,8 +60,7 @@ const (
 	lingered // the wait is over
 )
 
-// item is a candidate in a lane's queue. The worker writes its result to the group, because the caller may have given
-// up.
+// item is a candidate in a lane's queue.
 type item struct {
 	tx    *types.Tx
 	group *group
@@ -92,11 +91,8 @@ func (l *lane) verify(ctx context.Context, batch []*candidate) {
 	g.left.Store(int64(len(batch)))
 	err := l.enqueue(batch, g)
 	if err == nil {
-		select {
-		case <-g.done:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+		<-g.done // soon: the queue is bounded. To wait for ctx would start a timer for each request
+		err = ctx.Err()
 	}
 	for i, c := range batch {
 		switch {
