@@ -15,7 +15,7 @@ import (
 // Options configure a pool. Zero fields take their defaults.
 type Options struct {
 	MaxTransactions int           // 200,000
-	MaxBytes        int           // total size of encoded transactions: 256 MiB
+	MaxBytes        int           // total size of encoded transactions: 128 MiB
 	Expiry          time.Duration // 3 h
 	HeldPerSender   int           // held transactions per sender: 64
 	NonceWindow     uint64        // accepted nonces, counted from the account's: 1,024
@@ -51,7 +51,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	setDefault(&o.MaxTransactions, 200_000)
-	setDefault(&o.MaxBytes, 256<<20)
+	setDefault(&o.MaxBytes, 128<<20)
 	setDefault(&o.Expiry, 3*time.Hour)
 	setDefault(&o.HeldPerSender, 64)
 	setDefault(&o.NonceWindow, 1024)
