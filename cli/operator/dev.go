@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/explorer"
@@ -103,6 +104,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err := shareFiles(&options, &serving, log); err != nil {
 		return err
 	}
+	machine.SpareThread()
 	files, stop := watchedFiles(log)
 	defer stop()
 	data, err := datadir.Open(dir, options)

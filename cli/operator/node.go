@@ -142,6 +142,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 			log.Warn("start check: warning", "check", f.Check, "found", f.Detail, "advice", f.Advice)
 		}
 	}
+	machine.SpareThread()
 	files, stop := watchedFiles(log)
 	defer stop()
 	dir, config, err := settings.begin(command, trust, trusted, files, log)

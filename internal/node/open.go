@@ -23,7 +23,8 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	if config.Files == nil {
 		config.Files = reload.NewSet(config.Log)
 	}
-	n := &Node{config: config, dir: dir, pending: push.NewPending(), admission: admission.New(runtime.GOMAXPROCS(0))}
+	cores := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
+	n := &Node{config: config, dir: dir, pending: push.NewPending(), admission: admission.New(cores)}
 	n.opened("the database", dir.Close)
 	defer func() {
 		if err != nil {
