@@ -113,6 +113,38 @@ func TestNewClientsDoNotStarveOthers(t *testing.T) {
 	})
 }
 
+// TestDelayedTurnsAreNotCharged: a client whose turn of short work took a second, because others had the processor, does
+// not wait for that long afterwards.
+func TestDelayedTurnsAreNotCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lane := admission.New(1).Short().Kind(1, 0)
+		const turn = time.Millisecond
+		ctx, end := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for client := range 10 {
+			for range 2 {
+				all.Go(func() {
+					for ctx.Err() == nil {
+						_ = lane.Run(workOf(ctx, 1+client), func() { pass(turn) })
+					}
+				})
+			}
+		}
+		if err := lane.Run(workOf(ctx, 0), func() { pass(time.Second) }); err != nil {
+			t.Fatal(err)
+		}
+		asked := time.Now()
+		if err := lane.Run(workOf(ctx, 0), func() {}); err != nil {
+			t.Fatal(err)
+		}
+		if waited, most := time.Since(asked), 4*10*turn; waited > most {
+			t.Errorf("the next turn came after %s, want at most %s", waited, most)
+		}
+		end()
+		all.Wait()
+	})
+}
+
 // TestClientsPayForWhatTheyUse holds the processor time of clients whose turns differ by a factor of ten to one another.
 func TestClientsPayForWhatTheyUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +152,7 @@ func TestClientsPayForWhatTheyUse(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		var used [2]atomic.Int64
-		for client, turn := range []time.Duration{time.Millisecond, 10 * time.Millisecond} {
+		for client, turn := range []time.Duration{200 * time.Microsecond, 2 * time.Millisecond} {
 			for range 3 {
 				all.Go(func() {
 					for ctx.Err() == nil {
@@ -133,7 +165,7 @@ func TestClientsPayForWhatTheyUse(t *testing.T) {
 		end()
 		all.Wait()
 		light, heavy := time.Duration(used[0].Load()), time.Duration(used[1].Load())
-		if difference := (light - heavy).Abs(); difference > 20*time.Millisecond {
+		if difference := (light - heavy).Abs(); difference > 4*time.Millisecond {
 			t.Errorf("clients used %s and %s, want as much up to two turns", light, heavy)
 		}
 	})

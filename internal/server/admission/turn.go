@@ -70,8 +70,9 @@ func (t *Turn) begin() {
 }
 
 // end ends the slice and returns the time used. For long work that is processor time, which it charges to the waiter.
-// For short work it is elapsed time: reading a thread's clock would cost short work a tenth of its time. Elapsed time
-// is not the client's fault, so short work is not charged.
+// For short work it is elapsed time, a slice at most: reading a thread's clock would cost short work a tenth of its
+// time. Elapsed time is not the client's fault, so short work is not charged, and a turn that others have delayed does
+// not delay the client's next one.
 func (t *Turn) end() (used time.Duration) {
 	used = time.Since(t.began)
 	if t.class.queue.metered {
@@ -82,6 +83,8 @@ func (t *Turn) end() (used time.Duration) {
 		if t.Waiter != nil {
 			t.Waiter.Used(used)
 		}
+	} else {
+		used = min(used, t.class.queue.slice)
 	}
 	t.used += used
 	return used
