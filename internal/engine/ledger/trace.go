@@ -10,6 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+// tracedAtOnce is how many witnesses Trace verifies between two calls of stop: some milliseconds' work.
+const tracedAtOnce = 128
+
 // Trace re-executes a block on its parent's state up to an included transaction, and traces that transaction. The
 // transaction runs in engine, and those before it in before. stop is called between transactions and while contracts
 // run; Trace returns the first error of stop. Other errors are the store's, including chain.ErrPruned if the parent's
@@ -46,12 +49,16 @@ func (l *Ledger) Trace(
 		return err
 	}
 	run.StopWith(stop)
-	txs := types.VerifyWitnesses(l.Network(), included[:p.Index+1])
-	for i, tx := range txs {
+	var verified []*types.VerifiedTx // from the present transaction on: at most tracedAtOnce
+	for i := range int(p.Index) + 1 {
 		if err := stop(); err != nil {
 			return err
 		}
-		if tx == nil {
+		if len(verified) == 0 {
+			verified = types.VerifyWitnesses(l.Network(), included[i:min(i+tracedAtOnce, int(p.Index)+1)])
+		}
+		tx := verified[0]
+		if verified = verified[1:]; tx == nil {
 			return fmt.Errorf("transaction %d of block %d has an invalid witness", i, p.Height)
 		}
 		if i == int(p.Index) {
