@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -121,7 +120,6 @@ func (s *Server) Serve(listener net.Listener) error {
 		if c := s.accept(netConn); c != nil {
 			go s.serve(c)
 		}
-		runtime.Gosched() // a burst of connections must not make all their goroutines ready to run at once
 	}
 }
 
