@@ -60,7 +60,8 @@ const (
 	lingered // the wait is over
 )
 
-// item is a candidate in a lane's queue.
+// item is a candidate in a lane's queue. The worker writes its result to the group, because the caller may have given
+// up.
 type item struct {
 	tx    *types.Tx
 	group *group
@@ -91,8 +92,11 @@ func (l *lane) verify(ctx context.Context, batch []*candidate) {
 	g.left.Store(int64(len(batch)))
 	err := l.enqueue(batch, g)
 	if err == nil {
-		<-g.done // soon: the queue is bounded. To wait for ctx would start a timer for each request
-		err = ctx.Err()
+		select {
+		case <-g.done:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
 	}
 	for i, c := range batch {
 		switch {

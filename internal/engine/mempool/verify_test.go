@@ -394,7 +394,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// TestCancelledCaller leaves while its signature is being verified: nothing is added.
+// TestCancelledCaller leaves while its signature is being verified: nothing is added, and the worker goes on.
 func TestCancelledCaller(t *testing.T) {
 	r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
 	p := openRecorded(t, newChain(), r)
@@ -406,10 +406,10 @@ func TestCancelledCaller(t *testing.T) {
 	}()
 	<-r.entered
 	cancel()
-	close(r.gate)
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Fatalf("got error %v", err)
 	}
+	close(r.gate)
 	if n := p.Stats().Count; n != 0 {
 		t.Fatalf("%d transactions", n)
 	}
