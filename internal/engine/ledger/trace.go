@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// tracedAtOnce is how many witnesses Trace verifies between two calls of stop: some milliseconds' work.
+// Trace verifies at most tracedAtOnce witnesses between two calls of stop. That takes some milliseconds.
 const tracedAtOnce = 128
 
 // Trace re-executes a block on its parent's state up to an included transaction, and traces that transaction. The

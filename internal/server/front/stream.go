@@ -16,8 +16,8 @@ const (
 	streamTurn = 5 * time.Millisecond
 )
 
-// stream is a connection beneath TLS. What a client sends costs work before the node knows what it is: the bytes are
-// decrypted, copied, and searched for the end of a message. Clients take turns at that work. A connection takes a turn
+// stream is a connection beneath TLS. The node decrypts and copies a client's bytes, and searches them for the end of a
+// message, before it can admit the message. Clients take turns at that work. A connection takes a turn
 // when its first bytes arrive and after each piece, and ends it when it reads or writes again. However many connections
 // have received something, only a few are then ready to run, and short work does not wait behind all of them.
 type stream struct {

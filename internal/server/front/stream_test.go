@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/server/admission"
@@ -73,28 +74,34 @@ func TestReceivingTakesTurns(t *testing.T) {
 // TestTurnToReceiveEnds: a turn ends when its connection reads, writes or ends, and on its own if it does none of it.
 func TestTurnToReceiveEnds(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		next func(*stream)
+		name  string
+		next  func(*stream)
+		after time.Duration
 	}{
-		{"read", func(s *stream) { go func() { _, _ = s.Read(make([]byte, 1)) }() }},
-		{"write", func(s *stream) { go func() { _, _ = s.Write([]byte{1}) }() }},
-		{"close", func(s *stream) { _ = s.Close() }},
-		{"nothing", func(*stream) {}},
+		{"read", func(s *stream) { go func() { _, _ = s.Read(make([]byte, 1)) }() }, 0},
+		{"write", func(s *stream) { go func() { _, _ = s.Write([]byte{1}) }() }, 0},
+		{"close", func(s *stream) { _ = s.Close() }, 0},
+		{"nothing", func(*stream) {}, streamTurn},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, take, give := turnsOf(t)
-			t.Cleanup(s.cancel)
-			ours, theirs := net.Pipe()
-			t.Cleanup(func() { _ = ours.Close(); _ = theirs.Close() })
-			stream := newStream(ours, s, peer{})
-			go func() { _, _ = io.WriteString(theirs, "first bytes") }()
-			if _, err := stream.Read(make([]byte, 1)); err != nil {
-				t.Fatal(err)
-			}
-			test.next(stream)
-			take() // waits for its end
-			give()
-			eventually(t, s, 0, 0)
+			synctest.Test(t, func(t *testing.T) {
+				s, take, give := turnsOf(t)
+				defer s.cancel()
+				ours, theirs := net.Pipe()
+				defer func() { _ = ours.Close(); _ = theirs.Close() }()
+				stream := newStream(ours, s, peer{})
+				go func() { _, _ = io.WriteString(theirs, "1") }()
+				if _, err := stream.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+				begun := time.Now()
+				test.next(stream)
+				take() // waits for its end
+				if got := time.Since(begun); got != test.after {
+					t.Errorf("the turn ended after %s, want %s", got, test.after)
+				}
+				give()
+			})
 		})
 	}
 }
