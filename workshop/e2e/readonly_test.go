@@ -34,11 +34,11 @@ func TestLookingWritesNothing(t *testing.T) {
 	dir := filepath.Join(root, "chain")
 	u := newUser(t)
 	u.succeeds(nil, "init", dir, "--block-time", "100ms")
-	node := start(t, "node", "--data-dir", dir, "--prove", "off", "--snapshot-interval", "5")
+	node := start(t, "node", "--data-dir", dir, "--prove", "off")
 	h := &handover{t: t}
 	h.await(node, "some blocks further", func(s api.SyncStatus) bool { return s.LocalHeight >= 6 })
 	node.Kill() // the log of the database has something to read
-	u.succeeds(nil, "snapshot", "create", "--data-dir", dir)
+	u.succeeds(nil, "snapshot", "create", "--data-dir", dir) // the only one, so that none of this height exists
 	u.succeeds(nil, "cluster", "init", "--data-dir", dir, "--name", "a", "--address", "127.0.0.1:9")
 	snapshots, err := filepath.Glob(filepath.Join(dir, "snapshots", "*"))
 	if err != nil || len(snapshots) == 0 {
