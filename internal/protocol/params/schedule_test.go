@@ -54,7 +54,7 @@ var prices = []struct {
 	{"Instruction", 1},
 	{"Branch", 3},
 	{"Loop", 5},
-	{"Load", 10},
+	{"Load", 13},
 	{"Store", 14},
 	{"Store8", 7},
 	{"Unary", 2},
@@ -67,9 +67,9 @@ var prices = []struct {
 	{"Merge", 2},
 	{"MergeValue", 5},
 	{"WeightFunction", 40},
-	{"WeightNear", 40_960},
-	{"WeightFar", 2_048},
-	{"Far", 32},
+	{"WeightNear", 36_864},
+	{"WeightFar", 512},
+	{"Far", 64},
 	{"HostFunction", 130},
 	{"CopyBytesPerGas", 4},
 	{"StorageRead", 4_000},
@@ -141,7 +141,7 @@ func TestReservePaysForTheLongestValue(t *testing.T) {
 
 // pricesDigest is what data directories hold. A change of a price or a name changes it, and no node with the one
 // continues a chain of the other.
-const pricesDigest = "fa5fbd4f27c89aa5ae4f3584d181ea1ea54eda0cdf89b9323546f68ac17701a5"
+const pricesDigest = "2ae4dbd6d4bd3d2440e58a64a8f839439c76e6b9cdac0b1e9b7fa365b87e07d9"
 
 func TestPricesDigest(t *testing.T) {
 	digest := params.Prices.Digest()

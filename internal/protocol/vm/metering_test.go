@@ -67,7 +67,7 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 		price uint64
 	}{
 		"unreachable": {Op(Unreachable), 1},
-		"load":        {Concat(Const(I32, -1), Op(I32Load, 2, 0), Op(Drop)), 12},
+		"load":        {Concat(Const(I32, -1), Op(I32Load, 2, 0), Op(Drop)), 15},
 		"division":    {Concat(Const(I32, 1), Const(I32, 0), Op(I32DivU), Op(Drop)), 15},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestJumpsOfHeavyModules(t *testing.T) {
 		functions int
 		weight    uint64
 		more      uint64
-	}{{0, 194, 0}, {1, 59_486, 9}, {2, 118_778, 32}, {30, 1_778_954, 32}} {
+	}{{0, 194, 0}, {1, 59_486, 44}, {2, 118_778, 64}, {30, 1_778_954, 64}} {
 		m := heavy(test.functions)
 		module := check(t, m)
 		requireRule(t, m.Encode(), module)

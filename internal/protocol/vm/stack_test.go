@@ -10,7 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// count adds 1 to the number at address 0; it needs three operands and takes 28 gas.
+// count adds 1 to the number at address 0; it needs three operands and takes 31 gas.
 var count = Concat(Const(I32, 0), Const(I32, 0), Op(I32Load, 2, 0), Const(I32, 1), Op(I32Add), Op(I32Store, 2, 0))
 
 func check(t *testing.T, m *Module) *vm.Module {
@@ -116,7 +116,7 @@ func TestStackOverflowComesBeforeGas(t *testing.T) {
 	m.AddFunction(m.AddType(nil, 0), nil, Concat(count, Call(0))...)
 	m.Export("run", FunctionKind, 0)
 	machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
-	const enough = 1_024 * (28 + 12)
+	const enough = 1_024 * (31 + 12)
 	if got := machine.call(module, "run", enough); got.exit != vm.StackOverflow {
 		t.Errorf("with gas for all frames that fit: exit %d", got.exit)
 	}

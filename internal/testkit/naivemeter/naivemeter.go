@@ -71,7 +71,7 @@ func price(opcode byte) uint64 {
 	case opcode >= firstStore && opcode <= lastStore:
 		return 14
 	case opcode >= firstLoad && opcode < firstStore:
-		return 10
+		return 13
 	case opcode >= 0x6D && opcode <= 0x70:
 		return 12
 	case opcode >= 0x7F && opcode <= 0x82:
@@ -130,8 +130,8 @@ func Measure(code []byte) (m Module) {
 // chargeJumps adds the surcharge of jumps.
 func (m *Module) chargeJumps() {
 	more := uint64(0)
-	if m.Weight > 40_960 {
-		more = min((m.Weight-40_960)/2_048, 32)
+	if m.Weight > 36_864 {
+		more = min((m.Weight-36_864)/512, 64)
 	}
 	for _, f := range m.Functions {
 		for i := range f.Blocks {

@@ -178,6 +178,6 @@ func (o *Outcomes) Digest() string { return hex.EncodeToString(o.hash.Sum(nil)) 
 
 // PressureDigests holds the expected digests by number of contracts.
 var PressureDigests = map[int]string{
-	40:    "ea8e08f1b36649b974c57a74bec6d1ad273929ad461847c20358ec39f2c48d20",
-	1_000: "5653a2e4bd40c44f96ea7b83fb22fe2af558fc0451e0ba96cde9aedf43cc3b8a",
+	40:    "ddba9c7a88efccf422555f5eb3c020ee4361400aaccb8bb9351a7abf78303e13",
+	1_000: "ba097310282b54dc7b399c3bbf2c6e366fca41f27721055cebbccecfd945ffbe",
 }

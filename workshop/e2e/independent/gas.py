@@ -40,7 +40,7 @@ MemoryGrowPage 12000
 Instruction 1
 Branch 3
 Loop 5
-Load 10
+Load 13
 Store 14
 Store8 7
 Unary 2
@@ -53,9 +53,9 @@ Structure 0
 Merge 2
 MergeValue 5
 WeightFunction 40
-WeightNear 40960
-WeightFar 2048
-Far 32
+WeightNear 36864
+WeightFar 512
+Far 64
 HostFunction 130
 CopyBytesPerGas 4
 StorageRead 4000

@@ -13,7 +13,7 @@ CALLS = (CALL, CALL_INDIRECT, MEMORY_GROW)
 JUMPS = (IF, BR, BR_IF, BR_TABLE, RETURN, CALL, CALL_INDIRECT)  # they cost more in a heavy module
 PRICES = {BLOCK: 0, ELSE: 0, END: 0, LOOP: 5, IF: 3, BR: 3, BR_IF: 3, CALL: 12, CALL_INDIRECT: 65, BR_TABLE: 15,
           MEMORY_GROW: 12}
-PRICES.update({op: 10 for op in LOADS})
+PRICES.update({op: 13 for op in LOADS})
 PRICES.update({op: 7 if op in STORES_OF_8 else 14 for op in STORES})
 PRICES.update({op: 2 for op in UNARY})
 PRICES.update({op: 12 for op in range(0x6D, 0x71)})
@@ -250,7 +250,7 @@ def measure(code):
     for f, body in zip(functions, module.bodies):
         deploy += 45000 + 2000 * len(body) + 10 * f["branches"] ** 2 * (f["variables"] + 4)
     weight = sum(40 + sum(f["block_prices"]) for f in functions)
-    more = min(max(weight - 40960, 0) // 2048, 32)
+    more = min(max(weight - 36864, 0) // 512, 64)
     for f, _, jumps in measured:
         f["block_prices"] = [price + more * count for price, count in zip(f["block_prices"], jumps)]
     items = len(module.mutable) + module.indices + module.segments
