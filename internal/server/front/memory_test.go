@@ -524,6 +524,10 @@ func TestTickets(t *testing.T) {
 	if s.Stats().RateLimited != 1 {
 		t.Errorf("%+v", s.Stats())
 	}
+	first, second := NewTicket(of), NewTicket(of) // −2 are left
+	if one, other := first.Owe(), second.Owe(); one != 3*time.Second || other != 4*time.Second {
+		t.Errorf("two that owe a call wait %v and %v, want 3 and 4 s", one, other)
+	}
 	if request.Quota(t.Context()) != nil {
 		t.Error("what is no request of a server has a bound")
 	}

@@ -105,6 +105,17 @@ func (t *Ticket) Take() time.Duration {
 	return wait
 }
 
+// Owe takes a call of the client's rate even if none is left, and returns how long to wait until it is paid: connections
+// of one client that wait do so one after another.
+func (t *Ticket) Owe() time.Duration {
+	wait := t.server.take(t.who, t.server.now())
+	if wait > 0 {
+		t.server.counts.rateLimited.Add(1)
+		t.server.spend(t.who, 1)
+	}
+	return wait
+}
+
 // Charge raises the ticket's total charge to calls, if it is lower. One call was charged on admission.
 func (t *Ticket) Charge(calls int) {
 	t.calls = max(t.calls, calls)

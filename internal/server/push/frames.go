@@ -145,25 +145,22 @@ func cheap(first byte, payload uint64) bool {
 	return first&control != 0 || first&final == 0 && payload < leastFragment
 }
 
-// pay takes a call from the client's rate, and waits until there is one or the client has gone. Meanwhile the client
+// pay takes a call from the client's rate, and waits until it is paid or the client has gone. Meanwhile the client
 // cannot be heard.
 func (c *connection) pay() error {
-	for {
-		wait := c.frames.Take()
-		if wait <= 0 {
-			runtime.Gosched() // or a client with many calls left would keep others waiting for a whole slice of a thread
-			return nil
-		}
-		if c.frames.Gone() {
-			return context.Canceled
-		}
-		c.busy.Store(true)
-		usable := c.pause(min(wait, refusedPause))
-		c.busy.Store(false)
-		if !usable {
+	wait := c.frames.Owe()
+	if wait <= 0 {
+		runtime.Gosched() // or a client with many calls left would keep others waiting for a whole slice of a thread
+		return nil
+	}
+	c.busy.Store(true)
+	defer c.busy.Store(false)
+	for ; wait > 0; wait -= refusedPause {
+		if c.frames.Gone() || !c.pause(min(wait, refusedPause)) {
 			return context.Canceled
 		}
 	}
+	return nil
 }
 
 // pause waits for d and reports whether the connection is still usable.

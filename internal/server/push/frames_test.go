@@ -2,7 +2,6 @@ package push
 
 import (
 	"bytes"
-	"context"
 	"net"
 	"slices"
 	"testing"
@@ -72,7 +71,7 @@ func TestCheapFramesCostCalls(t *testing.T) {
 	}
 }
 
-// A client that has no calls left is not heard until it has: its pings wait, and no pong is expected of it.
+// A client that has no calls left is not heard until it has paid: its pings wait, and no pong is expected of it.
 func TestPingsWaitForTheRate(t *testing.T) {
 	d := &desk{calls: 2, bytes: 1 << 20}
 	serve(t, Config{Ticket: d.ticket, PingInterval: time.Hour}, func(t *testing.T, s *site) {
@@ -84,20 +83,15 @@ func TestPingsWaitForTheRate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := c.ws.Ping(ctx); err == nil {
-			t.Error("a ping was answered without a call left")
-		}
-		d.mu.Lock()
-		d.calls = 2 // one for the ping that waits
-		d.mu.Unlock()
-		if err := c.ws.Ping(t.Context()); err != nil {
-			t.Errorf("with calls again: %v", err)
+		for _, wait := range []time.Duration{3 * time.Second, 6 * time.Second} { // its debt grows
+			start := time.Now()
+			if err := c.ws.Ping(t.Context()); err != nil || time.Since(start) != wait {
+				t.Errorf("a ping without a call left: %v after %v, want %v", err, time.Since(start), wait)
+			}
 		}
 		synctest.Wait()
-		if d.calls != 0 {
-			t.Errorf("%d calls are left, want 0", d.calls)
+		if d.calls != -2 {
+			t.Errorf("%d calls are left, want -2: each ping takes one, once", d.calls)
 		}
 	})
 }

@@ -41,6 +41,13 @@ func (t *deskTicket) Take() time.Duration {
 	return 0
 }
 
+func (t *deskTicket) Owe() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls--
+	return max(0, time.Duration(-t.calls)*3*time.Second)
+}
+
 func (t *deskTicket) Reserve(_ context.Context, bytes int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -125,6 +125,8 @@ type Ticket interface {
 	// Take takes a message's call from its client's rate. If no call is left, it takes none and returns how long to
 	// wait.
 	Take() time.Duration
+	// Owe takes a call even if none is left, and returns how long to wait until it is paid.
+	Owe() time.Duration
 	// Reserve takes memory for a message of the given size, and reports whether it got the memory in time.
 	Reserve(ctx context.Context, bytes int) bool
 	// Shrink releases the surplus for a message that turned out smaller.
@@ -157,6 +159,7 @@ type free struct{}
 func (free) Room(bytes int) int                { return bytes }
 func (free) Charge(int)                        {}
 func (free) Take() time.Duration               { return 0 }
+func (free) Owe() time.Duration                { return 0 }
 func (free) Reserve(context.Context, int) bool { return true }
 func (free) Shrink(int)                        {}
 func (free) Waits(f func()) bool               { f(); return true }
