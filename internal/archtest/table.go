@@ -82,10 +82,13 @@ var rows = map[string][]string{
 	"internal/protocol/exec": {"types", "crypto/bip340", "crypto/foreign", "crypto/p256", "internal/protocol/params",
 		"internal/protocol/fees", "internal/protocol/lists", "internal/protocol/state", "internal/protocol/vm"},
 
+	// Wakes goroutines one after another.
+	"internal/wake": {},
+
 	// Storage.
 	"internal/storage/kv": {"internal/emergency"}, // messages to operators about damage found by a read
 	"internal/storage/chain": {"types", "codec", "internal/storage/kv", "internal/protocol/...",
-		"internal/proof/poseidon"},
+		"internal/proof/poseidon", "internal/wake"},
 	"internal/storage/signstate": {"types", "internal/storage/kv", "internal/storage/slots"},
 	"internal/storage/raftlog":   {"codec", "internal/storage/kv", "internal/storage/slots"},
 	"internal/storage/sealed":    {},
@@ -131,7 +134,8 @@ var rows = map[string][]string{
 	// Servers.
 	"internal/server/admission": {"internal/machine", "internal/server/telemetry"}, // the clock of a thread
 	"internal/server/request":   {"internal/server/admission", "api", "jsonrpc", "types"},
-	"internal/server/push":      {"internal/server/request", "internal/server/telemetry", "api", "jsonrpc", "types", "internal/storage/chain"},
+	"internal/server/push": {"internal/server/request", "internal/server/telemetry", "api", "jsonrpc", "types",
+		"internal/storage/chain", "internal/wake"},
 	"internal/server/rpc": {"internal/build", "internal/server/admission", "internal/server/request",
 		"internal/server/telemetry", "abi", "api",
 		"jsonrpc", "types", "codec",

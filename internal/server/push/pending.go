@@ -3,6 +3,7 @@ package push
 import (
 	"sync"
 
+	"github.com/cairn-chain/cairn/internal/wake"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -13,8 +14,8 @@ const pendingKept = 1 << 16
 type Pending struct {
 	mu      sync.Mutex // guards the fields below
 	ids     []types.TxID
-	count   uint64        // hashes added so far
-	arrived chan struct{} // closed when the next hash arrives; nil while nobody waits
+	count   uint64      // hashes added so far
+	arrived *wake.Event // the next hash; nil while nobody waits
 }
 
 // NewPending returns an empty ring.
@@ -27,7 +28,7 @@ func (p *Pending) Add(id types.TxID) {
 	p.ids[p.count%pendingKept] = id
 	p.count++
 	if p.arrived != nil {
-		close(p.arrived)
+		p.arrived.Fire()
 		p.arrived = nil
 	}
 }
@@ -40,8 +41,8 @@ func (p *Pending) end() uint64 {
 }
 
 // read copies the hashes from a position on and returns their number. It returns false if the ring no longer has them.
-// If there are none yet, it returns a channel that is closed when the next one arrives.
-func (p *Pending) read(from uint64, into []types.TxID) (n int, arrived <-chan struct{}, kept bool) {
+// If there are none yet, it returns the arrival of the next one.
+func (p *Pending) read(from uint64, into []types.TxID) (n int, arrived *wake.Event, kept bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.count-from > pendingKept {
@@ -52,7 +53,7 @@ func (p *Pending) read(from uint64, into []types.TxID) (n int, arrived <-chan st
 	}
 	if n == 0 {
 		if p.arrived == nil {
-			p.arrived = make(chan struct{})
+			p.arrived = new(wake.Event)
 		}
 		arrived = p.arrived
 	}

@@ -297,10 +297,8 @@ func (s *subscription) sendPending(ctx context.Context) error {
 		if n > 0 {
 			continue
 		}
-		select {
-		case <-arrived:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := arrived.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }

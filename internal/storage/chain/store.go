@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/wake"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -118,9 +119,9 @@ type view struct {
 	head       types.SignedHeader
 	hash       types.BlockHash
 	oldest     types.Height
-	halfPruned bool          // some rows of the block before the oldest are left
-	refs       atomic.Int64  // readers, plus one for the store while the view is its newest
-	superseded chan struct{} // closed when the next view is published
+	halfPruned bool         // some rows of the block before the oldest are left
+	refs       atomic.Int64 // readers, plus one for the store while the view is its newest
+	superseded wake.Event   // the next view was published
 }
 
 // Open opens the store in a database. The caller must close the database, after [Store.Close]. The error is
@@ -219,7 +220,7 @@ func (s *Store) readMeta(v *view) (types.Genesis, error) {
 
 // newView returns a view of the database as it is now.
 func newView(db *kv.DB, olderFormat bool) (*view, error) {
-	v := &view{snapshot: db.Snapshot(), superseded: make(chan struct{})}
+	v := &view{snapshot: db.Snapshot()}
 	v.refs.Store(1)
 	if err := v.load(olderFormat); err != nil {
 		return nil, errors.Join(err, v.release())
@@ -347,7 +348,7 @@ func (s *Store) publish(v *view) error {
 	if before == nil {
 		return nil
 	}
-	close(before.superseded)
+	before.superseded.Fire()
 	return before.release()
 }
 
@@ -430,10 +431,8 @@ func (s *Store) WaitHeight(ctx context.Context, h types.Height) error {
 		case !v.empty && v.head.Header.Height >= h:
 			return nil
 		}
-		select {
-		case <-v.superseded:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := v.superseded.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }
@@ -449,10 +448,8 @@ func (s *Store) WaitHead(ctx context.Context, seen types.BlockHash) error {
 		case v.hash != seen:
 			return nil
 		}
-		select {
-		case <-v.superseded:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := v.superseded.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }
