@@ -24,6 +24,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.tellChanges(producing) })
 	group.Go(func() error { return n.prove(running) })
 	group.Go(func() error { return n.watchDisk(running) })
+	group.Go(func() error { return n.rpc.FollowFees(running) })
 	group.Go(func() error {
 		<-running.Done()
 		return n.stop(stopProducing)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,7 +102,6 @@ func (c *connection) read() {
 			defer ticket.Release()
 			c.answer(ticket, body, wait)
 		})
-		runtime.Gosched() // the answer first: connections that each start MaxCalls answers make thousands ready at once
 		if wait > 0 && !c.pause(min(wait, refusedPause)) {
 			return
 		}

@@ -31,8 +31,10 @@ const (
 
 type feeHandlers struct {
 	ledger Ledger
+	chain  Chain
 	blocks *blockReader
 	tips   tipCache
+	asked  atomic.Bool // for a suggestion, since follow made the last one
 }
 
 func (h *feeHandlers) methods(e *clientErrors) []method {
@@ -60,6 +62,7 @@ func (h *feeHandlers) gasPrice(ctx context.Context, _ api.NoParams) (api.GasPric
 	if err != nil {
 		return api.GasPriceInfo{}, err
 	}
+	h.asked.Store(true)
 	suggested, err := h.suggestTip(ctx, tip.Header.Header.Height, tip.Hash)
 	if err != nil {
 		return api.GasPriceInfo{}, err
@@ -72,6 +75,26 @@ func (h *feeHandlers) gasPrice(ctx context.Context, _ api.NoParams) (api.GasPric
 	return api.GasPriceInfo{
 		BaseFee: api.Quantity(base), SuggestedPriorityFee: api.Quantity(suggested), SuggestedMaxFee: api.Quantity(most),
 	}, nil
+}
+
+// follow suggests a tip for the first head, and for each one after which somebody asked for a suggestion, until ctx ends:
+// reading full blocks for it is work of the node's own, for which no client waits.
+func (h *feeHandlers) follow(ctx context.Context) error {
+	for h.asked.Store(true); ; {
+		tip, err := h.ledger.Latest()
+		if err == nil {
+			if h.asked.Swap(false) {
+				_, _ = h.suggestTip(ctx, tip.Header.Header.Height, tip.Hash) // an error is for whoever asks
+			}
+			err = h.chain.WaitHead(ctx, tip.Hash)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // suggestion is the suggested tip at a head.

@@ -223,3 +223,29 @@ func TestFeeHistoryStopsWithItsCall(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The node reads the newest blocks itself, once after its start and then while somebody asks.
+func TestFeesAreFollowed(t *testing.T) {
+	c := newTestChain(t)
+	h := groupOf[*feeHandlers](c)
+	reads := make(chan struct{}, 10)
+	h.blocks = &blockReader{chain: &runsRead{blockStore: h.blocks.chain, after: func() { reads <- struct{}{} }}}
+	c.include(c.paying(0, 5))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- h.follow(ctx) }()
+	<-reads
+	if p := call[api.GasPriceInfo](c, "svc_gasPrice"); p.SuggestedPriorityFee != 5 {
+		t.Errorf("got a tip of %d, want 5", p.SuggestedPriorityFee)
+	}
+	c.include(c.paying(1, 5)) // somebody asked before it
+	<-reads
+	c.include(c.paying(2, 5))
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("follow ended with %v", err)
+	}
+	if n := len(reads); n != 0 {
+		t.Errorf("%d blocks were read that nobody asked for or that were read before", n)
+	}
+}

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -62,6 +63,7 @@ type Server struct {
 	errors     *clientErrors
 	executions *executions
 	feed       *Feed
+	fees       *feeHandlers
 	groups     []group
 	rpc        *jsonrpc.Server
 	mux        *http.ServeMux
@@ -154,6 +156,10 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		errors:       s.errors,
 		developer:    c.Developer,
 	}
+	s.fees = &feeHandlers{
+		ledger: c.Ledger, chain: c.Chain, blocks: blocks,
+		tips: tipCache{limit: maxCachedTips, blocks: map[types.BlockHash]*blockTips{}},
+	}
 	s.groups = []group{
 		chain,
 		ranges,
@@ -165,7 +171,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 			transactionReader: transactions, cursors: cursors, pool: c.Pool, fates: fates, network: genesis.Network,
 		},
 		submit,
-		&feeHandlers{ledger: c.Ledger, blocks: blocks, tips: tipCache{limit: maxCachedTips, blocks: map[types.BlockHash]*blockTips{}}},
+		s.fees,
 		&poolHandlers{pool: c.Pool, chain: c.Chain, network: genesis.Network},
 		views,
 		&contractHandlers{prover: prover, chain: c.Chain, views: views},
@@ -216,6 +222,9 @@ func (s *Server) Calls() *jsonrpc.Server { return s.rpc }
 
 // Feed returns the source of the subscriptions' content.
 func (s *Server) Feed() *Feed { return s.feed }
+
+// FollowFees reads the blocks behind the suggested fees as they come, while fees are asked for, until ctx ends.
+func (s *Server) FollowFees(ctx context.Context) error { return s.fees.follow(ctx) }
 
 // Stats returns the numbers of executions outside blocks.
 func (s *Server) Stats() Stats { return s.executions.stats() }

@@ -19,6 +19,7 @@ import (
 type Chain interface {
 	Genesis() types.Genesis
 	WaitHeight(context.Context, types.Height) error
+	WaitHead(ctx context.Context, seen types.BlockHash) error
 	blockStore
 	transactionStore
 	stateStore
