@@ -19,7 +19,7 @@ var (
 		ErrBadAccount, ErrWrongNetwork, ErrUndecodable, ErrOutOfRange, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 )
 
-// Bounds of [VerifyMessage], those of the host function account_verify.
+// Bounds of [VerifyMessage], the same as for the host function account_verify.
 const (
 	MaxMessageBytes        = 1024
 	MaxMessageWitnessBytes = 8192

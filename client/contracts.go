@@ -120,8 +120,8 @@ func (c *Client) CallAs(
 	return CallEncoded(contract, function, encoded, value), nil
 }
 
-// Events lists the events that match a filter, in the chain's order. To get the next page, set the filter's cursor to
-// that of the last event; an empty page is the end.
+// Events lists the events that match a filter, in the chain's order. To get the next page, copy the last event's cursor
+// to the filter; an empty page is the end.
 func (c *Client) Events(ctx context.Context, filter api.EventFilter) ([]api.Event, error) {
 	return Invoke(ctx, c, api.GetEvents, api.GetEventsParams{Filter: filter})
 }

@@ -23,8 +23,8 @@ func (c *Client) Run(ctx context.Context, tx types.Transaction) ([]byte, error) 
 	return Invoke(ctx, c, api.Call, api.RawTransactionParams{Transaction: tx.EncodeUnsigned()})
 }
 
-// EstimateGas returns the gas limit that a transaction needs on the latest state, with witnesses as large as those of
-// its sender and, unless nil, its payer.
+// EstimateGas returns the gas limit that a transaction needs on the latest state. It counts witnesses as large as the
+// given ones of the sender and, unless nil, the payer.
 func (c *Client) EstimateGas(ctx context.Context, tx types.Transaction, sender, payer Party) (types.Gas, error) {
 	gas, err := Invoke(ctx, c, api.EstimateGas, api.RawTransactionParams{Transaction: EncodeForEstimate(tx, sender, payer)})
 	return types.Gas(gas), err

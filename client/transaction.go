@@ -103,7 +103,7 @@ func (c *Client) Build(ctx context.Context, from Party, action Action, fields Tx
 	return tx, found.checkFunds(tx, amount)
 }
 
-// state is what [Client.Build] needs to know of the chain.
+// state is the part of the chain's state that [Client.Build] needs.
 type state struct {
 	balance, payerBalance types.Amount
 	nonce                 uint64

@@ -76,7 +76,7 @@ func (p Instantiate) MarshalJSON() ([]byte, error) {
 	}{p.Kind().String(), p.Name, p.InitArgs})
 }
 
-// ParsePayloadJSON parses the JSON of a payload, which is what the variants' MarshalJSON gives.
+// ParsePayloadJSON parses the JSON of a payload, as the MarshalJSON of each variant writes it.
 func ParsePayloadJSON(b []byte) (Payload, error) {
 	o := readObject(b)
 	p := o.payload(o.variant())

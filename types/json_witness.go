@@ -39,7 +39,7 @@ func (w WitnessPolicy) MarshalJSON() ([]byte, error) {
 	}{typePolicy, w.Policy, proofs})
 }
 
-// ParseWitnessJSON parses the JSON of a witness, which is what the variants' MarshalJSON gives.
+// ParseWitnessJSON parses the JSON of a witness, as the MarshalJSON of each variant writes it.
 func ParseWitnessJSON(b []byte) (Witness, error) {
 	o := readObject(b)
 	var witness Witness
@@ -124,7 +124,7 @@ func (v EvidencePasskey) MarshalJSON() ([]byte, error) {
 	}{typePasskey, v.Authenticator[:], v.Client, v.Signature[:]})
 }
 
-// ParseEvidenceJSON parses the JSON of evidence, which is what the variants' MarshalJSON gives.
+// ParseEvidenceJSON parses the JSON of evidence, as the MarshalJSON of each variant writes it.
 func ParseEvidenceJSON(b []byte) (Evidence, error) {
 	o := readObject(b)
 	var evidence Evidence

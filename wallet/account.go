@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-// ErrNotAccountKey is what [ParseAccount] fails with, wrapped.
+// ErrNotAccountKey is the error of [ParseAccount], wrapped.
 var ErrNotAccountKey = errors.New("not the extended public key of an account")
 
 // accountDepth is how many steps m/86'/coin'/account' has.

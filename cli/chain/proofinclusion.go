@@ -139,7 +139,7 @@ depends on trust in the node. "cairn proof verify" verifies the file without a n
 	return command
 }
 
-// trust are the flags that say what is trusted in the place of a node.
+// trust holds the flags that replace trust in a node: a trusted block, and how to verify the chain from it.
 type trust struct {
 	header   string
 	override string

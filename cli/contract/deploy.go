@@ -30,7 +30,7 @@ type deployment struct {
 	name, args, alias, value string
 }
 
-// template is what a new contract gets its code from: a file's code, or a contract that has it.
+// template is the source of a new contract's code: a file, or a contract with the same code.
 type template struct {
 	code []byte            // nil: the contract's
 	of   *types.ContractID // nil: the code is sent

@@ -261,7 +261,7 @@ The node knows an account's policy once it has signed a transaction.`,
 	}))
 }
 
-// newAuthority reads the argument for who is to sign for an account: a policy's name, or "own", which gives nil.
+// newAuthority reads the argument that names an account's new policy. It returns nil for "own", the account's own key.
 func newAuthority(s *session.Session, text string) (*types.Policy, error) {
 	if text == show.OwnPolicy {
 		return nil, nil
@@ -313,7 +313,7 @@ func setPolicy(
 	return flags.Submit(ctx, s, command, from, action)
 }
 
-// changeText shows people who is to sign for an account.
+// changeText describes the new signers of an account.
 func changeText(s *session.Session, network types.Network, from argument.Account, set types.SetPolicy) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "For %s ", network.Address(from.ID))

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Commands returns the commands of those who govern or measure a network.
+// Commands returns the commands that govern or measure a network.
 func Commands(a *session.App) []*cobra.Command {
 	return []*cobra.Command{
 		newParameters(a), newConfigure(a), newUpgrade(a), newPromote(a), newBench(a),

@@ -36,7 +36,7 @@ there.`,
 	return group
 }
 
-// nodeVersions is what a node says of its versions.
+// nodeVersions holds the versions that a node reports.
 type nodeVersions struct {
 	URL      string                `json:"url"`
 	Program  string                `json:"program"` // the program's version

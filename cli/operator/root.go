@@ -1,4 +1,4 @@
-// Package operator has the commands of those who run a node, and the tree of all commands.
+// Package operator has the operator's commands, and the tree of all commands.
 package operator
 
 import (

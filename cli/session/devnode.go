@@ -40,8 +40,8 @@ func runningDevNode(home string) (node devNode, runs bool) {
 	return node, err == nil && node.RPC != "" && processRuns(node.PID)
 }
 
-// Admin returns a client for an admin address. Without a token file, it uses that of the development node running at
-// the address, or else that of the node in the home directory.
+// Admin returns a client for an admin address. Without a token file, it uses the token of the development node running
+// at the address, or else the token of the node in the home directory.
 func Admin(url, tokenFile string) admin.Client {
 	c := admin.Client{URL: url, TokenFile: tokenFile}
 	home := Home(os.Environ())

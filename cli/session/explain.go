@@ -80,7 +80,7 @@ func inCoins(err error) error {
 	return explained{said.Message, &said}
 }
 
-// transportHint suggests what is wrong with the URL or the settings after a failed connection.
+// transportHint suggests how to correct the URL or the settings after a failed connection.
 func transportHint(err error) string {
 	var unknown x509.UnknownAuthorityError
 	switch {

@@ -188,7 +188,7 @@ var rows = map[string][]string{
 		"cli/submit", "client", "kit/sender", "types", "wallet"},
 	"cli/network": {"api", "cli/argument", "cli/invoke", "cli/keystore", "cli/output", "cli/session", "cli/show",
 		"cli/submit", "client", "crypto", "kit/loadgen", "types"},
-	// What the rooms stand on.
+	// The packages that the client commands share.
 	"cli/submit": {"abi", "api", "cli/argument", "cli/invoke", "cli/keystore", "cli/output", "cli/session", "cli/show",
 		"cli/tracing", "client", "kit/sender", "types"},
 	"cli/tracing": {"abi", "api", "cli/output", "cli/session", "cli/show", "client", "internal/contractsource",
@@ -201,7 +201,7 @@ var rows = map[string][]string{
 	"cli/keystore": {"types", "crypto", "wallet"},
 	"cli/output":   {"internal/emergency", "jsonrpc"},
 	"cli/terminal": {},
-	// The commands of those who run a node, and the tree of all commands.
+	// The operator's commands, and the tree of all commands.
 	"cli/operator": {"cli", "internal/accept", "internal/build", "internal/datadir", "internal/emergency", "internal/logs",
 		"internal/machine",
 		"internal/node", "internal/role",

@@ -59,7 +59,7 @@ type member struct {
 	link      *p2p.Link
 	listener  net.Listener
 	diverged  atomic.Pointer[cluster.Diverged] // reason to take no further part
-	outdated  atomic.Pointer[error]            // the same, where it is an unknown version of the protocol
+	outdated  atomic.Pointer[error]            // the same for an unknown protocol version
 	elections elections
 	leases    *leases
 	met       map[uint64]bool // members that were reached before, for the log

@@ -284,7 +284,8 @@ var (
 	letters  = regexp.MustCompile(`[A-Z]?[a-z]+`)
 )
 
-// worth returns a description without what the top of the page says of all; empty if the name and the kind say as much.
+// worth returns a description without the parts that the top of the page states once for all. It is empty if it adds
+// nothing to the name and the kind.
 func worth(name, kind, description string) string {
 	description = strings.TrimPrefix(defaults.ReplaceAllString(description, ""), "maximum number of items, ")
 	said := strings.Fields(

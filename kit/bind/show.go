@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Show is a value of generated code as text: what may be absent is itself or "none", bytes are hex, a struct has its
-// fields by name.
+// Show formats a value of generated code as text: an absent value as "none", bytes in hex, and a struct by its named
+// fields.
 func Show(value any) string {
 	var b strings.Builder
 	show(&b, reflect.ValueOf(value))

@@ -203,7 +203,7 @@ func partsOf(t *api.Trace) (map[string]types.Gas, error) {
 	return parts, nil
 }
 
-// callsOf returns the calls of a transaction: at most one, or those of a batch's steps.
+// callsOf returns the calls that a transaction makes: none, one, or one for each calling step of a batch.
 func callsOf(t *api.Trace) []api.TraceCall {
 	if t.Root == nil {
 		return nil

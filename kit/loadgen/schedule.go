@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// clock is the time of a run: since it began.
+// clock measures the time since a run began.
 type clock interface {
 	now() time.Duration
-	// waitUntil returns at a time, or with false when the context ends first.
+	// waitUntil waits until a time. It returns false if the context ends first.
 	waitUntil(ctx context.Context, at time.Duration) bool
 }
 
@@ -32,14 +32,14 @@ func (c wallClock) waitUntil(ctx context.Context, at time.Duration) bool {
 	}
 }
 
-// schedule says when a connection's requests arrive in an open loop: evenly, the connections taking turns. In a closed
-// loop, interval 0, a request arrives when the one before it is answered.
+// schedule has the arrival times of a connection's requests. In an open loop requests arrive at equal intervals, by
+// turns on each connection. In a closed loop, with interval 0, a request arrives when the previous one is answered.
 type schedule struct {
 	offset, interval time.Duration
 }
 
-// newSchedule is the schedule of one of several connections that together make rate calls a second, size a request;
-// rate 0 is a closed loop.
+// newSchedule returns the schedule of one of several connections that together make rate calls per second, in requests
+// of size calls. A rate of 0 is a closed loop.
 func newSchedule(rate float64, size, connection, connections int) schedule {
 	if rate <= 0 {
 		return schedule{}
@@ -50,9 +50,9 @@ func newSchedule(rate float64, size, connection, connections int) schedule {
 	}
 }
 
-// arrival waits until a connection's index-th request is due and returns the time that its latency counts from. In an
-// open loop that is the scheduled one, even when the connection was still busy then. So a slow answer cannot hide the
-// requests that it held up (coordinated omission).
+// arrival waits until a connection's index-th request is due, and returns the time from which its latency is measured.
+// In an open loop this is the scheduled time, even if the connection was still busy. A slow answer therefore cannot
+// hide the delay of later requests (coordinated omission).
 func (s schedule) arrival(ctx context.Context, c clock, index int) (at time.Duration, ok bool) {
 	if s.interval == 0 {
 		return c.now(), ctx.Err() == nil

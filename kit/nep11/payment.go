@@ -42,7 +42,8 @@ func (c *checker) payment() error {
 	return c.owned(c.id, to)
 }
 
-// told reports why logs do not say that a contract was told once, behind the event, of a token of the holder's.
+// told returns an error unless the logs show, after the event, exactly one notification of a contract about a token of
+// the holder.
 func (c *checker) told(receiver types.ContractID, data tokenID, logs []conformance.Log) error {
 	says := func(log conformance.Log) bool { return log.Contract == receiver && log.Name == "Received" }
 	first := slices.IndexFunc(logs, says)

@@ -49,7 +49,7 @@ func acquireLock(path string) (_ *lock, err error) {
 
 func (l *lock) release() error { return os.Remove(l.path) }
 
-// removeStale removes a stale lock, unless another process has put its own in the place meanwhile: that is put back.
+// removeStale removes a stale lock. If another process has replaced it in the meantime, that one is restored.
 func removeStale(path string, stale []byte, aside string) error {
 	if err := os.Rename(path, aside); err != nil {
 		return ignoring(err, fs.ErrNotExist)
@@ -68,7 +68,7 @@ func ignoring(err, harmless error) error {
 	return err
 }
 
-// isAlive reports whether the process lives that a lock names by number and start.
+// isAlive reports whether the process that a lock names, by its id and start time, is running.
 func isAlive(holder string) bool {
 	number, start, _ := strings.Cut(strings.TrimSpace(holder), " ")
 	pid, err := strconv.Atoi(number)
@@ -83,8 +83,8 @@ func isAlive(holder string) bool {
 	return !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone) && startOf(pid) == start
 }
 
-// startOf is when a process began, in the system's own count, so that a number that is used again is not taken for it;
-// else a dash.
+// startOf returns the start time of a process, in clock ticks since boot, which distinguishes it from a later process
+// with the same id. It returns a dash if the time is unknown.
 func startOf(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -99,7 +99,7 @@ type Job struct {
 	GasMargin types.Gas
 	// MaxFee bounds the fee per gas, replacements included, in smallest units; 0 means [Options].MaxFee.
 	MaxFee types.Amount
-	// ValidFor is as in [Options]; 0 means that of the options.
+	// ValidFor overrides the field of [Options]; 0 keeps it.
 	ValidFor time.Duration
 }
 

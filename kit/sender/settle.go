@@ -140,7 +140,7 @@ func (p *pump) end(j *job, receipt api.Receipt) {
 	p.requeue(rest)
 }
 
-// finding is what was learned of a job's receipt.
+// finding is the result of a search for a job's receipt.
 type finding struct {
 	receipt *api.Receipt
 	unknown bool   // a query failed, and no other one found a receipt

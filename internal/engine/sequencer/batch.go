@@ -257,7 +257,7 @@ func CodesOf(l mempool.Chain, tx *types.Transaction) (Codes, error) {
 	return codes, nil
 }
 
-// codesIn returns the codes of those of the contracts that exist in a state.
+// codesIn returns the codes of the given contracts, without the contracts that do not exist in the state.
 func codesIn(r state.Reader, contracts []types.ContractID) (codes []types.CodeHash, err error) {
 	for _, id := range contracts {
 		record, err := r.Get(state.ContractKey(id))

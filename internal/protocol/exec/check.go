@@ -246,7 +246,7 @@ func CheckAt(env Env, sender state.Account, payer *state.Account, tx *types.Veri
 	return CheckClaims(env, sender, payer, signed, Claims{tx.Claim(), tx.PayerClaim()})
 }
 
-// Funds are what sender and payer have for a transaction.
+// Funds holds the balances from which the sender and the payer pay for a transaction.
 type Funds struct {
 	Entry   bool // whether the sender has an entry in the state
 	Balance types.Amount

@@ -105,8 +105,8 @@ func (t *Tree) siblings(path poseidon.Digest) (left, right []Sibling) {
 	return left, right
 }
 
-// Cut is the end of a range: the siblings of its last leaf. The left ones are also those of the next range if that
-// begins with this leaf.
+// Cut is the end of a range: the siblings of its last leaf. If the next range begins with this leaf, it has the same
+// left siblings.
 type Cut struct {
 	Left, Right []Sibling // from the root on
 }
@@ -118,8 +118,7 @@ type Cutter struct {
 	ends []poseidon.Digest
 }
 
-// Add adds the next range, which begins after the last leaf of the previous one. Its errors are those that [Load]
-// returns.
+// Add adds the next range, which begins after the last leaf of the previous one. It returns the errors of [Load].
 func (c *Cutter) Add(leaves []Leaf, parallel Parallel) error {
 	if len(leaves) == 0 {
 		return fmt.Errorf("%w: there are no leaves", ErrRange)

@@ -189,7 +189,7 @@ func (c *cache) drop(e *cacheEntry) {
 	e.value, e.bytes, e.gone = nil, 0, true
 }
 
-// blockText and hashText are the JSON of a block, in bytes: at most that of its header, and that of each hash.
+// blockText and hashText bound the JSON of a block, in bytes: for the header, and for each transaction hash.
 const (
 	blockText = 2 << 10
 	hashText  = len(`"0x",`) + 64

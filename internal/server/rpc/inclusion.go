@@ -25,8 +25,8 @@ type inclusionHandlers struct {
 	last *blockTrees
 }
 
-// blockTrees are the trees over the two lists of a block. Those of the last block that was asked for are kept: many
-// clients ask for proofs of one block.
+// blockTrees holds the trees over the two lists of a block. The trees of the last requested block are kept, as many
+// clients request proofs of the same block.
 type blockTrees struct {
 	block                  types.BlockHash
 	transactions, receipts lists.Tree
@@ -74,7 +74,7 @@ func (h *inclusionHandlers) getHeaders(ctx context.Context, p api.GetHeadersPara
 	return items, nil
 }
 
-// headers reads the headers of a range, and the one behind it, at most so many. It ends early at the head.
+// headers reads the headers of a range and the next one, up to the given number. It ends early at the head.
 func (h *inclusionHandlers) headers(
 	ctx context.Context, from, to, most types.Height,
 ) (headers []types.SignedHeader, err error) {

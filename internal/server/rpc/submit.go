@@ -217,7 +217,7 @@ type simulation struct {
 	parameters types.Parameters
 	state      *chain.State
 	template   types.Header
-	tx         types.SignedTransaction // nil witnesses are priced as those of a key
+	tx         types.SignedTransaction // a nil witness is priced like the witness of a key
 	exists     bool                    // the sender has an entry in the state
 	how        exec.Simulation
 	executions *executions

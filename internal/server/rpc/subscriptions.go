@@ -164,7 +164,7 @@ func (f *Feed) PaymentFilter(asked api.SubscriptionFilter) (chain.PaymentFilter,
 	return filter, after, f.payments.refusal(err, in)
 }
 
-// Payments returns a page of payments. Its errors are those that chain.Store.Payments returns.
+// Payments returns a page of payments, with the errors of chain.Store.Payments.
 func (f *Feed) Payments(
 	ctx context.Context, filter chain.PaymentFilter, in chain.PaymentRange,
 ) (api.PaymentPage, chain.PaymentsEnd, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// tokenHandlers makes the view calls of NEP-20, and those of NEP-11 that differ only in a parameter's name.
+// tokenHandlers makes the view calls of NEP-20, and the NEP-11 calls that differ from them only in a parameter's name.
 type tokenHandlers struct {
 	*viewHandlers
 	codes   codeStore

@@ -209,8 +209,8 @@ func putFailures(b *kv.Batch, h types.Height, reasons []exec.Reason) {
 	}
 }
 
-// checkLists rejects lists that do not match. Whether the receipts are those of the transactions, the caller knows: they
-// name no transaction.
+// checkLists rejects lists that do not match. It cannot check that each receipt belongs to its transaction, as receipts
+// name none: the caller guarantees that.
 func checkLists(e Entry) error {
 	n := len(e.Transactions)
 	if len(e.Receipts) != n || len(e.Reasons) != n {

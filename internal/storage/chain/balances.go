@@ -18,7 +18,7 @@ const LastBalancesFormat = 6
 type Balances struct {
 	Head      types.Height
 	Accounts  []types.Allocation // ascending by account; none is a contract's
-	Contracts []types.Allocation // those of contracts, which have no key
+	Contracts []types.Allocation // balances of contracts, which have no key
 	Burned    types.Amount
 }
 

@@ -61,7 +61,7 @@ func usable(index indexed, accesses []types.Access) ([]types.CodeHash, error) {
 	return codes, nil
 }
 
-// unusedCodes calls do for the keys of those codes that no block after h used, in a stateless store.
+// unusedCodes calls do with the key of each code that no block after h used, in a stateless store.
 func (v *view) unusedCodes(h types.Height, codes []types.CodeHash, do func(key []byte)) error {
 	for _, hash := range codes {
 		row, err := v.snapshot.Get(tableCodeSizes.key(hash[:]))

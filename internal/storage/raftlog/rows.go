@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// The log has its own table of rows next to the chain's tables. The letters of those are lower case. Values are
+// The log has its own table of rows next to the chain's tables. The chain's tables have lower-case letters. Values are
 // bincode.
 var (
 	keyHard     = []byte{'R', 0}

@@ -1,4 +1,4 @@
-// Package bip has the official test vectors of Bitcoin's improvement proposals, for the tests of what implements them.
+// Package bip has the official test vectors of Bitcoin's improvement proposals, for tests of their implementations.
 package bip
 
 import (

@@ -1,4 +1,4 @@
-// Package probe makes contracts whose exports each call one host function with what their arguments say.
+// Package probe makes contracts whose exports each call one host function with the parameters in their arguments.
 package probe
 
 import (
@@ -61,7 +61,7 @@ var (
 	end         = []byte{0x0b}
 )
 
-// callHost calls a host function with the parameters of the arguments and returns what they ask for.
+// callHost calls a host function with the parameters in the arguments, and returns the requested results.
 func callHost(f vm.Function) []byte {
 	host := vm.Functions[f]
 	code := joined(i32Const(Args), callOf(int(vm.ArgsRead)))

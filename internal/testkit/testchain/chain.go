@@ -1,4 +1,4 @@
-// Package testchain opens a chain in memory and makes its blocks, for tests of what stands on the ledger.
+// Package testchain opens a chain in memory and makes its blocks, for tests of packages that use the ledger.
 package testchain
 
 import (

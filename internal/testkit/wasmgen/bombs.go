@@ -42,7 +42,7 @@ func (b bombs) fill(m *Module, locals int, instructions []byte) {
 // upTo returns bombs with a smaller body limit, for instructions of which a frame holds fewer than a body does.
 func (b bombs) upTo(body int) bombs { return bombs{min(b.body, body), b.code} }
 
-// repeated repeats a part as often as it fits into a body beside a number of locals and of other bytes.
+// repeated repeats a part as often as it fits into a body with the given numbers of locals and other bytes.
 func (b bombs) repeated(locals, others int, part ...byte) []byte {
 	return bytes.Repeat(part, (b.body-2*locals-others-5)/len(part))
 }
