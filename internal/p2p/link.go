@@ -95,7 +95,7 @@ type Link struct {
 	// handshakes are computed one at a time, in turn by host: strangers must not take the processor.
 	handshakes *semaphore.Fair
 
-	mu        sync.Mutex // guards the fields below and, in every peer, known and the fields from said on
+	mu        sync.Mutex // guards the fields below and, in every peer, known and the fields from hello on
 	peers     map[uint64]*peer
 	removed   map[uint64]string // names of former members
 	strangers []net.Conn
@@ -253,7 +253,7 @@ func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 		return &Refusal{Cause: cause, Ours: own.Chain, Theirs: h.Chain, Height: was.height}
 	}
 	p.boot = h.Boot
-	p.said.hello = h
+	p.hello = h
 	return nil
 }
 
@@ -303,7 +303,7 @@ func (l *Link) Peers() map[uint64]Status {
 	defer l.mu.Unlock()
 	all := make(map[uint64]Status, len(l.peers))
 	for id, p := range l.peers {
-		s := Status{Peer: p.Peer, Connected: true, Hello: p.said.hello, Report: p.said.report, Offset: p.said.offset()}
+		s := Status{Peer: p.Peer, Connected: true, Hello: p.hello, Report: p.report, Offset: p.offset()}
 		for _, fault := range p.faults {
 			if fault != nil && s.Refused == "" {
 				s.Connected, s.Fault = false, fault.Error()
@@ -312,7 +312,7 @@ func (l *Link) Peers() map[uint64]Status {
 				}
 			}
 		}
-		if s.Connected && p.said.silent {
+		if s.Connected && p.silent {
 			s.Connected, s.Fault = false, errSilent.Error()
 		}
 		all[id] = s
@@ -328,12 +328,12 @@ func (l *Link) Offsets() (others map[uint64]time.Duration, own time.Duration) {
 	now := time.Now()
 	oldest := now
 	for id, p := range l.peers {
-		if p.said.report.Wall == 0 {
+		if p.report.Wall == 0 {
 			continue
 		}
-		others[id] = p.said.offset()
-		if p.said.told.Before(oldest) {
-			oldest = p.said.told
+		others[id] = p.offset()
+		if p.reported.Before(oldest) {
+			oldest = p.reported
 		}
 	}
 	return others, setBack(oldest, now)

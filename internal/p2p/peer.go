@@ -24,28 +24,25 @@ type peer struct {
 	end    context.CancelFunc
 	out    [calls]outbox // for order and pulse
 	caller caller
-	said   said                    // guarded by the link's lock, as are the fields below
-	faults [channels]error         // why a connection is down, or nil
-	inward [channels]net.Conn      // connections that the peer dialed
-	again  [channels]chan struct{} // skips the backoff before the next dial
-}
 
-// said holds the last messages of a member about itself.
-type said struct {
-	hello  Hello
-	report Report
-	told   time.Time // estimated local time at which the report was made
-	silent bool      // the last health check timed out
+	// The link's lock guards the fields below.
+	hello    Hello                   // the last one received
+	report   Report                  // the last health check's
+	reported time.Time               // estimated local time at which the report was made
+	silent   bool                    // the last health check timed out
+	faults   [channels]error         // why a connection is down, or nil
+	inward   [channels]net.Conn      // connections that the peer dialed
+	again    [channels]chan struct{} // skips the backoff before the next dial
 }
 
 // offset returns the member's wall clock minus this one's. The member's clock is advanced by the monotonic time since
 // the report, as this member's wall clock may have been set in between.
-func (s said) offset() time.Duration {
-	if s.report.Wall == 0 {
+func (p *peer) offset() time.Duration {
+	if p.report.Wall == 0 {
 		return 0
 	}
 	now := time.Now()
-	wall := time.UnixMilli(int64(min(s.report.Wall, math.MaxInt64))).Add(now.Sub(s.told))
+	wall := time.UnixMilli(int64(min(p.report.Wall, math.MaxInt64))).Add(now.Sub(p.reported))
 	return wall.Sub(now)
 }
 
@@ -89,7 +86,7 @@ func (p *peer) ask() {
 		cancel()
 		middle := asked.Add(time.Since(asked) / 2)
 		p.link.mu.Lock()
-		p.said.report, p.said.told, p.said.silent = report, middle, errors.Is(err, context.DeadlineExceeded)
+		p.report, p.reported, p.silent = report, middle, errors.Is(err, context.DeadlineExceeded)
 		p.link.mu.Unlock()
 		select {
 		case <-ticker.C:
@@ -176,8 +173,8 @@ func dial(ctx context.Context, self Identity, to Peer, c channel, own func() Hel
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, h, err
 	}
-	said := own()
-	if _, err := conn.Write(appendFrame(nil, frameHello, said.encode())); err != nil {
+	sent := own()
+	if _, err := conn.Write(appendFrame(nil, frameHello, sent.encode())); err != nil {
 		return nil, h, err
 	}
 	k, body, err := readFrame(conn, maxHello)
@@ -185,7 +182,7 @@ func dial(ctx context.Context, self Identity, to Peer, c channel, own func() Hel
 	case err != nil:
 		return nil, h, err
 	case k == frameRefused:
-		refusal, err := decodeRefusal(body, said)
+		refusal, err := decodeRefusal(body, sent)
 		return nil, h, errors.Join(refusal, err)
 	case k != frameHello:
 		return nil, h, fmt.Errorf("%w: kind %d instead of a Hello", ErrFrame, k)
