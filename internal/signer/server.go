@@ -39,16 +39,13 @@ type Server struct {
 
 	mu    sync.Mutex // serialises signing, and guards the fields below
 	fault error      // once set, nothing is signed
-	asked asked
 	stats Stats
 	ended chan struct{}
-}
-
-// asked holds the requests since the start that matter to later ones.
-type asked struct {
-	signedFor p2p.Pin         // node that was last given a signature
-	refused   types.BlockHash // hash of the last header that was refused
-	refusedAt time.Time       // last time a header was refused because its height was signed
+	last  struct { // of the requests since the start
+		signedFor p2p.Pin         // node that was last given a signature
+		refused   types.BlockHash // hash of the last header that was refused
+		refusedAt time.Time       // last time a header was refused because its height was signed
+	}
 }
 
 // Stats are a signer's counters since its start.
@@ -118,7 +115,7 @@ func (s *Server) sign(r request) answer {
 		return answer{verdict: otherKey}
 	}
 	if err := c.Lock.Record(r.header); errors.Is(err, signstate.ErrSigned) {
-		s.asked.refusedAt = time.Now()
+		s.last.refusedAt = time.Now()
 		return answer{verdict: locked, held: c.Lock.Last()}
 	} else if err != nil {
 		return s.fail(err)
@@ -128,7 +125,7 @@ func (s *Server) sign(r request) answer {
 	if err != nil {
 		return s.fail(err)
 	}
-	if at := s.asked.refusedAt; !at.IsZero() && time.Since(at) < contestedTime {
+	if at := s.last.refusedAt; !at.IsZero() && time.Since(at) < contestedTime {
 		return answer{verdict: contested, signature: signature}
 	}
 	return answer{verdict: signed, signature: signature}
@@ -256,12 +253,12 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 func (s *Server) tell(log *slog.Logger, pin p2p.Pin, h types.Header, a answer) {
 	hash := h.Hash()
 	s.mu.Lock()
-	before := s.asked
+	before := s.last
 	if a.err() == nil {
-		s.asked.signedFor = pin
+		s.last.signedFor = pin
 		s.stats.Signed++
 	} else {
-		s.asked.refused = hash
+		s.last.refused = hash
 		s.stats.Refused[refusals[a.verdict]]++
 	}
 	s.mu.Unlock()

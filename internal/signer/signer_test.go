@@ -283,7 +283,7 @@ func TestBothNodesAreToldOf(t *testing.T) {
 	sign(chain[1], 1)
 	sign(chain[2], 1)
 	s.mu.Lock()
-	s.asked.refusedAt = s.asked.refusedAt.Add(-contestedTime) // as if the second had ended
+	s.last.refusedAt = s.last.refusedAt.Add(-contestedTime) // as if the second had ended
 	s.mu.Unlock()
 	if sign(chain[3], 1); first.contested {
 		t.Error("it is not forgotten that another one asked")
