@@ -3,11 +3,13 @@ package client
 import (
 	"context"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // Error is an error returned by the node: a code, a message, and data for programs.
@@ -30,8 +32,10 @@ type Client struct {
 	nodes   nodes
 	chainID atomic.Pointer[uint64] // nil until fetched
 	seen    atomic.Uint64          // greatest height of a block with an awaited transaction
-	nonces  sentNonces
 	wait    func(context.Context, time.Duration) error
+
+	noncesMu sync.Mutex
+	nonces   map[types.Account]sentNonce // per account, the nonce after the newest transaction sent
 
 	handshake http.Client   // for subscriptions and downloads
 	token     func() string // nil: no token

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -23,12 +22,6 @@ const (
 	mostSenders = 4096
 )
 
-// sentNonces holds, per account, the nonce after the newest transaction sent through a client.
-type sentNonces struct {
-	mu sync.Mutex
-	of map[types.Account]sentNonce
-}
-
 type sentNonce struct {
 	next uint64
 	at   time.Time
@@ -46,34 +39,34 @@ func (c *Client) saw(height types.Height) {
 
 // sent records that the node accepted a transaction.
 func (c *Client) sent(tx types.Transaction) {
-	n, now := &c.nonces, time.Now()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.of == nil {
-		n.of = make(map[types.Account]sentNonce)
+	now := time.Now()
+	c.noncesMu.Lock()
+	defer c.noncesMu.Unlock()
+	if c.nonces == nil {
+		c.nonces = make(map[types.Account]sentNonce)
 	}
-	if len(n.of) >= mostSenders {
-		maps.DeleteFunc(n.of, func(_ types.Account, s sentNonce) bool { return now.Sub(s.at) >= sentTime })
+	if len(c.nonces) >= mostSenders {
+		maps.DeleteFunc(c.nonces, func(_ types.Account, s sentNonce) bool { return now.Sub(s.at) >= sentTime })
 	}
-	n.of[tx.Sender] = sentNonce{max(tx.Nonce+1, n.of[tx.Sender].next), now}
+	c.nonces[tx.Sender] = sentNonce{max(tx.Nonce+1, c.nonces[tx.Sender].next), now}
 }
 
-// nonceAfter returns an account's next nonce, given the node's answer told.
-func (c *Client) nonceAfter(account types.Account, told uint64) uint64 {
-	c.nonces.mu.Lock()
-	defer c.nonces.mu.Unlock()
-	if s, was := c.nonces.of[account]; was && time.Since(s.at) < sentTime {
-		return max(told, s.next)
+// nonceAfter returns an account's next nonce, given the one that the node knows.
+func (c *Client) nonceAfter(account types.Account, known uint64) uint64 {
+	c.noncesMu.Lock()
+	defer c.noncesMu.Unlock()
+	if s, was := c.nonces[account]; was && time.Since(s.at) < sentTime {
+		return max(known, s.next)
 	}
-	return told
+	return known
 }
 
 // forget clears the seen height and nonces, after the chain was reverted.
 func (c *Client) forget() {
 	c.seen.Store(0)
-	c.nonces.mu.Lock()
-	defer c.nonces.mu.Unlock()
-	clear(c.nonces.of)
+	c.noncesMu.Lock()
+	defer c.noncesMu.Unlock()
+	clear(c.nonces)
 }
 
 // latest sends calls on the latest state in one request, and repeats it while the answering node is behind the blocks

@@ -177,7 +177,7 @@ func TestSeenIsNotForEver(t *testing.T) {
 	if next := c.nonceAfter(account, 5); next != 8 {
 		t.Errorf("the next nonce is %d", next)
 	}
-	c.nonces.of[account] = sentNonce{8, time.Now().Add(-sentTime)}
+	c.nonces[account] = sentNonce{8, time.Now().Add(-sentTime)}
 	if next := c.nonceAfter(account, 5); next != 5 {
 		t.Errorf("later the next nonce is %d", next)
 	}
@@ -226,7 +226,7 @@ func TestNoncesAreForgottenInTime(t *testing.T) {
 		send(mostSenders, 1)
 		time.Sleep(sentTime) // the bubble's time
 		send(10, 2)
-		if n := len(c.nonces.of); n != 10 {
+		if n := len(c.nonces); n != 10 {
 			t.Errorf("%d nonces are kept", n)
 		}
 	})
