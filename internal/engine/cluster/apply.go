@@ -49,6 +49,9 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 	if err != nil {
 		return &Diverged{Index: e.GetIndex(), Err: err}
 	}
+	if m.machine.Base() == e.GetIndex() {
+		m.recent = recent{} // no later block names them
+	}
 	switch entry := entry.(type) {
 	case Block:
 		m.Clock.advance(entry.Header.Timestamp)
@@ -115,7 +118,7 @@ func (m *Member) decided(decided *Proposal) error {
 		c.block, c.proposed, m.leading.made = d, m.leading.madeAt, nil
 		return nil
 	}
-	var log []*raftpb.Entry
+	var log []logEntry
 	if decided.Names != nil {
 		var err error
 		if log, err = m.after(decided.Since, decided.Index-1); err != nil {
@@ -123,10 +126,13 @@ func (m *Member) decided(decided *Proposal) error {
 		}
 	}
 	m.env.Do(Executor, func() Event {
-		encoded, err := decided.whole(log)
 		var d *ledger.PendingBlock
+		var encoded []byte // set if this member derives another block
+		txs, err := decided.transactions(log)
 		if err == nil {
-			d, err = m.derive(encoded)
+			if d, err = m.derive(decided.Header, txs); err != nil {
+				encoded = types.EncodeBlock(types.SignedHeader{Header: decided.Header}, txs)
+			}
 		}
 		return func(m *Member) error {
 			if err := m.findReleased(c); err != nil {
@@ -158,8 +164,8 @@ func (m *Member) findReleased(c *proposal) error {
 }
 
 // derive executes a proposal and checks the result against its header.
-func (m *Member) derive(encoded []byte) (*ledger.PendingBlock, error) {
-	received, err := ledger.ReceiveProposal(m.Ledger.Network(), encoded, func(id types.TxID) *types.VerifiedTx {
+func (m *Member) derive(h types.Header, txs []*types.Tx) (*ledger.PendingBlock, error) {
+	received, err := ledger.NewProposal(m.Ledger.Network(), h, txs, func(id types.TxID) *types.VerifiedTx {
 		tx, _ := m.Pool.Get(id)
 		return tx
 	})
@@ -370,7 +376,7 @@ func (m *Member) restart(s *raftpb.Snapshot) error {
 	if err != nil {
 		return &Diverged{Index: s.GetMetadata().GetIndex(), Err: err}
 	}
-	m.machine = StartStateMachine(s.GetMetadata().GetIndex(), at.Head)
+	m.machine, m.recent = StartStateMachine(s.GetMetadata().GetIndex(), at.Head), recent{}
 	m.appliedIndex, m.appliedTerm = s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()
 	m.members.conf, m.members.records = s.GetMetadata().GetConfState(), at.Members
 	m.members.gone, m.members.former = at.Gone, at.Former

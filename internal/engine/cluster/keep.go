@@ -75,6 +75,7 @@ func (m *Member) applyBatches(entries []*raftpb.Entry) error {
 		}
 		batch := entry.(TxBatch)
 		m.Clock.advance(batch.Time)
+		m.recent.add(e, batch.Transactions)
 		decided[i] = mempool.CommittedBatch{Index: e.GetIndex(), At: m.Clock.Now(), Transactions: batch.Transactions}
 	}
 	m.applying.working = true

@@ -2,12 +2,10 @@ package cluster
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
@@ -132,23 +130,15 @@ func (m *Member) makingBlock() bool {
 }
 
 // unreleased returns the end of the log, whose transactions the next block names: what follows the entry since.
-func (m *Member) unreleased() (since uint64, log []*raftpb.Entry, err error) {
+func (m *Member) unreleased() (since uint64, log []logEntry, err error) {
 	since = max(m.machine.Base(), m.Log.Within(maxNamed))
 	log, err = m.after(since, m.machine.Applied())
 	return since, log, err
 }
 
-// after returns the entries of the log after an index, up to the entry to.
-func (m *Member) after(since, to uint64) ([]*raftpb.Entry, error) {
-	if since >= to {
-		return nil, nil
-	}
-	return m.Log.Entries(since+1, to+1, math.MaxUint64)
-}
-
 // buildBlock builds a block with the given timestamp, in milliseconds, and its entry. It may name the transactions of
 // log, which follows the entry since.
-func (m *Member) buildBlock(at, since uint64, log []*raftpb.Entry) (*ledger.PendingBlock, []byte, error) {
+func (m *Member) buildBlock(at, since uint64, log []logEntry) (*ledger.PendingBlock, []byte, error) {
 	picked := m.Selector.Select(m.BlockTime)
 	d, err := m.Ledger.Propose(picked.At(at))
 	if err != nil {

@@ -108,6 +108,7 @@ type Member struct {
 	// The state after the last wholly applied entry. Except for this member's block of the proposal, it is a function
 	// of the log and the same on every member.
 	machine      *StateMachine // also covers the entry that is being applied
+	recent       recent        // as well
 	proposal     *proposal
 	appliedIndex uint64 // index of the last wholly applied entry
 	appliedAt    time.Time

@@ -14,14 +14,14 @@ import (
 )
 
 // logOf returns entries of batches; one without transactions is of no batch.
-func logOf(batches ...[]*types.Tx) []*raftpb.Entry {
-	var log []*raftpb.Entry
+func logOf(batches ...[]*types.Tx) []logEntry {
+	var log []logEntry
 	for _, txs := range batches {
 		e := &raftpb.Entry{Data: Encode(TxBatch{Transactions: txs})}
 		if txs == nil {
 			e.Data = nil
 		}
-		log = append(log, e)
+		log = append(log, logEntry{entry: e})
 	}
 	return log
 }
@@ -34,7 +34,7 @@ func TestBlocksNameWhatTheLogHas(t *testing.T) {
 	header := types.Header{Version: params.Version, Height: 3, Producer: testchain.Key("producer").PublicKey()}
 	want := types.EncodeBlock(types.SignedHeader{Header: header}, txs)
 	for name, c := range map[string]struct {
-		log   []*raftpb.Entry
+		log   []logEntry
 		named int
 	}{
 		"no log":                       {nil, 0},
@@ -50,7 +50,8 @@ func TestBlocksNameWhatTheLogHas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got, err := decoded.(Block).whole(c.log)
+		txs, err := decoded.(Block).transactions(c.log)
+		got := types.EncodeBlock(types.SignedHeader{Header: header}, txs)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: got %x, %v; want %x", name, got, err, want)
 		}
@@ -95,22 +96,22 @@ func TestNamesAreRefused(t *testing.T) {
 		"an entry too far":       names(1, 3, 0),
 		"the largest numbers":    names(1, 1<<32-1, 1<<32-1),
 	} {
-		if got, err := (Block{Names: c}).whole(log); !errors.Is(err, ErrEntry) {
-			t.Errorf("%s: got %x, %v; want ErrEntry", name, got, err)
+		if got, err := (Block{Names: c}).transactions(log); !errors.Is(err, ErrEntry) {
+			t.Errorf("%s: got %v, %v; want ErrEntry", name, got, err)
 		}
 	}
-	e := codec.NewEncoder(MaxTxBatchBytes)
-	e.U8(uint8(kindTxBatch))
-	e.U64(0)
-	e.U64(1)
-	e.Bytes(make([]byte, types.MaxTransactionBytes))
+	large := types.NewTx(types.SignedTransaction{
+		Transaction: types.Transaction{Payload: types.Deploy{Code: make([]byte, types.MaxTransactionBytes/2)}},
+		Witness:     types.WitnessKey{},
+	})
 	long := names(0)
-	count := types.MaxBlockBytes/types.MaxTransactionBytes + 1
+	count := types.MaxBlockBytes/len(large.Encoded()) + 1
 	for range count {
 		long = append(long, names(0, 1, 0)[8:]...)
 	}
 	copy(long, names(uint64(count)))
-	if _, err := (Block{Names: long}).whole([]*raftpb.Entry{{Data: e.Data()}}); !errors.Is(err, codec.ErrTooLong) {
+	_, err := (Block{Names: long}).transactions([]logEntry{{txs: []*types.Tx{large}}})
+	if !errors.Is(err, codec.ErrTooLong) {
 		t.Errorf("a block that is too long: got %v, want %v", err, codec.ErrTooLong)
 	}
 }

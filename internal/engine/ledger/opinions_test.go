@@ -188,7 +188,7 @@ func TestOneExecutionCondemnsNobody(t *testing.T) {
 		candidate.Seal = types.Seal{}
 		for name, judged := range map[string]func() error{
 			"a candidate": func() error {
-				_, err := c.before.Derive(must(ReceiveProposal(types.Regtest, candidate.Encode(), nil))(t))
+				_, err := c.before.Derive(must(ReceiveProposal(types.Regtest, candidate.Encode()))(t))
 				return err
 			},
 			"at a trusted block": func() error {

@@ -67,18 +67,15 @@ func (l *Ledger) propose(batch Batch) (*PendingBlock, error) {
 }
 
 // Proposal is a block that its producer has decided on but not yet signed, as encoded by another node. Its transactions
-// match its header. Only [ReceiveProposal] makes one.
+// match its header. Only [ReceiveProposal] and [NewProposal] make one.
 type Proposal struct{ block *Received }
 
 // Header returns the proposal's header.
 func (c *Proposal) Header() types.Header { return c.block.header.Header }
 
 // ReceiveProposal decodes the output of [PendingBlock.Encode] and verifies the witnesses of its transactions on all
-// cores. It skips transactions for which known returns a verified one; known returns nil for all others. The error is
-// [ErrAltered], or [exec.ErrUnknownVersion].
-func ReceiveProposal(
-	network types.Network, encoded []byte, known func(types.TxID) *types.VerifiedTx,
-) (*Proposal, error) {
+// cores. The error is [ErrAltered], or [exec.ErrUnknownVersion].
+func ReceiveProposal(network types.Network, encoded []byte) (*Proposal, error) {
 	b, err := open(encoded)
 	if err != nil {
 		return nil, err
@@ -89,11 +86,24 @@ func ReceiveProposal(
 	if b.header.Seal != (types.Seal{}) {
 		return nil, fmt.Errorf("%w: proposal %d is sealed", ErrAltered, b.header.Header.Height)
 	}
-	verifyWitnesses(network, []*Received{b}, known)
-	if err := b.checkTransactions(); err != nil {
+	return b.proposal(network, nil)
+}
+
+// NewProposal is [ReceiveProposal] for a decoded block, of a version that this program knows. It skips the witnesses of
+// transactions for which known returns a verified one; known returns nil for all others.
+func NewProposal(
+	network types.Network, h types.Header, txs []*types.Tx, known func(types.TxID) *types.VerifiedTx,
+) (*Proposal, error) {
+	b := &Received{header: types.SignedHeader{Header: h}, hash: h.Hash(), txs: txs}
+	return b.proposal(network, known)
+}
+
+func (r *Received) proposal(network types.Network, known func(types.TxID) *types.VerifiedTx) (*Proposal, error) {
+	verifyWitnesses(network, []*Received{r}, known)
+	if err := r.checkTransactions(); err != nil {
 		return nil, err
 	}
-	return &Proposal{b}, nil
+	return &Proposal{r}, nil
 }
 
 // Derive executes a proposal for the height after the head and compares the result with the proposal's header. It

@@ -24,8 +24,6 @@ func seal(t *testing.T, signer string, h types.Header) types.Signature {
 	return must(testKey(t, signer).Sign(hash[:], [32]byte{}))(t)
 }
 
-func none(types.TxID) *types.VerifiedTx { return nil }
-
 // A block that is proposed, sent, derived by another ledger and released by both is the one that a third builds.
 func TestDraftDeriveRelease(t *testing.T) {
 	g := testGenesis(t)
@@ -38,7 +36,7 @@ func TestDraftDeriveRelease(t *testing.T) {
 		want := build(t, alone, txs...)
 		before := leader.Tip()
 		made := propose(t, leader, txs...)
-		derived := must(follower.Derive(must(ReceiveProposal(types.Regtest, made.Encode(), none))(t)))(t)
+		derived := must(follower.Derive(must(ReceiveProposal(types.Regtest, made.Encode()))(t)))(t)
 		if made.Header() != want.Header.Header || derived.Header() != want.Header.Header {
 			t.Fatalf("proposed %+v, derived %+v, built %+v", made.Header(), derived.Header(), want.Header.Header)
 		}
@@ -104,7 +102,7 @@ func TestReceiveProposal(t *testing.T) {
 	alice, bob := transfer(t, "alice", 0, types.Account{9}, 7), transfer(t, "bob", 0, types.Account{9}, 7)
 	made := propose(t, l, alice, bob)
 	asked := 0
-	c := must(ReceiveProposal(types.Regtest, made.Encode(), func(id types.TxID) *types.VerifiedTx {
+	c := must(NewProposal(types.Regtest, made.Header(), made.Transactions(), func(id types.TxID) *types.VerifiedTx {
 		switch asked++; id {
 		case alice.ID():
 			return alice
@@ -128,7 +126,7 @@ func TestReceiveProposal(t *testing.T) {
 		"with a byte more":       append(made.Encode(), 0),
 		"of another transaction": types.EncodeBlock(types.SignedHeader{Header: made.Header()}, []*types.Tx{alice.Tx()}),
 	} {
-		if _, err := ReceiveProposal(types.Regtest, encoded, none); !errors.Is(err, ErrAltered) {
+		if _, err := ReceiveProposal(types.Regtest, encoded); !errors.Is(err, ErrAltered) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -158,7 +156,7 @@ func TestDeriveRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			block := must(types.DecodeBlock(made.Encode()))(t)
 			tc.change(&block)
-			c := must(ReceiveProposal(types.Regtest, block.Encode(), none))(t)
+			c := must(ReceiveProposal(types.Regtest, block.Encode()))(t)
 			if _, err := follower.Derive(c); !errors.Is(err, tc.want) {
 				t.Errorf("it says %v, want %v", err, tc.want)
 			} else if errors.As(err, new(*InvalidBlock)) && !strings.Contains(err.Error(), "decided") {
@@ -170,7 +168,7 @@ func TestDeriveRefuses(t *testing.T) {
 			checkMemory(t, follower)
 		})
 	}
-	derived := must(follower.Derive(must(ReceiveProposal(types.Regtest, made.Encode(), none))(t)))(t)
+	derived := must(follower.Derive(must(ReceiveProposal(types.Regtest, made.Encode()))(t)))(t)
 	must(follower.Release(derived, seal(t, "producer", made.Header())))(t)
 }
 
@@ -218,7 +216,7 @@ func TestReleaseAfterPowerCut(t *testing.T) {
 			if i == synced {
 				t.Error("a synced block is lost")
 			}
-			derived := must(again.Derive(must(ReceiveProposal(types.Regtest, encoded, none))(t)))(t)
+			derived := must(again.Derive(must(ReceiveProposal(types.Regtest, encoded))(t)))(t)
 			must(again.Release(derived, signature))(t)
 		}
 		if again.Tip().Hash != made.Header().Hash() {

@@ -111,7 +111,7 @@ func (s *Solo) complete() error {
 	if encoded, err = sealed.ParseBytes(encoded); err != nil {
 		return emergency.DamagedUnsigned(s.decide.path, err)
 	}
-	c, err := ledger.ReceiveProposal(s.ledger.Network(), encoded, func(types.TxID) *types.VerifiedTx { return nil })
+	c, err := ledger.ReceiveProposal(s.ledger.Network(), encoded)
 	if err != nil {
 		return emergency.DamagedUnsigned(s.decide.path, err)
 	}
