@@ -26,6 +26,7 @@ func (m *Member) forward(s *send) {
 				s.results[i] = mempool.Result{Tx: v.Tx, Err: v.Err}
 				if v.Err == nil {
 					sent, places = append(sent, s.encoded[i]), append(places, i)
+					m.sends.forwarded[v.Tx.ID()] = v.Verified
 				}
 			}
 			switch s.asked = m.standing.soft.Lead; {

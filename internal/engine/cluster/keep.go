@@ -52,7 +52,7 @@ func (m *Member) mayGather() bool {
 }
 
 // applyBatches adds decided batches to the pool. For a batch that this member proposed, it uses the decoded batch and
-// the verified transactions that it still has.
+// the verified transactions that it still has. Of other batches it does not verify again what it forwarded.
 func (m *Member) applyBatches(entries []*raftpb.Entry) error {
 	decided := make([]mempool.CommittedBatch, len(entries))
 	verified := make(map[types.TxID]*types.VerifiedTx)
@@ -76,6 +76,11 @@ func (m *Member) applyBatches(entries []*raftpb.Entry) error {
 		batch := entry.(TxBatch)
 		m.Clock.advance(batch.Time)
 		m.recent.add(e, batch.Transactions)
+		for _, tx := range batch.Transactions {
+			if v := m.sends.forwarded[tx.ID()]; v != nil {
+				verified[tx.ID()] = v
+			}
+		}
 		decided[i] = mempool.CommittedBatch{Index: e.GetIndex(), At: m.Clock.Now(), Transactions: batch.Transactions}
 	}
 	m.applying.working = true

@@ -220,6 +220,7 @@ func Open(c Config, w Env) (*Member, error) {
 		Pool:    c.Pool.Limits(),
 	}
 	m.sends.flying, m.sends.committed = make(map[uint64]*inflight), hard.GetCommit()
+	m.sends.forwarded = make(map[types.TxID]*types.VerifiedTx)
 	m.leading.told = make(map[uint64]uint64)
 	if tip := c.Ledger.Tip(); tip.Header.Header.Height < at.Head.Height {
 		return nil, fmt.Errorf("%w: the chain ends at block %d, the log begins after block %d",

@@ -49,6 +49,11 @@ func Sent(encoded [][]byte, source string, handedOn bool, reply func([]mempool.R
 			until:    m.env.Now().Add(waitTime),
 			reply: func(r []mempool.Result, a Answer) {
 				live.count, live.bytes = live.count-1, live.bytes-size
+				for _, one := range r {
+					if one.Tx != nil {
+						delete(m.sends.forwarded, one.Tx.ID())
+					}
+				}
 				reply(r, a)
 			},
 		}
@@ -111,6 +116,8 @@ type inflight struct {
 // sends holds the submissions in progress.
 type sends struct {
 	live struct{ count, bytes int } // sends that have not ended
+	// forwarded holds what was verified for the leader, until its sends end: the log brings it back.
+	forwarded map[types.TxID]*types.VerifiedTx
 
 	all       []*send // in order of their time limits; some may have ended
 	waiting   []*send // waiting for a leader

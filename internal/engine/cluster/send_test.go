@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"go.etcd.io/raft/v3/raftpb"
+
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -91,7 +93,10 @@ func memberWith(t *testing.T, engine vm.Engine) *Member {
 			t.Error(err)
 		}
 	})
-	return &Member{Config: Config{Ledger: l, Pool: pool}}
+	return &Member{
+		Config: Config{Ledger: l, Pool: pool, Clock: new(Clock)},
+		sends:  sends{forwarded: make(map[types.TxID]*types.VerifiedTx)},
+	}
 }
 
 // What is sent again is refused as known or as used. It is acknowledged, if that is for its earlier try, while the pool
@@ -187,6 +192,40 @@ func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
 		if !errors.Is(told[i].Err, want) {
 			t.Errorf("transaction %d: got error %v, want %v", i, told[i].Err, want)
 		}
+	}
+}
+
+// A member does not verify again what it has forwarded, once the log brings it back, and keeps it no longer than that.
+func TestForwardedIsVerifiedOnce(t *testing.T) {
+	m := memberOf(t)
+	env := &follower{answer: Answer{Index: 1, Results: []error{nil}}}
+	m.env, m.machine, m.standing.soft.Lead = env, StartStateMachine(0, Head{}), 7
+	tx, told := payment(t, 0), 0
+	run := func() {
+		t.Helper()
+		for len(env.events) > 0 {
+			next := env.events[0]
+			env.events = env.events[1:]
+			if err := next(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	env.events = []Event{Sent([][]byte{tx.Encoded()}, "client", false, func([]mempool.Result, Answer) { told++ })}
+	run()
+	forwarded := m.sends.forwarded[tx.ID()]
+	if forwarded == nil || told != 0 {
+		t.Fatalf("%v is kept, and %d sends have ended before the log has it", forwarded, told)
+	}
+	entries := []*raftpb.Entry{{Index: new(uint64(1)), Data: Encode(TxBatch{Transactions: []*types.Tx{tx}})}}
+	m.applying.add(&raftpb.Message{Entries: entries}, env.Now())
+	if err := m.applyBatches(entries); err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if pending, _ := m.Pool.Get(tx.ID()); pending != forwarded || told != 1 || len(m.sends.forwarded) != 0 {
+		t.Errorf("pending is %p, forwarded %p; %d sends have ended, %d are kept", pending, forwarded, told,
+			len(m.sends.forwarded))
 	}
 }
 
