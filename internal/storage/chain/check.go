@@ -74,19 +74,18 @@ func Check(ctx context.Context, s *Store, progress func(done, total uint64)) (Re
 }
 
 type checker struct {
-	ctx      context.Context
-	view     *view
-	genesis  types.Genesis
-	progress func(done, total uint64)
-	done     uint64
-	report   Report
-	rows     []int32 // per stored block: its index and history rows, minus those found to belong to it
-	codes    map[types.CodeHash]*codeUse
-	tokens   tokenCheck
-	// contracts is the difference between the state's contracts and the listed ones.
-	contracts contractList
-	policies  policyCheck
-	counted   Counts // counts of the head's state
+	ctx       context.Context
+	view      *view
+	genesis   types.Genesis
+	progress  func(done, total uint64)
+	done      uint64
+	report    Report
+	rows      []int32 // per stored block: its index and history rows, minus those found to belong to it
+	codes     map[types.CodeHash]*codeUse
+	tokens    tokenCheck
+	contracts comparison[types.ContractID] // in the state, with those listed
+	policies  comparison[revelation]       // stored, with those in the blocks that revealed them first
+	counted   Counts                       // counts of the head's state
 }
 
 func (c *checker) run() error {

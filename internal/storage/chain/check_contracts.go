@@ -12,14 +12,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// contractList compares two lists of contracts by the sums of their seeded hashes, which nobody can predict.
-type contractList struct {
+// comparison compares two multisets by the sums of their elements' seeded hashes, which nobody can predict.
+type comparison[T comparable] struct {
 	seed       maphash.Seed
-	difference uint64
+	difference uint64 // 0 if they are equal
 }
 
-func (l *contractList) add(id types.ContractID)    { l.difference += maphash.Bytes(l.seed, id[:]) }
-func (l *contractList) remove(id types.ContractID) { l.difference -= maphash.Bytes(l.seed, id[:]) }
+func (c *comparison[T]) add(element T)    { c.difference += maphash.Comparable(c.seed, element) }
+func (c *comparison[T]) remove(element T) { c.difference -= maphash.Comparable(c.seed, element) }
 
 // deployments checks the list of contracts against their records.
 func (c *checker) deployments() error {

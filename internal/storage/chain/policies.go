@@ -3,7 +3,6 @@ package chain
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -130,18 +129,10 @@ func (r *Restore) PutPolicy(p types.Policy, since types.Height) error {
 	return r.put(tablePolicies.key(hash[:]), revealed{since, p.Encode()}.encode())
 }
 
-// policyCheck compares the policies that are stored with the blocks that revealed them first, by sums of seeded hashes,
-// which nobody can predict.
-type policyCheck struct {
-	seed       maphash.Seed
-	difference uint64
-}
-
-func (p *policyCheck) hash(hash types.Account, since types.Height) uint64 {
-	return maphash.Comparable(p.seed, struct {
-		hash  types.Account
-		since types.Height
-	}{hash, since})
+// revelation is the first use of a policy in a block.
+type revelation struct {
+	policy types.Account // its hash
+	block  types.Height
 }
 
 // firstStored reports whether the block that revealed a policy first is stored, of those since a height.
@@ -163,7 +154,7 @@ func (c *checker) policiesThemselves() error {
 			c.add(where, "the row under %x has the policy %s", key[1:], hash)
 		}
 		if c.firstStored(since) {
-			c.policies.difference += c.policies.hash(hash, since)
+			c.policies.add(revelation{hash, since})
 		}
 		return c.ctx.Err()
 	})
@@ -183,7 +174,7 @@ func (c *checker) revealed(index indexed) error {
 		case since > index.height:
 			c.add(inBlock(index.height), "it reveals the policy %s, which is recorded for block %d", hash, since)
 		case since == index.height && c.firstStored(since):
-			c.policies.difference -= c.policies.hash(hash, since)
+			c.policies.remove(revelation{hash, since})
 		}
 	}
 	return nil
