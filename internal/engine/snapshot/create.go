@@ -102,17 +102,14 @@ type creator struct {
 	zstd     *zstd.Encoder
 	manifest Manifest
 
-	run    run
+	run struct { // the entries of the next chunk of the state
+		before  *place // last entry of the previous run
+		leaves  []tree.Leaf
+		entries *codec.Encoder
+		last    chain.StateEntry
+	}
 	runs   []written // chunks of the state that still lack their siblings
 	cutter tree.Cutter
-}
-
-// run collects the entries of the next chunk of the state.
-type run struct {
-	before  *place // last entry of the previous run
-	leaves  []tree.Leaf
-	entries *codec.Encoder
-	last    chain.StateEntry
 }
 
 // written is a partly written chunk file.

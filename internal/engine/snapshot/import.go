@@ -24,8 +24,8 @@ func (nowhere) PutHolder(chain.TokenSum) error { return nil }
 // Verify verifies a whole snapshot: each chunk against the manifest, the state against the sealed header's root, and
 // that nothing is missing, duplicated or from another snapshot.
 func Verify(ctx context.Context, fsys fs.FS, trust Trust, progress func(done, total uint64)) (Manifest, error) {
-	m, _, err := read(ctx, fsys, trust, nowhere{}, progress)
-	return m, err
+	r, err := read(ctx, fsys, trust, nowhere{}, progress)
+	return r.manifest, err
 }
 
 // Import verifies a snapshot as [Verify] does and makes it the chain of a store, which must be empty. After an error
@@ -37,9 +37,9 @@ func Import(
 	if err != nil {
 		return Manifest{}, err
 	}
-	m, whole, err := read(ctx, fsys, trust, restore, progress)
+	r, err := read(ctx, fsys, trust, restore, progress)
 	if err != nil {
-		return m, errors.Join(err, restore.Discard())
+		return r.manifest, errors.Join(err, restore.Discard())
 	}
-	return m, restore.Finish(whole.genesis, whole.zero, whole.block)
+	return r.manifest, restore.Finish(r.genesis, r.zero, r.block)
 }

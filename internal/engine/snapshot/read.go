@@ -24,13 +24,6 @@ type sink interface {
 	PutHolder(chain.TokenSum) error
 }
 
-// whole holds the parts of a snapshot that are kept after reading.
-type whole struct {
-	genesis types.Genesis
-	zero    types.SignedHeader // block 0
-	block   chain.Entry
-}
-
 // readFile reads a chunk's file and checks it against the manifest.
 func readFile(fsys fs.FS, c Chunk) ([]byte, error) {
 	file, err := fsys.Open(fileName(c.Index))
@@ -98,17 +91,17 @@ func openChunk(data []byte, kind Kind, root types.StateRoot) (c content, err err
 }
 
 // read reads and verifies a whole snapshot, and passes its contents to a sink. It calls progress with the bytes done
-// and the total.
+// and the total. The result has the manifest even after an error, if it could be read.
 func read(
 	ctx context.Context, fsys fs.FS, trust Trust, into sink, progress func(done, total uint64),
-) (Manifest, whole, error) {
+) (*reader, error) {
 	m, header, err := readManifest(fsys)
-	if err != nil {
-		return m, whole{}, err
-	}
-	r := reader{
+	r := &reader{
 		manifest: m, header: header, trust: trust, sink: into,
 		codes: make(map[types.CodeHash]codeUse), seed: maphash.MakeSeed(),
+	}
+	if err != nil {
+		return r, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,18 +111,18 @@ func read(
 			break // discard the chunks opened ahead
 		}
 		if chunk.err != nil {
-			return m, r.whole, fmt.Errorf("chunk %d, %s: %w", chunk.Index, chunk.Kind, chunk.err)
+			return r, fmt.Errorf("chunk %d, %s: %w", chunk.Index, chunk.Kind, chunk.err)
 		}
 		if err := r.add(chunk.content); err != nil {
-			return m, r.whole, fmt.Errorf("chunk %d, %s: %w", chunk.Index, chunk.Kind, err)
+			return r, fmt.Errorf("chunk %d, %s: %w", chunk.Index, chunk.Kind, err)
 		}
 		done += chunk.SizeBytes
 		progress(done, m.SizeBytes)
 	}
 	if err := ctx.Err(); err != nil {
-		return m, r.whole, err
+		return r, err
 	}
-	return m, r.whole, r.finish()
+	return r, r.finish()
 }
 
 // opened is an opened chunk, or the error of opening it.

@@ -26,7 +26,11 @@ type reader struct {
 	header   types.SignedHeader
 	trust    Trust
 	sink     sink
-	whole
+
+	// The parts that the importer needs beside the sink's contents.
+	genesis types.Genesis
+	zero    types.SignedHeader // block 0
+	block   chain.Entry
 
 	genesisBytes, blockBytes []byte
 	touched                  map[string][]byte // values of the block's accesses that are not yet found in the state
