@@ -35,20 +35,18 @@ type Halt struct {
 	Time     time.Time      `json:"time"`
 	Upstream string         `json:"upstream"`
 	Headers  []signedHeader `json:"headers"` // signed by the producer: one header, or two of the same height
-	executed
+
+	// The results of executing the block on this node. The first differences, too, are the last engine's.
+	Engines []verdict `json:"engines,omitempty"` // result of each engine
+	Derived *header   `json:"derived,omitempty"` // absent if a transaction is invalid
+	// the block's writes; only set by a cluster member, which asks no other node for its writes
+	Writes []write `json:"writes,omitempty"`
+
 	Block types.Hex `json:"block,omitempty"` // bincode(Block)
 
 	FirstReceipt *receiptDifference `json:"first_receipt,omitempty"`
 	FirstWrite   *writeDifference   `json:"first_write,omitempty"`
 	Unexplained  string             `json:"unexplained,omitempty"` // why a difference could not be found
-}
-
-// executed holds the results of executing the block on this node. The first differences, too, are the last engine's.
-type executed struct {
-	Engines []verdict `json:"engines,omitempty"` // result of each engine
-	Derived *header   `json:"derived,omitempty"` // absent if a transaction is invalid
-	// the block's writes; only set by a cluster member, which asks no other node for its writes
-	Writes []write `json:"writes,omitempty"`
 }
 
 // header is a human-readable header, accompanying its encoding.
@@ -70,10 +68,10 @@ type verdict struct {
 }
 
 // derive records the results of the execution on this node.
-func (e *executed) derive(invalid *ledger.InvalidBlock) {
-	e.Derived = derivedHeader(invalid.Derived)
+func (h *Halt) derive(invalid *ledger.InvalidBlock) {
+	h.Derived = derivedHeader(invalid.Derived)
 	for _, v := range invalid.Verdicts {
-		e.Engines = append(e.Engines, verdict{v.Engine, derivedHeader(v.Derived), v.Err.Error()})
+		h.Engines = append(h.Engines, verdict{v.Engine, derivedHeader(v.Derived), v.Err.Error()})
 	}
 }
 
