@@ -60,7 +60,7 @@ type member struct {
 	listener  net.Listener
 	diverged  atomic.Pointer[cluster.Diverged] // reason to take no further part
 	outdated  atomic.Pointer[error]            // the same for an unknown protocol version
-	elections elections
+	elections atomic.Uint64                    // leaders that this member has heard of
 	leases    *leases
 	met       map[uint64]bool // members that were reached before, for the log
 	refused   chan error      // receives an error once another member has refused this one for good
@@ -269,9 +269,13 @@ func (m *member) Run(ctx context.Context) error {
 		defer m.link.Close()
 		ticker := time.NewTicker(membersInterval)
 		defer ticker.Stop()
+		var term uint64 // of the last leader
 		for {
 			status := m.service.Status()
-			m.elections.look(status)
+			if status.Leader != 0 && status.Term > term {
+				term = status.Term
+				m.elections.Add(1)
+			}
 			m.link.SetPeers(peersOf(status))
 			select {
 			case <-ticker.C:

@@ -1,27 +1,12 @@
 package role
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 )
-
-// elections counts the leaders that a member has heard of.
-type elections struct {
-	term  uint64 // term of the last leader
-	count atomic.Uint64
-}
-
-// look counts a new leader in the status. It is not safe for concurrent use.
-func (e *elections) look(s cluster.Status) {
-	if s.Leader != 0 && s.Term > e.term {
-		e.term = s.Term
-		e.count.Add(1)
-	}
-}
 
 // spare returns the number of reached voters, including this member, that could fail without the loss of the majority.
 // It is negative without a majority.
@@ -84,7 +69,7 @@ func clusterMetrics() []telemetry.Metric[*member] {
 			"1 if this member's state diverged from the cluster's and it has halted.",
 			func(m *member) int { return oneIf(m.diverged.Load() != nil) }),
 		telemetry.Counter("cluster_elections_total", "Leader changes seen by this member.",
-			func(m *member) uint64 { return m.elections.count.Load() }),
+			func(m *member) uint64 { return m.elections.Load() }),
 		telemetry.Gauges("cluster_member_lag_entries",
 			"Log entries of this member that another, reachable member has not applied.", "member",
 			func(m *member) map[string]uint64 {
