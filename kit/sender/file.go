@@ -28,10 +28,10 @@ const format = "cairn-sender/1"
 // damage is a [DamageError], after which [File.Salvage] can keep the intact lines. A lock file, PATH.lock, excludes
 // other processes while this one runs. The TypeScript SDK's FileStore is the same.
 type File struct {
-	path  string
-	scope Scope
-	file  *os.File
-	lock  *lock
+	path   string
+	scope  Scope
+	file   *os.File
+	locked bool
 }
 
 // NewFile returns the journal at a path. Opening it creates the file if necessary.
@@ -42,9 +42,10 @@ func (f *File) Open(scope Scope) (entries []Entry, err error) {
 	if f.file != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, ErrLocked)
 	}
-	if f.lock, err = acquireLock(f.path + ".lock"); err != nil {
+	if err := acquireLock(f.path + ".lock"); err != nil {
 		return nil, err
 	}
+	f.locked = true
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -118,10 +119,10 @@ func (f *File) Close() (err error) {
 	if f.file != nil {
 		err = f.file.Close()
 	}
-	if f.lock != nil {
-		err = errors.Join(err, f.lock.release())
+	if f.locked {
+		err = errors.Join(err, os.Remove(f.path+".lock"))
 	}
-	f.file, f.lock = nil, nil
+	f.file, f.locked = nil, false
 	return err
 }
 

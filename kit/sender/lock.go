@@ -12,42 +12,37 @@ import (
 	"syscall"
 )
 
-// lock is a file that names the process which has a journal. One that a process left which is no more is taken over.
-type lock struct {
-	path string
-}
-
-func acquireLock(path string) (_ *lock, err error) {
+// acquireLock makes a file that names this process as the only user of a journal. It replaces the file of a process
+// that no longer runs.
+func acquireLock(path string) (err error) {
 	mine := fmt.Sprintf("%s.%d.%s", path, os.Getpid(), rand.Text())
 	holder := fmt.Sprintf("%d %s\n", os.Getpid(), startOf(os.Getpid()))
 	if err := os.WriteFile(mine, []byte(holder), 0o600); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, os.Remove(mine)) }()
 	for {
 		err := os.Link(mine, path)
 		if err == nil {
-			return &lock{path}, nil
+			return nil
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return nil, err
+			return err
 		}
 		text, err := os.ReadFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			return nil, err
+			return err
 		case isAlive(string(text)):
-			return nil, fmt.Errorf("%s: %w: process %s", path, ErrLocked, bytes.TrimSpace(text))
+			return fmt.Errorf("%s: %w: process %s", path, ErrLocked, bytes.TrimSpace(text))
 		}
 		if err := removeStale(path, text, mine+".stale"); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
-
-func (l *lock) release() error { return os.Remove(l.path) }
 
 // removeStale removes a stale lock. If another process has replaced it in the meantime, that one is restored.
 func removeStale(path string, stale []byte, aside string) error {

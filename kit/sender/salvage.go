@@ -81,9 +81,10 @@ func (f *File) Salvage(scope Scope) (damage *DamageError, err error) {
 	if f.file != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, ErrLocked)
 	}
-	if f.lock, err = acquireLock(f.path + ".lock"); err != nil {
+	if err := acquireLock(f.path + ".lock"); err != nil {
 		return nil, err
 	}
+	f.locked = true
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if f.file, err = os.OpenFile(f.path, os.O_RDWR|os.O_APPEND, 0o600); err != nil {
 		return nil, err
