@@ -29,16 +29,10 @@ import (
 
 // devSettings are the settings of `cairn dev`.
 type devSettings struct {
-	DataDir   string        `setting:"data-dir" usage:"directory of the chain's data"`
-	Ephemeral bool          `setting:"ephemeral" usage:"keep the chain in memory only"`
-	BlockTime time.Duration `setting:"block-time" bounds:"0,10ms..1h" usage:"time between blocks; 0: each transaction immediately gets a block of its own"`
-	Accounts  uint64        `setting:"accounts" bounds:"1..1000" usage:"number of funded accounts"`
-	Mnemonic  string        `setting:"mnemonic" usage:"BIP-39 mnemonic of the accounts"`
-	RPCAddr   string        `setting:"rpc-addr" usage:"listen address of JSON-RPC; port 0 picks a free port"`
-	AdminAddr string        `setting:"admin-addr" usage:"listen address of health, readiness, metrics and profiles; port 0 picks a free port"`
-	LogLevel  string        `setting:"log-level" usage:"minimum level of log messages: debug, info, warn or error"`
-	LogFormat string        `setting:"log-format" usage:"format of the log on standard error: text or json"`
-	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once the node serves JSON-RPC"`
+	Ephemeral bool   `setting:"ephemeral" usage:"keep the chain in memory only"`
+	Accounts  uint64 `setting:"accounts" bounds:"1..1000" usage:"number of funded accounts"`
+	Mnemonic  string `setting:"mnemonic" usage:"BIP-39 mnemonic of the accounts"`
+	baseSettings
 	proofSettings
 	kernelSettings
 	contractSettings
@@ -47,14 +41,9 @@ type devSettings struct {
 
 func newDev() *cobra.Command {
 	settings := devSettings{
-		DataDir:          dataHome("dev"),
-		BlockTime:        time.Second,
 		Accounts:         10,
 		Mnemonic:         api.DevelopmentMnemonic,
-		RPCAddr:          defaultRPCAddr,
-		AdminAddr:        defaultAdminAddr,
-		LogLevel:         "warn",
-		LogFormat:        "text",
+		baseSettings:     defaultBase(dataHome("dev")),
 		proofSettings:    defaultProofs(),
 		contractSettings: defaultContracts(),
 		httpSettings:     defaultHTTP(),

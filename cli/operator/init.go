@@ -49,7 +49,7 @@ func newInit() *cobra.Command {
 				Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().UnixMilli()),
 				Settings: settingsText(blockTime),
 			}
-			if err := config.Check(&nodeSettings{BlockTime: blockTime}, "block-time"); err != nil {
+			if err := config.Check(&baseSettings{BlockTime: blockTime}, "block-time"); err != nil {
 				return output.Usage(err)
 			}
 			if n.Network.Prefix() == "" {

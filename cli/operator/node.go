@@ -23,29 +23,23 @@ import (
 
 // nodeSettings are the settings of `cairn node`, and the keys of cairn.toml.
 type nodeSettings struct {
-	DataDir     string        `setting:"data-dir" usage:"directory of the chain's data"`
-	Genesis     string        `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json)"`
-	Mode        string        `setting:"mode" usage:"mode of the node: primary (produces blocks), replica (follows another node) or archive (a replica that keeps the whole history)"`
-	ProtocolKey string        `setting:"protocol-key" usage:"file with the producer's key (default DATA-DIR/protocol.key)"`
-	NextKey     string        `setting:"next-protocol-key" usage:"for a cluster member: file with the next producer's key, for blocks once the chain names that producer (key rotation)"`
-	LockDir     string        `setting:"lock-dir" usage:"directory of the sign state, which protects the producer's key against double-signing (default: the key's directory)"`
-	BlockTime   time.Duration `setting:"block-time" bounds:"0,10ms..1h" usage:"time between blocks; 0: each transaction immediately gets a block of its own"`
-	RPCAddr     string        `setting:"rpc-addr" usage:"listen address of JSON-RPC; port 0 picks a free port"`
-	AdminAddr   string        `setting:"admin-addr" usage:"listen address of health, readiness, metrics and profiles; port 0 picks a free port"`
-	ClusterAddr string        `setting:"cluster-addr" usage:"HOST:PORT at which the other cluster members reach this one; required if the data directory belongs to a cluster member"`
-	Journal     string        `setting:"journal" usage:"when a sent transaction is acknowledged: async (once written to the journal, which is synced within 50 ms) or sync (once synced)"`
-	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE of a hard fork that sets the parameters before block HEIGHT; must be the same on every node"`
-	Retention   uint64        `setting:"retention" bounds:"0..1000000000" usage:"number of newest blocks to keep, with their history; 0: all"`
-	Snapshots   uint64        `setting:"snapshot-interval" bounds:"0..1000000000" usage:"number of blocks between snapshots of the state; 0: no snapshots"`
-	SnapshotsOf uint64        `setting:"snapshot-keep" bounds:"1..1000" usage:"number of newest snapshots to keep"`
-	CacheMiB    uint64        `setting:"cache-mib" bounds:"0..1048576" usage:"database cache in MiB; 0: the default"`
-	TableMiB    uint64        `setting:"table-mib" bounds:"1..256" usage:"MiB of writes that the database buffers in memory before it flushes them to a file"`
-	MaxUnmerged uint64        `setting:"max-unmerged" bounds:"2..1024" usage:"database files that may await compaction before block production stalls"`
-	LogLevel    string        `setting:"log-level" usage:"minimum level of log messages: debug, info, warn or error"`
-	LogFormat   string        `setting:"log-format" usage:"format of the log on standard error: text or json"`
-	OTLP        string        `setting:"otlp-endpoint" usage:"URL of the OpenTelemetry collector to send traces to (OTLP over HTTP)"`
-	TraceEvery  uint64        `setting:"trace-every" bounds:"1..1000000000" usage:"trace one call in this many; every block is traced"`
-	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once the node serves JSON-RPC"`
+	Genesis     string `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json)"`
+	Mode        string `setting:"mode" usage:"mode of the node: primary (produces blocks), replica (follows another node) or archive (a replica that keeps the whole history)"`
+	ProtocolKey string `setting:"protocol-key" usage:"file with the producer's key (default DATA-DIR/protocol.key)"`
+	NextKey     string `setting:"next-protocol-key" usage:"for a cluster member: file with the next producer's key, for blocks once the chain names that producer (key rotation)"`
+	LockDir     string `setting:"lock-dir" usage:"directory of the sign state, which protects the producer's key against double-signing (default: the key's directory)"`
+	ClusterAddr string `setting:"cluster-addr" usage:"HOST:PORT at which the other cluster members reach this one; required if the data directory belongs to a cluster member"`
+	Journal     string `setting:"journal" usage:"when a sent transaction is acknowledged: async (once written to the journal, which is synced within 50 ms) or sync (once synced)"`
+	Override    string `setting:"override-parameters" usage:"HEIGHT:FILE of a hard fork that sets the parameters before block HEIGHT; must be the same on every node"`
+	Retention   uint64 `setting:"retention" bounds:"0..1000000000" usage:"number of newest blocks to keep, with their history; 0: all"`
+	Snapshots   uint64 `setting:"snapshot-interval" bounds:"0..1000000000" usage:"number of blocks between snapshots of the state; 0: no snapshots"`
+	SnapshotsOf uint64 `setting:"snapshot-keep" bounds:"1..1000" usage:"number of newest snapshots to keep"`
+	CacheMiB    uint64 `setting:"cache-mib" bounds:"0..1048576" usage:"database cache in MiB; 0: the default"`
+	TableMiB    uint64 `setting:"table-mib" bounds:"1..256" usage:"MiB of writes that the database buffers in memory before it flushes them to a file"`
+	MaxUnmerged uint64 `setting:"max-unmerged" bounds:"2..1024" usage:"database files that may await compaction before block production stalls"`
+	OTLP        string `setting:"otlp-endpoint" usage:"URL of the OpenTelemetry collector to send traces to (OTLP over HTTP)"`
+	TraceEvery  uint64 `setting:"trace-every" bounds:"1..1000000000" usage:"trace one call in this many; every block is traced"`
+	baseSettings
 	proofSettings
 	signerSettings
 	followSettings
@@ -53,6 +47,28 @@ type nodeSettings struct {
 	kernelSettings
 	contractSettings
 	httpSettings
+}
+
+// baseSettings are the settings that `cairn node` and `cairn dev` share.
+type baseSettings struct {
+	DataDir   string        `setting:"data-dir" usage:"directory of the chain's data"`
+	BlockTime time.Duration `setting:"block-time" bounds:"0,10ms..1h" usage:"time between blocks; 0: each transaction immediately gets a block of its own"`
+	RPCAddr   string        `setting:"rpc-addr" usage:"listen address of JSON-RPC; port 0 picks a free port"`
+	AdminAddr string        `setting:"admin-addr" usage:"listen address of health, readiness, metrics and profiles; port 0 picks a free port"`
+	LogLevel  string        `setting:"log-level" usage:"minimum level of log messages: debug, info, warn or error"`
+	LogFormat string        `setting:"log-format" usage:"format of the log on standard error: text or json"`
+	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once the node serves JSON-RPC"`
+}
+
+func defaultBase(dataDir string) baseSettings {
+	return baseSettings{
+		DataDir:   dataDir,
+		BlockTime: time.Second,
+		RPCAddr:   defaultRPCAddr,
+		AdminAddr: defaultAdminAddr,
+		LogLevel:  "warn",
+		LogFormat: "text",
+	}
 }
 
 // kernelSettings select the code for the processor.
@@ -67,18 +83,13 @@ func (s kernelSettings) use() error {
 
 func defaultNode() nodeSettings {
 	return nodeSettings{
-		DataDir:           dataHome("node"),
 		Mode:              string(api.ModePrimary),
-		BlockTime:         time.Second,
-		RPCAddr:           defaultRPCAddr,
-		AdminAddr:         defaultAdminAddr,
 		Journal:           "async",
 		SnapshotsOf:       2,
 		TableMiB:          datadir.DefaultTableBytes >> 20,
 		MaxUnmerged:       datadir.DefaultMaxUnmerged,
-		LogLevel:          "warn",
-		LogFormat:         "text",
 		TraceEvery:        100,
+		baseSettings:      defaultBase(dataHome("node")),
 		followSettings:    followSettings{Forward: true, MaxLag: defaultMaxLag, Verify: verifyExecute},
 		bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis},
 		proofSettings:     defaultProofs(),

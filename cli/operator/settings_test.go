@@ -128,7 +128,7 @@ func TestFollowSettings(t *testing.T) {
 		},
 	} {
 		settings := nodeSettings{
-			DataDir:           t.TempDir(),
+			baseSettings:      baseSettings{DataDir: t.TempDir()},
 			Mode:              "primary",
 			Journal:           "async",
 			TableMiB:          16,
@@ -245,7 +245,7 @@ func TestGenesisOfDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	settings := nodeSettings{DataDir: dir, Mode: "primary"}
+	settings := nodeSettings{baseSettings: baseSettings{DataDir: dir}, Mode: "primary"}
 	if _, err := settings.chain(); err != nil {
 		t.Error(err)
 	}
@@ -288,7 +288,7 @@ func TestDoctorOfDirectory(t *testing.T) {
 	}
 	other := genesis
 	other.Time++
-	settings := nodeSettings{DataDir: dir, Mode: "primary"}
+	settings := nodeSettings{baseSettings: baseSettings{DataDir: dir}, Mode: "primary"}
 	path := filepath.Join(dir, datadir.ProtocolKeyFile)
 	if f := checkKey(settings, place{}); f == nil || f.State != stateOK ||
 		!strings.Contains(f.Detail, types.Account(key.PublicKey()).String()) {
