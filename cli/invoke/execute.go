@@ -328,35 +328,3 @@ func AtMostOne(name string) cobra.PositionalArgs {
 		return fmt.Errorf("%s takes at most one %s, %d given", command.CommandPath(), name, len(args))
 	}
 }
-
-// helpText returns a command's help.
-func helpText(command *cobra.Command) string {
-	description := command.Long
-	if description == "" {
-		description = command.Short
-	}
-	return strings.TrimRight(description+"\n\n"+command.UsageString(), "\n")
-}
-
-// PrintHelp writes a command's help.
-func PrintHelp(printer *output.Printer, explained *cobra.Command) error {
-	text := helpText(explained)
-	return printer.Result(map[string]string{"help": text}, func(t *output.Text) { t.Line("%s", text) })
-}
-
-// NewHelp returns the command help. Cobra's own does not support JSON.
-func NewHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:     "help [COMMAND…]",
-		Short:   "Show help for a command",
-		Example: "  cairn help send",
-		RunE: func(command *cobra.Command, args []string) error {
-			explained, rest, err := command.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return output.Usage(fmt.Errorf("there is no command %q", strings.Join(args, " ")))
-			}
-			// The explained command has parsed no flags, so the flags of this one select the output.
-			return PrintHelp(PrinterOf(command), explained)
-		},
-	}
-}

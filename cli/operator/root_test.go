@@ -5,8 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/cli/invoke"
 	"github.com/cairn-chain/cairn/internal/server/members"
@@ -59,6 +63,30 @@ func TestHelpIsInGroups(t *testing.T) {
 	if strings.Contains(text.String(), "Additional Commands") || strings.Contains(text.String(), "Available Commands") {
 		t.Errorf("a command is in no group:\n%s", text.String())
 	}
+}
+
+// Help fits into 80 columns, whatever the width of its sources.
+func TestHelpFitsATerminal(t *testing.T) {
+	var visit func(command *cobra.Command)
+	visit = func(command *cobra.Command) {
+		args := append(strings.Fields(command.CommandPath())[1:], "--help")
+		var text bytes.Buffer
+		root := NewRoot(func() error { return nil })
+		if exit := invoke.Execute(t.Context(), root, args, invoke.Streams{Out: &text, Err: &text}); exit != 0 {
+			t.Errorf("%v: exit code %d: %s", args, exit, text.String())
+		}
+		for line := range strings.Lines(text.String()) {
+			long := func(word string) bool { return len(word) > 60 } // such as a key, which cannot be broken
+			width := utf8.RuneCountInString(strings.TrimRight(line, "\n"))
+			if width > 80 && !slices.ContainsFunc(strings.Fields(line), long) {
+				t.Errorf("%v: %d columns: %s", args, width, line)
+			}
+		}
+		for _, child := range command.Commands() {
+			visit(child)
+		}
+	}
+	visit(NewRoot(func() error { return nil }))
 }
 
 // A member that has told nothing lately is not shown as one that is behind by the whole log.
