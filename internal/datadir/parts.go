@@ -31,7 +31,7 @@ func (d *Dir) Ledger(c Chain, book *quarantine.List, engine *wasm.Engine) (*ledg
 	if err != nil {
 		return nil, d.otherGenesis(c, err)
 	}
-	l.Opinions = opinions(book, engine)
+	l.Fallback = fallback(book, engine)
 	return l, nil
 }
 
@@ -46,7 +46,7 @@ func (d *Dir) Stateless(c Chain, book *quarantine.List, engine *wasm.Engine, bit
 	if err != nil {
 		return nil, d.otherGenesis(c, err)
 	}
-	l.Opinions = opinions(book, engine)
+	l.Fallback = fallback(book, engine)
 	return l, nil
 }
 
@@ -63,17 +63,17 @@ func (d *Dir) otherGenesis(c Chain, err error) error {
 	return emergency.OtherGenesis(d.path, stored.String(), given.String(), chain.ErrOtherGenesis)
 }
 
-// opinions returns the engines that execute existing blocks: the engine that runs contracts, the same one with new
+// fallback returns the engines that execute existing blocks: the engine that runs contracts, the same one with new
 // instances, and the interpreter. In all three, code that is already in quarantine runs in the interpreter. Code that
 // an engine executed wrongly goes into quarantine.
-func opinions(book *quarantine.List, engine *wasm.Engine) ledger.Opinions {
-	opinion := func(name string, e vm.Engine) ledger.Opinion {
-		return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return book.Divert(e, engine.Interpreter) }}
+func fallback(book *quarantine.List, engine *wasm.Engine) ledger.Fallback {
+	named := func(name string, e vm.Engine) ledger.NamedEngine {
+		return ledger.NamedEngine{Name: name, Get: func() (vm.Engine, error) { return book.Divert(e, engine.Interpreter) }}
 	}
-	return ledger.Opinions{
-		Engines: []ledger.Opinion{
-			opinion("the engine", engine),
-			opinion("the engine with new instances", engine.Fresh()),
+	return ledger.Fallback{
+		Engines: []ledger.NamedEngine{
+			named("the engine", engine),
+			named("the engine with new instances", engine.Fresh()),
 			{Name: "the interpreter", Get: func() (vm.Engine, error) {
 				interpreter, err := engine.Interpreter()
 				if err != nil {

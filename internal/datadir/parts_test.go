@@ -38,7 +38,7 @@ func TestWhatTheCompilerRanWrongly(t *testing.T) {
 		l, err := d.Ledger(datadir.Chain{Genesis: genesis}, book, engine)
 		check(t, err)
 		before := engine.Stats().Compiled
-		for _, o := range l.Opinions.Engines {
+		for _, o := range l.Fallback.Engines {
 			e, err := o.Get()
 			check(t, err)
 			m, err := e.Module(hash, func() ([]byte, error) { return binary, nil })
@@ -50,7 +50,7 @@ func TestWhatTheCompilerRanWrongly(t *testing.T) {
 			}
 		}
 		if wrongly {
-			l.Opinions.Mistaken(ledger.Mistake{
+			l.Fallback.Mistaken(ledger.Mistake{
 				Verdicts: []ledger.Verdict{{Engine: "the engine", Err: errors.New("it differs")}},
 				Codes:    []types.CodeHash{hash},
 			})

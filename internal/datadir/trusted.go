@@ -41,7 +41,7 @@ func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstre
 		defer s.Close()
 	}
 	begin := func(s ledger.Start) error {
-		return ledger.StartStateless(store, *c.Genesis, c.Override, opinions(book, engine), bits, s)
+		return ledger.StartStateless(store, *c.Genesis, c.Override, fallback(book, engine), bits, s)
 	}
 	if err := replica.StartAt(ctx, c.Genesis.Network, sources, trusted, d.options.Log, begin); err != nil {
 		return err

@@ -144,7 +144,7 @@ func (n *Node) Headers(ctx context.Context, to types.Height) ([]types.SignedHead
 }
 
 // Receipts implements replica.Source.
-func (n *Node) Receipts(ctx context.Context, ids []types.TxID) ([]*replica.ToldReceipt, error) {
+func (n *Node) Receipts(ctx context.Context, ids []types.TxID) ([]*replica.UnverifiedReceipt, error) {
 	var batch client.Batch
 	asked := make([]client.Pending[*api.Receipt], len(ids))
 	for i, id := range ids {
@@ -153,14 +153,14 @@ func (n *Node) Receipts(ctx context.Context, ids []types.TxID) ([]*replica.ToldR
 	if err := batch.Send(ctx, n.client); err != nil {
 		return nil, refused(err)
 	}
-	receipts := make([]*replica.ToldReceipt, len(ids))
+	receipts := make([]*replica.UnverifiedReceipt, len(ids))
 	for i, a := range asked {
 		said, err := a.Result()
 		if errors.Is(err, api.ErrPruned) {
 			continue // the node does not know the receipt
 		}
 		if err == nil && said != nil {
-			receipts[i], err = toldReceipt(said)
+			receipts[i], err = unverifiedReceipt(said)
 		}
 		if err != nil {
 			return nil, refused(err)

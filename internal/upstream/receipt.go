@@ -10,24 +10,24 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// toldReceipt converts a receipt from a node's answer. It returns client.ErrBadAnswer for one that execution cannot
-// produce.
-func toldReceipt(said *api.Receipt) (*replica.ToldReceipt, error) {
-	words, err := json.Marshal(said)
+// unverifiedReceipt converts a receipt from a node's answer. It returns client.ErrBadAnswer for one that execution
+// cannot produce.
+func unverifiedReceipt(answer *api.Receipt) (*replica.UnverifiedReceipt, error) {
+	words, err := json.Marshal(answer)
 	if err != nil {
 		return nil, err
 	}
-	if said.Status > api.Quantity(types.StatusSuccess) {
-		return nil, fmt.Errorf("%w: a receipt of the status %s", client.ErrBadAnswer, said.Status)
+	if answer.Status > api.Quantity(types.StatusSuccess) {
+		return nil, fmt.Errorf("%w: a receipt of the status %s", client.ErrBadAnswer, answer.Status)
 	}
-	r := &replica.ToldReceipt{Said: words, Receipt: types.Receipt{
-		Status:   types.ReceiptStatus(said.Status),
-		GasUsed:  types.Gas(said.GasUsed),
-		Contract: said.ContractAddress,
-		Output:   said.ReturnData,
-		Logs:     make([]types.Log, len(said.Logs)),
+	r := &replica.UnverifiedReceipt{Raw: words, Receipt: types.Receipt{
+		Status:   types.ReceiptStatus(answer.Status),
+		GasUsed:  types.Gas(answer.GasUsed),
+		Contract: answer.ContractAddress,
+		Output:   answer.ReturnData,
+		Logs:     make([]types.Log, len(answer.Logs)),
 	}}
-	for i, l := range said.Logs {
+	for i, l := range answer.Logs {
 		r.Logs[i] = types.Log{Contract: l.Address, Name: l.EventName, Data: l.Data}
 		if len(l.Topics) == 0 {
 			return nil, fmt.Errorf("%w: an event without its name's digest", client.ErrBadAnswer)

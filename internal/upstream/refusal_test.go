@@ -72,9 +72,9 @@ func TestToldReceipt(t *testing.T) {
 		Output:   []byte{2},
 		Logs:     []types.Log{{Contract: types.ContractID{3}, Name: "n", Topics: [][32]byte{{4}}, Data: []byte{5}}},
 	}
-	got, err := toldReceipt(told(full))
+	got, err := unverifiedReceipt(told(full))
 	check(t, err)
-	if string(got.Encode()) != string(full.Encode()) || len(got.Said) < 100 {
+	if string(got.Encode()) != string(full.Encode()) || len(got.Raw) < 100 {
 		t.Errorf("%+v is read as %+v", full, got)
 	}
 	for name, change := range map[string]func(*api.Receipt){
@@ -84,7 +84,7 @@ func TestToldReceipt(t *testing.T) {
 	} {
 		other := told(full)
 		change(other)
-		if got, err := toldReceipt(other); !errors.Is(err, client.ErrBadAnswer) {
+		if got, err := unverifiedReceipt(other); !errors.Is(err, client.ErrBadAnswer) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

@@ -193,7 +193,7 @@ func (l *link) corrupted(dice *rand.Rand, answer [][]byte) [][]byte {
 
 var errNotTold = errors.New("this node does not tell it")
 
-func (l *link) Receipts(context.Context, []types.TxID) ([]*replica.ToldReceipt, error) {
+func (l *link) Receipts(context.Context, []types.TxID) ([]*replica.UnverifiedReceipt, error) {
 	return nil, errNotTold // only needed by people who analyse a halt
 }
 

@@ -182,11 +182,11 @@ func TestSecondOpinion(t *testing.T) {
 			leader := memberWith(t, ticking{10, new(int)})
 			m, env := memberWith(t, ticking{10, new(int)}), new(later)
 			m.env = env
-			opinion := func(name string, e vm.Engine) ledger.Opinion {
-				return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return e, nil }}
+			named := func(name string, e vm.Engine) ledger.NamedEngine {
+				return ledger.NamedEngine{Name: name, Get: func() (vm.Engine, error) { return e, nil }}
 			}
-			m.Ledger.Opinions.Engines = []ledger.Opinion{
-				opinion("the engine", ticking{11, &first}), opinion("another", ticking{c.price, &second}),
+			m.Ledger.Fallback.Engines = []ledger.NamedEngine{
+				named("the engine", ticking{11, &first}), named("another", ticking{c.price, &second}),
 			}
 			key := testchain.Key("alice")
 			contract := types.Account(types.NewContractID(key.PublicKey(), 0))

@@ -16,8 +16,8 @@ import (
 
 // core is the part that every kind of ledger has: the store, and the tip that the next block must follow.
 type core struct {
-	// Opinions judge existing blocks. They must be set before the first import.
-	Opinions Opinions
+	// Fallback must be set before the first import.
+	Fallback Fallback
 
 	store    *chain.Store
 	override *Override

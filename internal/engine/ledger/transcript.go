@@ -42,7 +42,7 @@ func (t *transcript) Run(
 		code = int32(len(t.codes))
 		t.codes, t.place[hash] = append(t.codes, hash), code
 	}
-	exit, err := t.Engine.Run(hash, module, function, &heardHost{host, t, code}, gas)
+	exit, err := t.Engine.Run(hash, module, function, &recordingHost{host, t, code}, gas)
 	if err == nil {
 		t.note(code, nil, uint64(exit), gas.Left)
 	}
@@ -79,15 +79,15 @@ func (t *transcript) differing(from *transcript) []types.CodeHash {
 	return t.codes
 }
 
-// heardHost is a host that records the calls of a code.
-type heardHost struct {
+// recordingHost is a host that records the calls of a code.
+type recordingHost struct {
 	vm.Host
 	in   *transcript
 	code int32
 }
 
 // Invoke implements [vm.Host].
-func (h *heardHost) Invoke(function vm.Function, memory vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
+func (h *recordingHost) Invoke(function vm.Function, memory vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
 	said := []uint64{uint64(function), gas.Left}
 	for i, p := range vm.Functions[function].Params {
 		if p == vm.I32 { // the upper bits are never read
@@ -97,23 +97,23 @@ func (h *heardHost) Invoke(function vm.Function, memory vm.Memory, stack []uint6
 		}
 	}
 	h.in.note(h.code, nil, said...)
-	return h.Host.Invoke(function, heardMemory{memory, h}, stack, gas)
+	return h.Host.Invoke(function, recordingMemory{memory, h}, stack, gas)
 }
 
 // Grow implements [vm.Host].
-func (h *heardHost) Grow(memory vm.Memory, pages uint32) bool {
+func (h *recordingHost) Grow(memory vm.Memory, pages uint32) bool {
 	h.in.note(h.code, nil, uint64(memory.Pages()), uint64(pages))
 	return h.Host.Grow(memory, pages)
 }
 
-// heardMemory is a memory that records the bytes that the host reads.
-type heardMemory struct {
+// recordingMemory is a memory that records the bytes that the host reads.
+type recordingMemory struct {
 	vm.Memory
-	host *heardHost
+	host *recordingHost
 }
 
 // Range implements [vm.Memory].
-func (m heardMemory) Range(pointer, n uint32) ([]byte, bool) {
+func (m recordingMemory) Range(pointer, n uint32) ([]byte, bool) {
 	data, inside := m.Memory.Range(pointer, n)
 	m.host.in.note(m.host.code, data, uint64(pointer), uint64(n))
 	return data, inside

@@ -41,9 +41,9 @@ var ErrUntrusted = errors.New("this is not the trusted block")
 // block calls. An error leaves the store empty. It is [ErrUntrusted], [ErrEvidence], an [*InvalidBlock], an
 // [*EngineFailure], an error of [core.CheckNext] if the trusted block is not by the current producer, or an error of
 // the functions in s. Any other error is a fault of this node.
-func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, opinions Opinions, bits int,
+func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, fallback Fallback, bits int,
 	s Start) error {
-	l := &Stateless{core: core{store: store, override: override, Opinions: opinions}, bits: bits}
+	l := &Stateless{core: core{store: store, override: override, Fallback: fallback}, bits: bits}
 	zero, err := GenesisBlock(genesis)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ func (c *provenChain) startOf(block types.Block, bundle []byte) Start {
 }
 
 // only is the engine of the chain.
-func (c *provenChain) only() Opinions {
-	return Opinions{Engines: []Opinion{opinion("the engine", c.engine, new(int))}}
+func (c *provenChain) only() Fallback {
+	return Fallback{Engines: []NamedEngine{named("the engine", c.engine, new(int))}}
 }
 
 // start begins another chain in an empty store; the store is closed with the test.

@@ -86,7 +86,7 @@ func firstReceipt(ctx context.Context, s Source, b *ledger.Received, here []type
 		for i, id := range asked {
 			d := &receiptDifference{Index: begin + i, Transaction: id}
 			if there[i] != nil {
-				d.There = there[i].Said
+				d.There = there[i].Raw
 			}
 			if begin+i >= len(here) { // the transaction is invalid
 				return d, nil
@@ -101,7 +101,7 @@ func firstReceipt(ctx context.Context, s Source, b *ledger.Received, here []type
 }
 
 // sameReceipt compares the parts of a receipt that are under consensus.
-func sameReceipt(here types.Receipt, there *ToldReceipt) bool {
+func sameReceipt(here types.Receipt, there *UnverifiedReceipt) bool {
 	return there != nil && bytes.Equal(here.Encode(), there.Encode())
 }
 

@@ -45,13 +45,13 @@ func TestEvidence(t *testing.T) {
 				})
 			})
 			s.accesses = forge
-			s.receipts = func(ids []types.TxID) ([]*ToldReceipt, error) {
+			s.receipts = func(ids []types.TxID) ([]*UnverifiedReceipt, error) {
 				if len(ids) != 1 || ids[0] != block.Transactions[0].ID() {
 					f.t.Errorf("asked for %v", ids)
 				}
-				other := &ToldReceipt{Receipt: receipts[0], Said: json.RawMessage(`{"word": 7}`)}
+				other := &UnverifiedReceipt{Receipt: receipts[0], Raw: json.RawMessage(`{"word": 7}`)}
 				other.GasUsed++
-				return []*ToldReceipt{other}, nil
+				return []*UnverifiedReceipt{other}, nil
 			}
 		})
 		f.start()
@@ -85,7 +85,7 @@ func TestSameReceipt(t *testing.T) {
 			Logs: []types.Log{{Contract: types.ContractID{3}, Name: "n", Topics: [][32]byte{{4}}, Data: []byte{5}}},
 		}
 	}
-	if !sameReceipt(full(), &ToldReceipt{Receipt: full()}) || sameReceipt(full(), nil) {
+	if !sameReceipt(full(), &UnverifiedReceipt{Receipt: full()}) || sameReceipt(full(), nil) {
 		t.Error("a receipt is not itself")
 	}
 	for name, change := range map[string]func(*types.Receipt){
@@ -103,7 +103,7 @@ func TestSameReceipt(t *testing.T) {
 	} {
 		other := full()
 		change(&other)
-		if sameReceipt(full(), &ToldReceipt{Receipt: other}) {
+		if sameReceipt(full(), &UnverifiedReceipt{Receipt: other}) {
 			t.Errorf("another %s is not seen", name)
 		}
 	}
@@ -196,11 +196,11 @@ func TestSecondOpinion(t *testing.T) {
 			f.primary = openChainWith(t, testGenesis(), 0, ticking{right, new(atomic.Int64)})
 			f.sources[0].chain = f.primary
 			var first, second atomic.Int64
-			opinion := func(name string, e vm.Engine) ledger.Opinion {
-				return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return e, nil }}
+			named := func(name string, e vm.Engine) ledger.NamedEngine {
+				return ledger.NamedEngine{Name: name, Get: func() (vm.Engine, error) { return e, nil }}
 			}
-			f.chain.Opinions.Engines = []ledger.Opinion{
-				opinion("the engine", ticking{price, &first}), opinion("another", ticking{other, &second}),
+			f.chain.Fallback.Engines = []ledger.NamedEngine{
+				named("the engine", ticking{price, &first}), named("another", ticking{other, &second}),
 			}
 			contract := types.Account(types.NewContractID(alice.PublicKey(), 0))
 			for i, tx := range []types.Transaction{

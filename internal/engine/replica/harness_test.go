@@ -149,7 +149,7 @@ type replies struct {
 	blocks   func(from, to types.Height, answer [][]byte) ([][]byte, error)
 	header   func(types.Height, *types.SignedHeader) *types.SignedHeader
 	probe    func(Probe) Probe
-	receipts func([]types.TxID) ([]*ToldReceipt, error)
+	receipts func([]types.TxID) ([]*UnverifiedReceipt, error)
 	accesses func([]types.Access) []types.Access
 	sent     func([][]byte) []error
 	headers  func(to types.Height) ([]types.SignedHeader, error)
@@ -262,7 +262,7 @@ func (s *faultySource) Headers(_ context.Context, to types.Height) ([]types.Sign
 	return s.copied().headers(to)
 }
 
-func (s *faultySource) Receipts(_ context.Context, ids []types.TxID) ([]*ToldReceipt, error) {
+func (s *faultySource) Receipts(_ context.Context, ids []types.TxID) ([]*UnverifiedReceipt, error) {
 	f := s.copied()
 	if f.receipts == nil {
 		return nil, errors.New("there are no receipts")

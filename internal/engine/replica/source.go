@@ -26,7 +26,7 @@ type Source interface {
 	// Headers returns headers of blocks up to a height, ascending: as many as the node has and sends at a time.
 	Headers(ctx context.Context, to types.Height) ([]types.SignedHeader, error)
 	// Receipts returns the node's receipts of transactions, nil for each one that it does not know.
-	Receipts(ctx context.Context, ids []types.TxID) ([]*ToldReceipt, error)
+	Receipts(ctx context.Context, ids []types.TxID) ([]*UnverifiedReceipt, error)
 	// Accesses returns the node's access list of a block.
 	Accesses(ctx context.Context, height types.Height) ([]types.Access, error)
 	// Bundle returns the bundle of a block's proof, of at most limit bytes. The error is [ErrNotProven] while there is
@@ -61,10 +61,10 @@ type Probe struct {
 	Producing *types.PublicKey
 }
 
-// ToldReceipt is a receipt from another node, which is not proven.
-type ToldReceipt struct {
+// UnverifiedReceipt is a receipt from another node, which is not proven.
+type UnverifiedReceipt struct {
 	types.Receipt
-	Said json.RawMessage // the node's complete answer about the receipt
+	Raw json.RawMessage // the node's complete answer about the receipt
 }
 
 // Refusal is the error of a node that answered with a refusal.

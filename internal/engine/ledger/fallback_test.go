@@ -64,9 +64,9 @@ type page []byte
 func (p page) Range(pointer, n uint32) ([]byte, bool) { return p[pointer:][:n], true }
 func (page) Pages() uint32                            { return 1 }
 
-// opinion counts how often it is asked for.
-func opinion(name string, engine vm.Engine, asked *int) Opinion {
-	return Opinion{name, func() (vm.Engine, error) { *asked++; return engine, nil }}
+// named counts how often it is asked for.
+func named(name string, engine vm.Engine, asked *int) NamedEngine {
+	return NamedEngine{name, func() (vm.Engine, error) { *asked++; return engine, nil }}
 }
 
 // A block that is there is executed by another engine if one fails, with the same result. If all fail it is not taken,
@@ -83,8 +83,8 @@ func TestImportByAnotherEngine(t *testing.T) {
 		bundle := c.prove(block.Signed(), accesses)
 		fetch := c.fetch()
 
-		none := Opinions{Engines: []Opinion{opinion("one", bad, new(int)), opinion("another", bad, new(int))}}
-		c.before.Opinions, c.Stateless.Opinions = none, none
+		none := Fallback{Engines: []NamedEngine{named("one", bad, new(int)), named("another", bad, new(int))}}
+		c.before.Fallback, c.Stateless.Fallback = none, none
 		imported, err := c.before.Import(received)
 		var failure *EngineFailure
 		if err == nil { // no contract ran
@@ -103,11 +103,11 @@ func TestImportByAnotherEngine(t *testing.T) {
 			t.Fatalf("block %d, without state: %v", h, err)
 		}
 
-		some := Opinions{
-			Engines:  []Opinion{opinion("one", bad, &first), opinion("another", good, &second)},
+		some := Fallback{
+			Engines:  []NamedEngine{named("one", bad, &first), named("another", good, &second)},
 			Mistaken: func(m Mistake) { t.Errorf("an engine that failed is mistaken: %+v", m) },
 		}
-		c.before.Opinions, c.Stateless.Opinions = some, some
+		c.before.Fallback, c.Stateless.Fallback = some, some
 		must(c.before.Import(received))(t)
 		if err := c.importBlock(block, bundle, fetch); err != nil {
 			t.Fatalf("block %d, without state: %v", h, err)
@@ -121,7 +121,7 @@ func TestImportByAnotherEngine(t *testing.T) {
 	}
 	broken := errors.New("no interpreter")
 	l := openLedger(t, testGenesis(t))
-	l.Opinions.Engines = []Opinion{{"none", func() (vm.Engine, error) { return nil, broken }}}
+	l.Fallback.Engines = []NamedEngine{{"none", func() (vm.Engine, error) { return nil, broken }}}
 	block := must(Receive(types.Regtest, encodedBlock(t, c.primary, 1).Encode()))(t)
 	if _, err := l.Import(block); !errors.Is(err, broken) || errors.As(err, new(*EngineFailure)) {
 		t.Errorf("got %v, want %v", err, broken)
@@ -172,13 +172,13 @@ func TestOneExecutionCondemnsNobody(t *testing.T) {
 	c.extend()
 	var asked int
 	var mistakes []Mistake
-	opinions := Opinions{
-		Engines: []Opinion{
-			opinion("a liar", lying{c.engine, 1}, new(int)), opinion("another", c.engine, &asked),
+	fallback := Fallback{
+		Engines: []NamedEngine{
+			named("a liar", lying{c.engine, 1}, new(int)), named("another", c.engine, &asked),
 		},
 		Mistaken: func(m Mistake) { mistakes = append(mistakes, m) },
 	}
-	c.before.Opinions, c.Stateless.Opinions = opinions, opinions
+	c.before.Fallback, c.Stateless.Fallback = fallback, fallback
 	g := testGenesis(t)
 	for h := types.Height(1); h <= c.primary.Tip().Header.Header.Height; h++ {
 		block, accesses := c.next()
@@ -197,7 +197,7 @@ func TestOneExecutionCondemnsNobody(t *testing.T) {
 				defer closeStore(t, store, db)
 				s := c.startOf(block, bundle)
 				s.Trusted = block.Header.Hash()
-				return StartStateless(store, g, nil, opinions, testBits, s)
+				return StartStateless(store, g, nil, fallback, testBits, s)
 			},
 			"without state": func() error { return c.importBlock(block, bundle, fetch) },
 		} {
@@ -251,13 +251,13 @@ func TestRangeByAnotherEngine(t *testing.T) {
 	for name, bad := range map[string]vm.Engine{
 		"it lies": lying{c.engine, 1}, "it looks elsewhere": looking{lying{c.engine, 1}},
 	} {
-		c.Stateless.Opinions = Opinions{Engines: []Opinion{opinion("one", bad, new(int))}}
+		c.Stateless.Fallback = Fallback{Engines: []NamedEngine{named("one", bad, new(int))}}
 		if err := c.importRange(blocks, encoded); !errors.As(err, new(*InvalidBlock)) {
 			t.Fatalf("%s alone: got %v, want an invalid block", name, err)
 		}
 	}
-	c.Stateless.Opinions = Opinions{
-		Engines:  []Opinion{opinion("one", looking{lying{c.engine, 1}}, new(int)), opinion("another", c.engine, new(int))},
+	c.Stateless.Fallback = Fallback{
+		Engines:  []NamedEngine{named("one", looking{lying{c.engine, 1}}, new(int)), named("another", c.engine, new(int))},
 		Mistaken: func(m Mistake) { mistakes = append(mistakes, m) },
 	}
 	if err := c.importRange(blocks, encoded); err != nil {
@@ -279,8 +279,8 @@ func TestAnotherEngineBeforeTheUpstreamIsBlamed(t *testing.T) {
 	fetch.Value = func([]byte) ([]byte, tree.MerkleProof, error) { return nil, tree.MerkleProof{}, chain.ErrNoState }
 	var asked int
 	elsewhere := looking{lying{c.engine, 1}}
-	bad := []Opinion{opinion("one", elsewhere, new(int)), opinion("another", elsewhere, &asked)}
-	c.Stateless.Opinions.Engines = bad
+	bad := []NamedEngine{named("one", elsewhere, new(int)), named("another", elsewhere, &asked)}
+	c.Stateless.Fallback.Engines = bad
 	if err := c.importBlock(block, bundle, fetch); !errors.Is(err, ErrEvidence) || asked != 1 {
 		t.Fatalf("both look elsewhere: got %v, the other was asked %d times, want %v, 1", err, asked, ErrEvidence)
 	}
@@ -297,7 +297,7 @@ func TestAnotherEngineBeforeTheUpstreamIsBlamed(t *testing.T) {
 		}
 	}
 	c.Stateless.unlisted = unlisted{}
-	c.Stateless.Opinions.Engines = []Opinion{bad[0], opinion("another", c.engine, &asked)}
+	c.Stateless.Fallback.Engines = []NamedEngine{bad[0], named("another", c.engine, &asked)}
 	if err := c.importBlock(block, bundle, fetch); err != nil {
 		t.Fatal(err)
 	}
@@ -320,12 +320,12 @@ func TestNoEngineComesToTheHeader(t *testing.T) {
 	var asked [3]int
 	set := func(engines ...vm.Engine) {
 		asked = [3]int{}
-		var opinions []Opinion
+		var fallback []NamedEngine
 		for i, e := range engines {
-			opinions = append(opinions, opinion([]string{"first", "second", "third"}[i], e, &asked[i]))
+			fallback = append(fallback, named([]string{"first", "second", "third"}[i], e, &asked[i]))
 		}
-		c.before.Opinions = Opinions{opinions, func(m Mistake) { t.Errorf("nobody is right: %+v", m) }}
-		c.Stateless.Opinions = c.before.Opinions
+		c.before.Fallback = Fallback{fallback, func(m Mistake) { t.Errorf("nobody is right: %+v", m) }}
+		c.Stateless.Fallback = c.before.Fallback
 	}
 	judged := func(b types.Block) []error {
 		_, err := c.before.Import(must(Receive(types.Regtest, b.Encode()))(t))

@@ -10,20 +10,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Opinions are the engines that judge existing blocks. They execute a block one after the other until one derives its
-// header: no block is condemned on a single execution. The last engine's verdict is final.
-type Opinions struct {
+// Fallback executes an existing block on several engines, one after another, until one derives its header. A block is
+// thus not condemned on a single execution. The last engine's verdict is final.
+type Fallback struct {
 	// Engines holds the engines, fastest first; if it is empty, the ledger's own is used. Only a block that is decided,
 	// or signed by the current producer, gets executed. So nobody without the key can make this node run the slower
 	// engines, and the key's holder can do so only once: no block is taken after an invalid one. An upstream can do so
 	// with a proven access list that lacks a key, but not again with a list of the same block that lacks the same key.
-	Engines []Opinion
+	Engines []NamedEngine
 	// Mistaken, unless nil, is called when some engines did not derive a block's header but a later one did.
 	Mistaken func(Mistake)
 }
 
-// Opinion is an engine that judges existing blocks. Get is called for each block that needs the engine.
-type Opinion struct {
+// NamedEngine is an engine for [Fallback]. Get is called for each block that needs it.
+type NamedEngine struct {
 	Name string
 	Get  func() (vm.Engine, error)
 }
@@ -62,11 +62,11 @@ type Mistake struct {
 // Err describes the result of each engine.
 func (m Mistake) Err() error {
 	h := m.Block.Header
-	return fmt.Errorf("%s; %s derives %s, which block %d has", said(m.Verdicts), m.Right, h.Hash(), h.Height)
+	return fmt.Errorf("%s; %s derives %s, which block %d has", joinVerdicts(m.Verdicts), m.Right, h.Hash(), h.Height)
 }
 
-// said joins the texts of all verdicts.
-func said(verdicts []Verdict) string {
+// joinVerdicts joins the texts of all verdicts.
+func joinVerdicts(verdicts []Verdict) string {
 	texts := make([]string, len(verdicts))
 	for i, v := range verdicts {
 		texts[i] = v.String()
@@ -95,7 +95,7 @@ func (e *InvalidBlock) Error() string {
 	if len(e.Verdicts) < 2 {
 		return text
 	}
-	return fmt.Sprintf("%s (%s)", text, said(e.Verdicts))
+	return fmt.Sprintf("%s (%s)", text, joinVerdicts(e.Verdicts))
 }
 
 // Unwrap returns the rule that the block breaks.
@@ -135,9 +135,9 @@ func (r *Received) compare(result exec.Result) error {
 // judge derives a block with one engine after the other until one derives its header. derive must start from scratch on
 // each call. An error that is no verdict on the block ends the search.
 func judge[T any](c *core, r *Received, derive func(vm.Engine) (T, error)) (derived T, err error) {
-	engines := c.Opinions.Engines
+	engines := c.Fallback.Engines
 	if len(engines) == 0 {
-		engines = []Opinion{{"the engine", func() (vm.Engine, error) { return c.engine, nil }}}
+		engines = []NamedEngine{{"the engine", func() (vm.Engine, error) { return c.engine, nil }}}
 	}
 	var verdicts []Verdict
 	var before, heard *transcript // previous and current; nil at first, to keep the first engine fast
@@ -152,7 +152,7 @@ func judge[T any](c *core, r *Received, derive func(vm.Engine) (T, error)) (deri
 		}
 		derived, err = derive(engine)
 		if err == nil {
-			c.Opinions.tell(r, o.Name, verdicts, heard, before)
+			c.Fallback.reportMistake(r, o.Name, verdicts, heard, before)
 			return derived, nil
 		}
 		if !isVerdict(err) || c.unlisted.is(r, err) {
@@ -204,12 +204,12 @@ func (r *Received) lastWord(err error, verdicts []Verdict) error {
 	return &EngineFailure{r.Header(), all}
 }
 
-// tell reports engines that finished with a result other than the right one. Engines that failed have reported it
-// themselves.
-func (o Opinions) tell(r *Received, right string, verdicts []Verdict, heard, before *transcript) {
+// reportMistake reports engines that finished with a result other than the right one. Engines that failed have reported
+// that themselves.
+func (f Fallback) reportMistake(r *Received, right string, verdicts []Verdict, heard, before *transcript) {
 	for _, v := range verdicts {
-		if o.Mistaken != nil && !errors.As(v.Err, new(*vm.Fault)) {
-			o.Mistaken(Mistake{r.Header(), right, verdicts, heard.differing(before)})
+		if f.Mistaken != nil && !errors.As(v.Err, new(*vm.Fault)) {
+			f.Mistaken(Mistake{r.Header(), right, verdicts, heard.differing(before)})
 			return
 		}
 	}
