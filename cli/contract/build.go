@@ -23,8 +23,8 @@ type builtContract struct {
 	Size      int                 `json:"size"` // bytes
 	CodeHash  contractsource.Hash `json:"codeHash"`
 	DeployGas types.Gas           `json:"deployGas"` // without init
-	// Dearest are the functions that have most of it.
-	Dearest    []contractbuild.FunctionGas `json:"dearest"`
+	// Costliest are the functions that have most of it.
+	Costliest  []contractbuild.FunctionGas `json:"dearest"`
 	Source     string                      `json:"source"`
 	SourceHash contractsource.Hash         `json:"sourceHash"`
 }
@@ -94,7 +94,7 @@ func writeBuilt(dir, name string, built contractbuild.Result) (builtContract, er
 		Size:       len(built.Module),
 		CodeHash:   contractsource.HashOf(built.Module),
 		DeployGas:  built.DeployGas,
-		Dearest:    built.Dearest,
+		Costliest:  built.Costliest,
 		Source:     filepath.Join(dir, name+".source.tar"),
 		SourceHash: contractsource.HashOf(built.Archive),
 	}
@@ -107,8 +107,8 @@ func writeBuilt(dir, name string, built contractbuild.Result) (builtContract, er
 	return result, os.WriteFile(result.Module, built.Module, 0o644)
 }
 
-// dearestText names the dearest functions of a module: "transfer 3502090, init 2801440".
-func dearestText(functions []contractbuild.FunctionGas) string {
+// costliestText names the costliest functions of a module: "transfer 3502090, init 2801440".
+func costliestText(functions []contractbuild.FunctionGas) string {
 	parts := make([]string, len(functions))
 	for i, f := range functions {
 		parts[i] = fmt.Sprintf("%s %d", f.Function, f.Gas)
@@ -121,7 +121,7 @@ func (b builtContract) people(t *output.Text) {
 		output.Field{Name: "Module", Value: b.Module},
 		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", b.Size, b.CodeHash)},
 		output.Field{Name: "Deploy", Value: fmt.Sprintf("%d gas, plus the gas of init", b.DeployGas)},
-		output.Field{Name: "Mostly for", Value: dearestText(b.Dearest)},
+		output.Field{Name: "Mostly for", Value: costliestText(b.Costliest)},
 		output.Field{Name: "Source", Value: b.Source},
 		output.Field{Name: "Source hash", Value: b.SourceHash},
 	)

@@ -165,7 +165,7 @@ func (c *contractTest) tell(
 			if len(found) > 1 {
 				t.Line("%s", f.Says)
 			}
-			failurePeople(t, f.Failure)
+			printFailure(t, f.Failure)
 			switch {
 			case len(f.StoppedAt) > 0:
 				t.Line("The last call failed at%s", stoppedText(f.StoppedAt))
@@ -316,7 +316,7 @@ func (c *contractTest) adversary(t testing.TB) (a abi.ABI) {
 	return a
 }
 
-func failurePeople(t *output.Text, failure *fuzz.Failure) {
+func printFailure(t *output.Text, failure *fuzz.Failure) {
 	for _, line := range failure.Lines() {
 		t.Line("%s", line)
 	}

@@ -168,7 +168,7 @@ func (f *deployment) deploy(
 	}
 	receipt, err := f.Send(ctx, s, command, from, source.action(f.name, encoded, value))
 	if receipt == nil || err != nil {
-		return tooDear(err, source.code)
+		return explainExpensive(err, source.code)
 	}
 	if err := client.Failure(*receipt); err != nil {
 		pointAtTrace(s, *receipt)
@@ -194,19 +194,21 @@ func (f *deployment) deploy(
 	})
 }
 
-// tooDear adds the most expensive functions to the error of a deploy that cannot pay for its code.
-func tooDear(err error, code []byte) error {
+// explainExpensive adds the most expensive functions to the error of a deploy that cannot pay for its code.
+func explainExpensive(err error, code []byte) error {
 	var answer *client.Error
 	if !errors.As(err, &answer) || answer.Data["reason"] != "out_of_gas" {
 		return err
 	}
-	dearest, unreadable := contractbuild.Dearest(code, code)
-	if unreadable != nil || len(dearest) == 0 {
+	costliest, unreadable := contractbuild.Costliest(code, code)
+	if unreadable != nil || len(costliest) == 0 {
 		return err
 	}
 	return &client.Error{
 		Code: answer.Code, Data: answer.Data,
-		Message: fmt.Sprintf("%s; most of the deployment's gas is for the functions %s", answer.Message, dearestText(dearest)),
+		Message: fmt.Sprintf(
+			"%s; most of the deployment's gas is for the functions %s", answer.Message, costliestText(costliest),
+		),
 	}
 }
 

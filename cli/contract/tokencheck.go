@@ -131,7 +131,7 @@ back by transactions, and gas is spent. Exit code 1 if the token breaks a rule.`
 		}
 		if err := s.Result(tokenReport{
 			report, held.name, report.Conforms(), canChange,
-		}, func(t *output.Text) { reportPeople(t, report, canChange) }); err != nil {
+		}, func(t *output.Text) { printReport(t, report, canChange) }); err != nil {
 			return err
 		}
 		if !report.Conforms() {
@@ -145,7 +145,7 @@ back by transactions, and gas is spent. Exit code 1 if the token breaks a rule.`
 	return command
 }
 
-func reportPeople(t *output.Text, report conformance.Report, canChange bool) {
+func printReport(t *output.Text, report conformance.Report, canChange bool) {
 	words := map[conformance.Verdict]string{conformance.Pass: "ok", conformance.Fail: "FAIL", conformance.LeftOut: "-"}
 	rows := make([][]any, len(report.Results))
 	for i, r := range report.Results {

@@ -33,8 +33,8 @@ type Result struct {
 	Archive []byte // archive of the source
 	// DeployGas is the gas that a deploy of the module costs, without its init, arguments and name.
 	DeployGas types.Gas
-	// Dearest lists the functions that cost the most of it.
-	Dearest []FunctionGas
+	// Costliest lists the functions that cost the most of it.
+	Costliest []FunctionGas
 }
 
 // Build builds the module of a source. It refuses a module that a deploy would refuse, and names the function at fault.
@@ -71,8 +71,8 @@ func Build(ctx context.Context, s contractsource.Source, o Options) (Result, err
 		)
 	}
 	gas := fees.PayloadGas(types.Deploy{Code: module}) + fees.WitnessGas(nil) + checked.DeployGas()
-	dearest, err := Dearest(module, linked)
-	return Result{Module: module, Linked: linked, Archive: archive, DeployGas: gas, Dearest: dearest}, err
+	costliest, err := Costliest(module, linked)
+	return Result{Module: module, Linked: linked, Archive: archive, DeployGas: gas, Costliest: costliest}, err
 }
 
 // Bare returns the module without the hash of its source.

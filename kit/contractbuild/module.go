@@ -260,8 +260,8 @@ func (f *functions) at(offset int) (defined int, ok bool) {
 	return 0, false
 }
 
-// mostDearest is the number of functions that Build reports.
-const mostDearest = 3
+// costliestCount is the number of functions that Build reports.
+const costliestCount = 3
 
 // FunctionGas is a function's share of the gas of its module's deploy.
 type FunctionGas struct {
@@ -269,9 +269,9 @@ type FunctionGas struct {
 	Gas      types.Gas `json:"gas"`
 }
 
-// Dearest returns the functions of a module that cost the most in a deploy, most expensive first. named is the same
+// Costliest returns the functions of a module that cost the most in a deploy, most expensive first. named is the same
 // module with names, or the module itself.
-func Dearest(code, named []byte) ([]FunctionGas, error) {
+func Costliest(code, named []byte) ([]FunctionGas, error) {
 	costs, err := vm.FunctionCosts(code)
 	if err != nil {
 		return nil, err
@@ -280,15 +280,15 @@ func Dearest(code, named []byte) ([]FunctionGas, error) {
 	if err != nil {
 		return nil, err
 	}
-	dearest := []FunctionGas{}
-	for _, c := range costs[:min(mostDearest, len(costs))] {
+	costliest := []FunctionGas{}
+	for _, c := range costs[:min(costliestCount, len(costs))] {
 		name := demangled(functions.name(c.Function))
 		if _, known := functions.names[functions.imported+c.Function]; !known && c.Export != "" {
 			name = c.Export
 		}
-		dearest = append(dearest, FunctionGas{name, c.Gas})
+		costliest = append(costliest, FunctionGas{name, c.Gas})
 	}
-	return dearest, nil
+	return costliest, nil
 }
 
 // checkModule checks a module against the rules of a deploy, and names the function that breaks one. linked is the same
