@@ -160,7 +160,7 @@ func newBlock(a *session.App) *cobra.Command {
 		if block == nil {
 			return fmt.Errorf("the node has no block %s", text)
 		}
-		return s.Result(block, func(t *output.Text) { blockPeople(t, block) })
+		return s.Result(block, func(t *output.Text) { printBlock(t, block) })
 	})
 	command.Flags().BoolVar(&full, "full", false, "show whole transactions instead of hashes")
 	return command
@@ -173,7 +173,7 @@ func block(ctx context.Context, s *session.Session, wanted argument.Block, full 
 	return s.Client.BlockByNumber(ctx, wanted.Ref, full)
 }
 
-func blockPeople(t *output.Text, b *api.Block) {
+func printBlock(t *output.Text, b *api.Block) {
 	t.Fields(
 		output.Field{Name: "Height", Value: b.Height}, output.Field{Name: "Hash", Value: b.Hash},
 		output.Field{Name: "Parent", Value: b.ParentHash},

@@ -56,7 +56,7 @@ func (v includedView) people(t *output.Text) {
 	plan, err := submit.PlanOf(v.Signed.Transaction, nil)
 	if err == nil {
 		t.Line("")
-		plan.People(t)
+		plan.Print(t)
 	}
 	if !v.Trusted {
 		t.Line("\nThis does not prove that the block belongs to the chain: use --block-hash, or --trusted-header " +

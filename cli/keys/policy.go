@@ -62,7 +62,7 @@ func viewPolicy(name string, network types.Network, policy types.Policy) policyV
 	}
 }
 
-func policyPeople(s *session.Session, t *output.Text, network types.Network, v policyView) {
+func printPolicy(s *session.Session, t *output.Text, network types.Network, v policyView) {
 	fields := []output.Field{}
 	if v.Name != "" {
 		fields = append(fields, output.Field{Name: "Name", Value: v.Name})
@@ -201,7 +201,7 @@ func keepPolicy(s *session.Session, name string, policy types.Policy) error {
 	}
 	view := viewPolicy(name, network, policy)
 	s.Note("Keep a copy of the encoded policy in another place: without it nobody can sign for the account.")
-	return s.Result(view, func(t *output.Text) { policyPeople(s, t, network, view) })
+	return s.Result(view, func(t *output.Text) { printPolicy(s, t, network, view) })
 }
 
 func newPolicyImport(a *session.App) *cobra.Command {
@@ -257,7 +257,7 @@ The node knows an account's policy once it has signed a transaction.`,
 			network, policy = who.Chain.Network, who.Policy
 		}
 		view := viewPolicy(account.Name, network, *policy)
-		return s.Result(view, func(t *output.Text) { policyPeople(s, t, network, view) })
+		return s.Result(view, func(t *output.Text) { printPolicy(s, t, network, view) })
 	}))
 }
 

@@ -30,8 +30,8 @@ func leftovers(left []datadir.Leftover) []leftover {
 	return rows
 }
 
-// sayLeftovers lists the leftovers with their ages and sizes.
-func sayLeftovers(left []datadir.Leftover) string {
+// leftoversText lists the leftovers with their ages and sizes.
+func leftoversText(left []datadir.Leftover) string {
 	said := make([]string, len(left))
 	for i, l := range left {
 		said[i] = fmt.Sprintf("%s (%s old, %.1f MiB)", l.Path, l.Age.Round(time.Second), float64(l.Bytes)/(1<<20))
@@ -79,15 +79,15 @@ func cleanDir(command *cobra.Command, dir string) error {
 		return err
 	}
 	result := map[string]any{"removed": leftovers(removed)}
-	return invoke.PrinterOf(command).Result(result, func(t *output.Text) { sayRemoved(t, removed) })
+	return invoke.PrinterOf(command).Result(result, func(t *output.Text) { printRemoved(t, removed) })
 }
 
-func sayRemoved(t *output.Text, removed []datadir.Leftover) {
+func printRemoved(t *output.Text, removed []datadir.Leftover) {
 	if len(removed) == 0 {
 		t.Line("There were no leftovers.")
 		return
 	}
-	t.Line("Removed: %s.", sayLeftovers(removed))
+	t.Line("Removed: %s.", leftoversText(removed))
 }
 
 // backup makes a backup, and then lists or removes the leftovers beside it.
@@ -125,9 +125,10 @@ func backup(command *cobra.Command, settings adminSettings, clean bool) error {
 		t.Line("%s contains the chain up to block %d, %s.", result.Path, result.Height, result.Hash)
 		switch {
 		case clean:
-			sayRemoved(t, left)
+			printRemoved(t, left)
 		case len(left) > 0:
-			t.Line("Interrupted work left over %s. `cairn db backup --clean --data-dir %s` removes it.", sayLeftovers(left), dir)
+			t.Line("Interrupted work left over %s. `cairn db backup --clean --data-dir %s` removes it.",
+				leftoversText(left), dir)
 		}
 	})
 }

@@ -195,7 +195,7 @@ func newDBExport() *cobra.Command {
 		result := map[string]any{"blocks": count, "from": written.From, "to": written.To, "file": path}
 		return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
 			t.Line("%d blocks written to %s: %d to %d%s.", count, path, written.From, written.To,
-				sayCut(command, asked, written))
+				missingText(command, asked, written))
 		})
 	})
 	// These flags are not settings: the environment cannot set them.
@@ -205,8 +205,8 @@ func newDBExport() *cobra.Command {
 	return command
 }
 
-// sayCut returns a clause about the part of the requested blocks that is missing, or "".
-func sayCut(command *cobra.Command, asked, there datadir.Blocks) string {
+// missingText returns a clause about the part of the requested blocks that is missing, or "".
+func missingText(command *cobra.Command, asked, there datadir.Blocks) string {
 	flags := command.Flags()
 	switch {
 	case flags.Changed("to") && asked.To != there.To:
@@ -334,7 +334,7 @@ func newDBProve() *cobra.Command {
 		}
 		result := map[string]any{"proofs": made, "from": looked.From, "to": looked.To}
 		return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
-			t.Line("Made %d proofs, of blocks %d to %d%s.", made, looked.From, looked.To, sayCut(command, asked, looked))
+			t.Line("Made %d proofs, of blocks %d to %d%s.", made, looked.From, looked.To, missingText(command, asked, looked))
 		})
 	})
 	// These flags are not settings: the environment cannot set them.
@@ -366,7 +366,7 @@ func proveRange(
 	result := map[string]any{"file": file, "size": len(encoded), "blocks": proven.To - proven.From + 1,
 		"from": proven.From, "to": proven.To, "accesses": accesses}
 	return invoke.PrinterOf(command).Result(result, func(t *output.Text) {
-		t.Line("%s proves blocks %d to %d%s, %d bytes.", file, proven.From, proven.To, sayCut(command, asked, proven),
+		t.Line("%s proves blocks %d to %d%s, %d bytes.", file, proven.From, proven.To, missingText(command, asked, proven),
 			len(encoded))
 	})
 }

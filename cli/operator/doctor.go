@@ -252,7 +252,7 @@ func checkLeftovers(dir string) []finding {
 		return nil
 	}
 	return []finding{{
-		Check: check, State: stateWarning, Detail: sayLeftovers(left),
+		Check: check, State: stateWarning, Detail: leftoversText(left),
 		Advice: "`cairn db backup --clean --data-dir " + dir + "` removes them",
 	}}
 }

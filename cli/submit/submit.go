@@ -447,7 +447,7 @@ func (f *Flags) planned(ctx context.Context, s *session.Session, tx types.Transa
 	plan.payer = s.Address(ctx, plan.Payer)
 	plan.LikelyGas, plan.LikelyCost = trace.GasUsed, api.Quantity(likely)
 	return s.Result(plan, func(t *output.Text) {
-		plan.People(t)
+		plan.Print(t)
 		if plan.Trace != nil {
 			t.Line("\n%s", tracing.Text(s, *plan.Trace))
 		}
@@ -479,7 +479,7 @@ func argumentsText(declared *abi.ABI, function string, args []byte) string {
 	return show.Readable(args)
 }
 
-func (p Plan) People(t *output.Text) {
+func (p Plan) Print(t *output.Text) {
 	fields := []output.Field{
 		{Name: "Type", Value: p.Type}, {Name: "Chain id", Value: p.ChainID}, {Name: "From", Value: p.From},
 	}
