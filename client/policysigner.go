@@ -91,7 +91,7 @@ func (a PolicyAccount) Sample(payload types.Payload, role Role) types.Witness {
 		proofs[i] = types.Proof{Signer: uint8(i), Evidence: sampleEvidence(s)}
 	}
 	slices.SortStableFunc(proofs, func(a, b types.Proof) int {
-		return cmp.Compare(dearness(b.Evidence), dearness(a.Evidence))
+		return cmp.Compare(evidenceRank(b.Evidence), evidenceRank(a.Evidence))
 	})
 	return types.WitnessPolicy{Policy: a.Policy, Proofs: sortedProofs(proofs[:min(int(rule.Threshold), len(proofs))])}
 }
@@ -108,8 +108,9 @@ func sampleEvidence(s types.Signer) types.Evidence {
 	}
 }
 
-// dearness orders evidence by its gas. P-256 costs several times as much as a key, and a passkey's evidence is longer.
-func dearness(e types.Evidence) int {
+// evidenceRank orders evidence by its gas. P-256 costs several times as much as a key, and a passkey's evidence is
+// longer.
+func evidenceRank(e types.Evidence) int {
 	switch e.(type) {
 	case types.EvidencePasskey:
 		return 2

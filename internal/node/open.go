@@ -86,7 +86,7 @@ func (n *Node) openRole(parts role.Parts) (err error) {
 	parts.Relay, parts.Unproven = n.config.Proofs.Relay, n.config.Proofs.Off
 	parts.Mempool = mempool.Options{SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add}
 	parts.Program, parts.Log, parts.Telemetry = n.config.Build.Version, n.config.Log, n.telemetry
-	parts.Public, parts.Enter = n.told, n.stage.enter
+	parts.Public, parts.Enter = n.publicError, n.stage.enter
 	if n.role, err = n.config.Role.Open(parts); err != nil {
 		return err
 	}

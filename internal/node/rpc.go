@@ -96,8 +96,8 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 	}
 }
 
-// told converts an error for the client of another member that handed on the transaction.
-func (n *Node) told(ctx context.Context, err error) *jsonrpc.Error {
+// publicError converts an error for the client of another member that handed on the transaction.
+func (n *Node) publicError(ctx context.Context, err error) *jsonrpc.Error {
 	var told *jsonrpc.Error
 	if !errors.As(n.rpc.Public(err), &told) {
 		incident := logIncidents(n.config.Log)(ctx, "a transaction forwarded by another member", err)

@@ -339,8 +339,8 @@ func (l *Link) Offsets() (others map[uint64]time.Duration, own time.Duration) {
 	return others, setBack(oldest, now)
 }
 
-// tellOf logs the refusal of a member, with the count of refusals for that cause.
-func (l *Link) tellOf(member uint64, r *Refusal, from net.Addr) {
+// logRefusal logs the refusal of a member, with the count of refusals for that cause.
+func (l *Link) logRefusal(member uint64, r *Refusal, from net.Addr) {
 	l.mu.Lock()
 	of, now := &l.refused[r.Cause], time.Now()
 	again := refusalPause

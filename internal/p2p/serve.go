@@ -177,7 +177,7 @@ func (l *Link) greet(raw net.Conn, shaking *handshake, conn *tls.Conn) (p *peer,
 	}
 	if refusal := new(Refusal); errors.As(err, &refusal) {
 		_, sent := conn.Write(appendFrame(nil, frameRefused, refusal.encode()))
-		l.tellOf(h.Member, refusal, raw.RemoteAddr())
+		l.logRefusal(h.Member, refusal, raw.RemoteAddr())
 		return nil, 0, errors.Join(err, sent)
 	}
 	if _, err := conn.Write(appendFrame(nil, frameHello, l.hello().encode())); err != nil {

@@ -26,8 +26,8 @@ type Fact struct {
 	Usual bool          // not logged if it is the state at the start
 }
 
-// told returns the state and its reason in the terms of the API.
-func (c Condition) told() (api.SyncState, string) { return c.State, c.Reason }
+// state returns the state and its reason in the terms of the API.
+func (c Condition) state() (api.SyncState, string) { return c.State, c.Reason }
 
 // facts returns the facts about the condition.
 func (c Condition) facts() []Fact {

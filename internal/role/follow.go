@@ -135,7 +135,7 @@ func (f *follow) closeReplica() {
 	}
 }
 
-func (f *follow) State() (api.SyncState, string) { return f.Condition().told() }
+func (f *follow) State() (api.SyncState, string) { return f.Condition().state() }
 func (f *follow) Following() rpc.Following       { return f }
 func (f *follow) Follows() bool                  { return true }
 func (f *follow) Condition() Condition           { return f.condition(f.replica.Status()) }

@@ -25,7 +25,7 @@ func (s *solo) openLock(mayLack bool) (err error) {
 	switch {
 	case missing == nil:
 		err := s.lock.Raise()
-		s.tellOfElsewhere()
+		s.logConflict()
 		return err
 	case !mayLack:
 		return missing
@@ -58,20 +58,20 @@ func (w watched) Import(ctx context.Context, from replica.Source, blocks []*ledg
 		if err := lock.Watch(headers); err != nil {
 			return nil, err
 		}
-		w.by.tellOfElsewhere()
+		w.by.logConflict()
 	}
 	return w.Importer.Import(ctx, from, blocks)
 }
 
-// heardOfProducer records a conflict if key, with which an upstream makes blocks, is this node's.
-func (s *solo) heardOfProducer(key types.PublicKey, head types.Height) error {
+// checkConflict records a conflict if key, with which an upstream makes blocks, is this node's.
+func (s *solo) checkConflict(key types.PublicKey, head types.Height) error {
 	if s.lock == nil || key != s.config.Key.PublicKey() || s.lock.Conflict() != 0 {
 		return nil
 	}
 	if err := s.lock.RecordConflict(max(head, 1)); err != nil {
 		return err
 	}
-	s.tellOfElsewhere()
+	s.logConflict()
 	return nil
 }
 
@@ -83,8 +83,8 @@ func (s *solo) elsewhere() string {
 	return emergency.SignedElsewhere(s.lock.Conflict()).Error()
 }
 
-// tellOfElsewhere logs that another node has used this node's key, if it has.
-func (s *solo) tellOfElsewhere() {
+// logConflict logs that another node has used this node's key, if it has.
+func (s *solo) logConflict() {
 	if reason := s.elsewhere(); reason != "" {
 		s.Log.Error("this node stopped producing blocks: a conflicting signer uses its key (double-sign protection)", "reason", reason, "lock", s.lock.Path())
 	}

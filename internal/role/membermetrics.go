@@ -15,14 +15,14 @@ func (m *member) spare() int {
 	return q.reached - q.needed
 }
 
-// hauntTime is the time after its last refused connection for which a former member, from before the cluster's
+// formerMemberTime is the time after its last refused connection for which a former member, from before the cluster's
 // recovery, counts as running.
-const hauntTime = 10 * time.Minute
+const formerMemberTime = 10 * time.Minute
 
 // usedElsewhere reports whether the disk of a former member runs, with the producer's key.
 func (m *member) usedElsewhere() bool {
 	last := m.link.LastRefused(p2p.CauseRecovered)
-	return !last.IsZero() && time.Since(last) < hauntTime
+	return !last.IsZero() && time.Since(last) < formerMemberTime
 }
 
 // each returns a value for each reached member by its name. The value for this member is 0.

@@ -104,7 +104,7 @@ func (m *member) Mode() api.Mode {
 }
 
 // State implements [rpc.Node].
-func (m *member) State() (api.SyncState, string) { return m.Condition().told() }
+func (m *member) State() (api.SyncState, string) { return m.Condition().state() }
 
 // PeerCount returns the number of reached members.
 func (m *member) PeerCount() (count uint64) {

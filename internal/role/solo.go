@@ -93,7 +93,7 @@ func (s *solo) Close() error {
 }
 
 func (s *solo) Mode() api.Mode                       { return api.ModePrimary }
-func (s *solo) State() (api.SyncState, string)       { return s.Condition().told() }
+func (s *solo) State() (api.SyncState, string)       { return s.Condition().state() }
 func (s *solo) Facts() []Fact                        { return s.Condition().facts() }
 func (s *solo) ProducerKey() (types.PublicKey, bool) { return s.config.Key.PublicKey(), true }
 func (s *solo) usedElsewhere() bool                  { return s.elsewhere() != "" }

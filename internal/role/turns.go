@@ -41,7 +41,7 @@ func (c Turns) Open(parts Parts) (Role, error) {
 	err := t.open(true)
 	if err == nil {
 		t.Importer = watched{t.Importer, t.solo}
-		err = t.follow.open(t.heardOfProducer)
+		err = t.follow.open(t.checkConflict)
 	}
 	return opened(t, err)
 }
@@ -84,7 +84,7 @@ func (t *turns) Run(ctx context.Context) error {
 				return err
 			}
 			if t.elsewhere() != "" {
-				t.tellOfElsewhere()
+				t.logConflict()
 				continue
 			}
 		}

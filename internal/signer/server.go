@@ -240,7 +240,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 		if s.config.Took != nil {
 			s.config.Took(time.Since(came))
 		}
-		s.tell(log, pin, r.header, a)
+		s.logAnswer(log, pin, r.header, a)
 		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // Write reports a failure
 		if _, err := conn.Write(a.encode()); err != nil {
 			log.Info("cannot send the answer to a node", "pin", pin, "error", err)
@@ -249,8 +249,8 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 	}
 }
 
-// tell counts and logs an answer to a node. It logs a repeated refusal of the same header only once.
-func (s *Server) tell(log *slog.Logger, pin p2p.Pin, h types.Header, a answer) {
+// logAnswer counts and logs an answer to a node. It logs a repeated refusal of the same header only once.
+func (s *Server) logAnswer(log *slog.Logger, pin p2p.Pin, h types.Header, a answer) {
 	hash := h.Hash()
 	s.mu.Lock()
 	before := s.last

@@ -100,7 +100,7 @@ func (p *pump) attempt() error {
 	case err == nil:
 		if p.failures > 0 {
 			p.failures = 0
-			p.tell(nil)
+			p.reportConnection(nil)
 		}
 		return nil
 	case errors.As(err, &fatal):
@@ -111,12 +111,12 @@ func (p *pump) attempt() error {
 	p.failures++
 	p.resyncAt = now + p.backoff(err)
 	if p.failures == 1 {
-		p.tell(err)
+		p.reportConnection(err)
 	}
 	return nil
 }
 
-func (p *pump) tell(err error) {
+func (p *pump) reportConnection(err error) {
 	if p.s.options.OnConnection != nil {
 		p.s.options.OnConnection(err)
 	}

@@ -39,15 +39,15 @@ func (m *mutator) block(r *rand.Rand, w *world, c *chain) error {
 		_, _, err := m.compareBlock(c, signed.Encode())
 		return err
 	}
-	result, err := m.goOn(c, signed)
+	result, err := m.addValid(c, signed)
 	if err != nil {
 		return err
 	}
 	return m.proofs(r, w, c, result)
 }
 
-// goOn compares the verdicts on a valid block, and extends the chain with it.
-func (m *mutator) goOn(c *chain, block types.Block) (exec.Result, error) {
+// addValid compares the verdicts on a valid block, and extends the chain with it.
+func (m *mutator) addValid(c *chain, block types.Block) (exec.Result, error) {
 	result, number, err := m.compareBlock(c, block.Encode())
 	if err != nil {
 		return result, err

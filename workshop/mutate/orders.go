@@ -250,6 +250,6 @@ func (s *scene) extend(timestamp uint64, txs ...types.SignedTransaction) error {
 		return err
 	}
 	block.Transactions = txs
-	_, err = s.goOn(s.chain, block)
+	_, err = s.addValid(s.chain, block)
 	return err
 }

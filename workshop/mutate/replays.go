@@ -34,7 +34,7 @@ func (m *mutator) replays(r *rand.Rand, cases int) error {
 		if !whole {
 			continue
 		}
-		if _, err := m.goOn(home, block); err != nil {
+		if _, err := m.addValid(home, block); err != nil {
 			return err
 		}
 		blocks = append(blocks, block)

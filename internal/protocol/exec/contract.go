@@ -40,9 +40,11 @@ type frame struct {
 	view   bool
 	wrote  bool   // the call tried to change the state in view context, which traps
 	pages  uint32 // pages of the instance's memory
-	told   uint64 // gas charged by host functions and nested calls, which the tracer already knows; kept only for a tracer
-	output []byte // set by return_data or revert
-	result []byte // result of the last nested call
+	// reported is the gas charged by host functions and nested calls. The tracer already knows it, and it is kept only
+	// for a tracer.
+	reported uint64
+	output   []byte // set by return_data or revert
+	result   []byte // result of the last nested call
 }
 
 // checkpoint is a point that a failed call rolls back to.
@@ -135,8 +137,8 @@ func (x *execution) init(
 	if !gas.Take(price + instance) {
 		return Outcome{Reason: OutOfGas}, nil
 	}
-	r.tell(CallPrice, price)
-	r.tell(Instance, instance)
+	r.reportGas(CallPrice, price)
+	r.reportGas(Instance, instance)
 	x.loaded.add(made.hash, params.Load(module.Load()))
 	f := &frame{execution: x, id: made.id, caller: x.sender, value: value, args: args}
 	outcome.Reason, outcome.Cause, outcome.Output, err = f.enter(made, module, vm.InitFunction, gas)
@@ -247,9 +249,9 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 	}
 	if t := x.executor.tracer; t != nil {
 		used := before - gas.Left
-		x.executor.tell(Memory, gas.Grown)
-		x.executor.tell(Forfeited, gas.Forfeited)
-		x.executor.tell(Instructions, used-f.told-gas.Grown-gas.Forfeited)
+		x.executor.reportGas(Memory, gas.Grown)
+		x.executor.reportGas(Forfeited, gas.Forfeited)
+		x.executor.reportGas(Instructions, used-f.reported-gas.Grown-gas.Forfeited)
 		t.Exit(reason, cause, output, types.Gas(used))
 	}
 	gas.Grown, gas.Forfeited, gas.Cause = 0, 0, vm.Cause{}

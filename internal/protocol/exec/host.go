@@ -23,11 +23,11 @@ func (f *frame) Invoke(function vm.Function, memory vm.Memory, stack []uint64, g
 	if t == nil {
 		return i.dispatch(function)
 	}
-	before, told := gas.Left+gas.Forfeited, f.told
+	before, reported := gas.Left+gas.Forfeited, f.reported
 	exit, err := i.dispatch(function)
 	if err == nil {
-		took := before - gas.Left - gas.Forfeited - (f.told - told)
-		f.told += took
+		took := before - gas.Left - gas.Forfeited - (f.reported - reported)
+		f.reported += took
 		t.Host(function, types.Gas(took))
 	}
 	return exit, err

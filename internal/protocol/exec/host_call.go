@@ -96,7 +96,7 @@ func (i *invocation) takeInstance(module *vm.Module) bool {
 	if !i.executor.take(i.gas, Instance, price) {
 		return false
 	}
-	i.told += price
+	i.reported += price
 	return true
 }
 
@@ -112,7 +112,7 @@ func (i *invocation) forward(
 	if err != nil {
 		return 0, err
 	}
-	i.told += given - forwarded.Left
+	i.reported += given - forwarded.Left
 	switch reason {
 	case Success:
 	case Reverted:

@@ -188,7 +188,7 @@ func (i *invocation) pay(to types.Account, amount types.Amount) (vm.Exit, error)
 	}
 	before := i.gas.Left + i.gas.Forfeited
 	reason, err := i.executor.move(i.gas, types.Account(i.id), to, amount)
-	i.told += before - i.gas.Left - i.gas.Forfeited
+	i.reported += before - i.gas.Left - i.gas.Forfeited
 	if err != nil || reason != Success {
 		return vm.OutOfGas, err
 	}

@@ -38,8 +38,8 @@ var partNames = [Parts]string{
 // String returns the part's name in snake_case.
 func (p Part) String() string { return partNames[p] }
 
-// tell reports a charge to the tracer.
-func (e *BlockExecutor) tell(part Part, gas uint64) {
+// reportGas reports a charge to the tracer.
+func (e *BlockExecutor) reportGas(part Part, gas uint64) {
 	if e.tracer != nil && gas > 0 {
 		e.tracer.Charge(part, types.Gas(gas))
 	}
@@ -49,7 +49,7 @@ func (e *BlockExecutor) tell(part Part, gas uint64) {
 func (e *BlockExecutor) take(gas *vm.Gas, part Part, price uint64) bool {
 	ok := gas.Take(price)
 	if ok {
-		e.tell(part, price)
+		e.reportGas(part, price)
 	}
 	return ok
 }

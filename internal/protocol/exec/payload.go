@@ -57,13 +57,13 @@ func (r Reason) consumesAll() bool {
 func (e *BlockExecutor) runPayload(tx *types.SignedTransaction, intrinsic types.Gas) (Outcome, error) {
 	x := &execution{executor: e, sender: tx.Sender}
 	start := x.checkpoint()
-	e.tell(Intrinsic, uint64(intrinsic))
+	e.reportGas(Intrinsic, uint64(intrinsic))
 	gas := &vm.Gas{Left: uint64(tx.GasLimit - intrinsic)}
 	outcome, err := x.run(gas, tx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	e.tell(Forfeited, gas.Forfeited) // forfeited outside of calls; each call reports its own
+	e.reportGas(Forfeited, gas.Forfeited) // forfeited outside of calls; each call reports its own
 	outcome.GasUsed, outcome.loaded = tx.GasLimit-types.Gas(gas.Left), x.loaded
 	if outcome.Reason == Success {
 		outcome.Logs = x.logs

@@ -52,7 +52,7 @@ func (r *Rehearsal) Play(tx types.SignedTransaction, view bool) (Outcome, error)
 		return Outcome{}, fmt.Errorf("%w: %d, needed are %d", ErrIntrinsicGas, tx.GasLimit, intrinsic)
 	}
 	if sender.Balance < amount {
-		e.tell(Intrinsic, uint64(intrinsic))
+		e.reportGas(Intrinsic, uint64(intrinsic))
 		return Outcome{Reason: InsufficientBalance, GasUsed: intrinsic}, nil
 	}
 	sender = sender.At(e.header.Timestamp)

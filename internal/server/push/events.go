@@ -104,11 +104,11 @@ func (b *blockEvents) matching(f *api.SubscriptionFilter) (found []uint32) {
 // eventFeed is a subscription to events.
 type eventFeed struct {
 	*subscription
-	filter api.SubscriptionFilter
-	after  chain.Position  // all matching events up to here were sent
-	on     types.BlockHash // block of after; zero if unknown
-	told   types.Height    // progress that the client knows of
-	live   bool            // has reached the head
+	filter   api.SubscriptionFilter
+	after    chain.Position  // all matching events up to here were sent
+	on       types.BlockHash // block of after; zero if unknown
+	reported types.Height    // progress that the client knows of
+	live     bool            // has reached the head
 }
 
 func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) error {
@@ -127,7 +127,7 @@ func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) erro
 	if f.Cursor == "" { // block 0 has no events
 		feed.after = chain.EndOfEvents(types.Height(max(1, sub.next.Load())) - 1)
 	}
-	feed.told = feed.after.Height
+	feed.reported = feed.after.Height
 	if err := feed.stand(feed.after.Height); err != nil && !errors.Is(err, errGone) {
 		return err
 	}
@@ -171,12 +171,12 @@ func (f *eventFeed) run(ctx context.Context) error {
 		switch {
 		case err != nil:
 		case next > head:
-			if err = f.tell(ctx, !f.live); err == nil {
+			if err = f.sendProgress(ctx, !f.live); err == nil {
 				f.live = true
 				err = follows.WaitHead(ctx, seen)
 			}
 		default:
-			err = f.goOn(ctx, next)
+			err = f.sendNext(ctx, next)
 		}
 		if err != nil && !errors.Is(err, errGone) {
 			return err
@@ -185,18 +185,19 @@ func (f *eventFeed) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// tell sends the subscription's progress if the client asked for it, and either now is set or the last report is old.
-func (f *eventFeed) tell(ctx context.Context, now bool) error {
+// sendProgress sends the subscription's progress if the client asked for it, and either now is set or the last report
+// is old.
+func (f *eventFeed) sendProgress(ctx context.Context, now bool) error {
 	reached := f.after.Height
-	if !f.filter.Progress || reached <= f.told || f.after != chain.EndOfEvents(reached) ||
-		!now && reached < f.told+f.connection.server.quiet() {
+	if !f.filter.Progress || reached <= f.reported || f.after != chain.EndOfEvents(reached) ||
+		!now && reached < f.reported+f.connection.server.quiet() {
 		return nil
 	}
 	result, err := json.Marshal(f.connection.server.config.Source.EventProgress(reached, f.on))
 	if err == nil {
 		err = f.notify(ctx, result)
 	}
-	f.told = reached
+	f.reported = reached
 	return err
 }
 
@@ -210,8 +211,8 @@ func (s *Server) quiet() types.Height {
 	return max(1, min(quietBlocks, (head-min(head, oldest))/4))
 }
 
-// goOn sends a piece of the events from block next on, from the shared block or from an index.
-func (f *eventFeed) goOn(ctx context.Context, next types.Height) error {
+// sendNext sends a piece of the events from block next on, from the shared block or from an index.
+func (f *eventFeed) sendNext(ctx context.Context, next types.Height) error {
 	block, ok, err := shared[*blockEvents](f.connection.server.cache, events, next)
 	if err != nil {
 		return err
@@ -234,10 +235,10 @@ func (f *eventFeed) goOn(ctx context.Context, next types.Height) error {
 		if err := f.notify(ctx, e.json); err != nil {
 			return err
 		}
-		f.after, f.told = chain.Position{Height: next, Index: e.event.LogIndex}, next
+		f.after, f.reported = chain.Position{Height: next, Index: e.event.LogIndex}, next
 	}
 	f.after = chain.EndOfEvents(next)
-	return f.tell(ctx, false)
+	return f.sendProgress(ctx, false)
 }
 
 // matching returns the indices of a shared block's matching events. It takes a turn of the client if there are many
@@ -275,10 +276,10 @@ func (f *eventFeed) catchUp(ctx context.Context) error {
 		return err
 	}
 	if f.after = reached; found > 0 {
-		f.told = reached.Height
+		f.reported = reached.Height
 	}
 	if err := f.stand(reached.Height); err != nil {
 		return err
 	}
-	return f.tell(ctx, false)
+	return f.sendProgress(ctx, false)
 }

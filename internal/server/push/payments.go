@@ -110,10 +110,10 @@ func (b *blockPayments) of(f *chain.PaymentFilter, after *chain.PaymentCursor) (
 // paymentFeed is a subscription to payments. It sends pages, each with a cursor for everything that it covers.
 type paymentFeed struct {
 	*subscription
-	filter chain.PaymentFilter
-	after  *chain.PaymentCursor // everything up to here was sent; nil before the oldest block
-	told   types.Height         // height of the last page
-	live   bool                 // the last page was complete
+	filter   chain.PaymentFilter
+	after    *chain.PaymentCursor // everything up to here was sent; nil before the oldest block
+	reported types.Height         // height of the last page
+	live     bool                 // the last page was complete
 }
 
 func (s *Server) preparePayments(sub *subscription, f api.SubscriptionFilter) (err error) {
@@ -146,7 +146,7 @@ func (f *paymentFeed) run(ctx context.Context) error {
 	follows := f.connection.server.config.Chain
 	if f.after != nil {
 		end := chain.PaymentsEnd{Cursor: *f.after, Complete: f.after.Next() > follows.Head().Header.Height}
-		if err := f.tell(ctx, nil, nil, end); err != nil {
+		if err := f.sendPayments(ctx, nil, nil, end); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ func (f *paymentFeed) run(ctx context.Context) error {
 		case next > head:
 			err = follows.WaitHead(ctx, seen)
 		default:
-			err = f.goOn(ctx, next, head)
+			err = f.sendNext(ctx, next, head)
 		}
 		if err != nil && !errors.Is(err, errGone) { // after errGone, stands finds out
 			return err
@@ -180,8 +180,8 @@ func (f *paymentFeed) stands() error {
 	return err
 }
 
-// goOn sends a piece of the payments from block next on, from the shared block or from an index.
-func (f *paymentFeed) goOn(ctx context.Context, next, head types.Height) error {
+// sendNext sends a piece of the payments from block next on, from the shared block or from an index.
+func (f *paymentFeed) sendNext(ctx context.Context, next, head types.Height) error {
 	block, ok, err := shared[*blockPayments](f.connection.server.cache, payments, next)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (f *paymentFeed) catchUp(ctx context.Context, next types.Height) error {
 // quiet reports whether an empty page that ends at end need not be sent.
 func (f *paymentFeed) quiet(end chain.PaymentsEnd) bool {
 	reached := end.Complete && !f.live
-	return !reached && end.Cursor.Height < f.told+f.connection.server.quiet()
+	return !reached && end.Cursor.Height < f.reported+f.connection.server.quiet()
 }
 
 // block sends the matching payments of one of the newest blocks.
@@ -239,7 +239,7 @@ func (f *paymentFeed) block(ctx context.Context, b *blockPayments, height, head 
 	for len(found) > api.MaxPayments {
 		part := found[:api.MaxPayments]
 		found = found[api.MaxPayments:]
-		if err := f.tell(ctx, b, part, chain.PaymentsEnd{Cursor: part[len(part)-1].Cursor(b.hash)}); err != nil {
+		if err := f.sendPayments(ctx, b, part, chain.PaymentsEnd{Cursor: part[len(part)-1].Cursor(b.hash)}); err != nil {
 			return err
 		}
 	}
@@ -247,7 +247,7 @@ func (f *paymentFeed) block(ctx context.Context, b *blockPayments, height, head 
 		f.come(end, false)
 		return nil
 	}
-	return f.tell(ctx, b, found, end)
+	return f.sendPayments(ctx, b, found, end)
 }
 
 // matching returns the matching payments of a shared block. It takes a turn of the client if that is much work.
@@ -264,9 +264,9 @@ func (f *paymentFeed) matching(ctx context.Context, b *blockPayments) ([]*chain.
 	return inTurn(ctx, ticket, 0, func(context.Context) ([]*chain.Payment, error) { return b.of(&f.filter, f.after), nil })
 }
 
-// tell sends payments of a block as a page and moves the subscription to end. A large page is rendered in a turn of the
-// client.
-func (f *paymentFeed) tell(
+// sendPayments sends payments of a block as a page and moves the subscription to end. A large page is rendered in a
+// turn of the client.
+func (f *paymentFeed) sendPayments(
 	ctx context.Context, b *blockPayments, payments []*chain.Payment, end chain.PaymentsEnd,
 ) (err error) {
 	source := f.connection.server.config.Source
@@ -294,6 +294,6 @@ func (f *paymentFeed) come(end chain.PaymentsEnd, sent bool) {
 	f.after = &end.Cursor
 	f.next.Store(uint64(end.Cursor.Next()))
 	if sent {
-		f.told, f.live = end.Cursor.Height, end.Complete
+		f.reported, f.live = end.Cursor.Height, end.Complete
 	}
 }
