@@ -33,12 +33,6 @@ const (
 	MaxSecretFileBytes = 4 << 10
 )
 
-// location holds the locations of settings and keys. The settings file cannot set them.
-type location struct {
-	Home   string `setting:"home" usage:"directory of keys and settings (default $XDG_DATA_HOME/cairn or ~/.local/share/cairn)"`
-	Config string `setting:"config" usage:"settings file (default: cairn.toml in the home directory, if it exists)"`
-}
-
 // Settings holds the settings of the client commands.
 type Settings struct {
 	RPCURL       string        `setting:"rpc-url" usage:"URL of the node's JSON-RPC"`
@@ -64,7 +58,11 @@ var (
 
 // App is the state shared by the commands of a root.
 type App struct {
-	location location
+	// location holds the locations of settings and keys. The settings file cannot set them.
+	location struct {
+		Home   string `setting:"home" usage:"directory of keys and settings (default $XDG_DATA_HOME/cairn or ~/.local/share/cairn)"`
+		Config string `setting:"config" usage:"settings file (default: cairn.toml in the home directory, if it exists)"`
+	}
 	settings Settings
 	// Replaceable by tests: the environment, the asker, and the work factor of key encryption.
 	Environ    func() []string
