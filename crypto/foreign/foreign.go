@@ -5,8 +5,8 @@ package foreign
 import (
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
+	"github.com/zeebo/blake3"
 	"golang.org/x/crypto/sha3"
-	"lukechampine.com/blake3"
 )
 
 // Keccak256 returns the Keccak hash with 256 bits and the padding 01 of the competition's submission, as used by
