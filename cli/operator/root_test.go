@@ -77,8 +77,8 @@ func TestHelpFitsATerminal(t *testing.T) {
 		}
 		for line := range strings.Lines(text.String()) {
 			long := func(word string) bool { return len(word) > 60 } // such as a key, which cannot be broken
-			width := utf8.RuneCountInString(strings.TrimRight(line, "\n"))
-			if width > 80 && !slices.ContainsFunc(strings.Fields(line), long) {
+			width, words := utf8.RuneCountInString(strings.TrimRight(line, "\n")), strings.Fields(line)
+			if width > 80 && len(words) > 1 && !slices.ContainsFunc(words, long) {
 				t.Errorf("%v: %d columns: %s", args, width, line)
 			}
 		}

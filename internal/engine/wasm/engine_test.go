@@ -104,7 +104,7 @@ func TestGasIsExact(t *testing.T) {
 		t.Skip("long under the race detector, and of one goroutine")
 	}
 	g := &guest{pages: 1, imports: []string{"gas_left"}, functions: []guestFunction{
-		{export: "run", locals: 1, body: seq(times(0, 90_000, i32(0), load8(0), opDrop), call(0), opDrop)},
+		{export: "run", locals: 1, body: seq(times(0, 80_000, i32(0), load8(0), opDrop), call(0), opDrop)},
 	}}
 	for engine, e := range engines(t) {
 		c := e.load(t, g)
@@ -115,8 +115,8 @@ func TestGasIsExact(t *testing.T) {
 			return vm.Returned, nil
 		}}
 		exit, left := e.run(t, c, "run", h, enough)
-		// Set-up 2, loop 5; a turn: the loop's merge 7, load 10, br_if 3, 7 others; call 12, drop 1.
-		const want = enough - (2 + 5 + 90_000*(7+10+3+7) + 12 + 1)
+		// Set-up 2, loop 5; a turn: the loop's merge 7, load 13, br_if 3, 7 others; call 12, drop 1.
+		const want = enough - (2 + 5 + 80_000*(7+13+3+7) + 12 + 1)
 		if exit != vm.Returned || seen != left || left != want {
 			t.Errorf("%s: exit %d, %d gas seen, %d left, want %d", engine, exit, seen, left, want)
 		}
