@@ -94,6 +94,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	machine.SpareThread()
+	machine.BoundHeapGrowth()
 	files, stop := watchedFiles(log)
 	defer stop()
 	data, err := datadir.Open(dir, options)

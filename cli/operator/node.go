@@ -154,6 +154,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		}
 	}
 	machine.SpareThread()
+	machine.BoundHeapGrowth()
 	files, stop := watchedFiles(log)
 	defer stop()
 	dir, config, err := settings.begin(command, trust, trusted, files, log)

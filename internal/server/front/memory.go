@@ -16,8 +16,8 @@ import (
 const (
 	// FreeBytes of a body and of an answer are not counted: every connection may use them at any time.
 	FreeBytes = 8 << 10
-	// collected is the number of bytes that the process takes for each byte held: the garbage collector lets the heap
-	// grow to twice the memory in use (GOGC).
+	// collected is the number of bytes that the process takes at most for each byte held: the heap grows by no more than
+	// is in use before garbage is collected.
 	collected = 2
 	// decompressing is the memory for decompressing a body, beyond its output: the window of zstd (RFC 9659).
 	decompressing = 8 << 20
