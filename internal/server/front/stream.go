@@ -30,8 +30,10 @@ type stream struct {
 
 	mu     sync.Mutex // guards the fields below
 	client admission.Client
-	holds  bool // the turn has begun
+	holds  bool      // the turn has begun
+	until  time.Time // latest end of the turn
 	late   *time.Timer
+	armed  bool // late is going to call expire
 }
 
 // newStream returns a stream whose client is the peer until setClient.
@@ -84,21 +86,41 @@ func (s *stream) enter() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holds = true
+	s.holds, s.until = true, time.Now().Add(streamTurn)
+	if s.armed { // by a turn that has ended: starting and stopping the timer in each turn would cost more than the turn
+		return
+	}
+	s.armed = true
 	if s.late == nil {
-		s.late = time.AfterFunc(streamTurn, s.leave)
+		s.late = time.AfterFunc(streamTurn, s.expire)
 	} else {
 		s.late.Reset(streamTurn)
 	}
+}
+
+// expire ends a turn that has lasted too long.
+func (s *stream) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := time.Until(s.until)
+	if s.armed = s.holds && left > 0; s.armed {
+		s.late.Reset(left)
+		return
+	}
+	s.end()
 }
 
 // leave ends the turn, if it has not ended.
 func (s *stream) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.end()
+}
+
+// end is leave with the lock held.
+func (s *stream) end() {
 	if s.holds {
 		s.holds = false
-		s.late.Stop()
 		s.lane.Leave(turned{s.ctx, &s.turn})
 	}
 }

@@ -82,6 +82,11 @@ func TestTurnToReceiveEnds(t *testing.T) {
 		{"write", func(s *stream) { go func() { _, _ = s.Write([]byte{1}) }() }, 0},
 		{"close", func(s *stream) { _ = s.Close() }, 0},
 		{"nothing", func(*stream) {}, streamTurn},
+		{"nothing in a turn after another", func(s *stream) {
+			s.leave()
+			<-time.After(streamTurn / 2)
+			s.enter()
+		}, streamTurn * 3 / 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
