@@ -44,13 +44,13 @@ func (p *Pool) take(b *batch) []Result {
 	results := make([]Result, len(b.candidates))
 	for i, c := range b.candidates {
 		results[i] = Result{c.tx, c.err}
-		p.tellAccepted(c)
+		p.notifyAccepted(c)
 	}
 	return results
 }
 
-// tellAccepted calls OnAccepted for a candidate that the pool has taken.
-func (p *Pool) tellAccepted(c *candidate) {
+// notifyAccepted calls OnAccepted for a candidate that the pool has taken.
+func (p *Pool) notifyAccepted(c *candidate) {
 	if c.err == nil && p.opts.OnAccepted != nil {
 		p.opts.OnAccepted(c.tx.ID())
 	}
@@ -171,7 +171,7 @@ func (p *Pool) screen(b *batch) {
 			paid.pays, paid.fees = paid.pays+1, paid.fees+c.fee
 			ahead[c.payer] = paid
 		}
-		_, err = p.victimsFor(s, c, at)
+		_, err = p.evictionCandidates(s, c, at)
 		return err
 	})
 }
@@ -223,9 +223,9 @@ func (p *Pool) insertAll(b *batch) {
 func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 	for {
 		p.mu.Lock()
-		judged := p.judgeSenders(b)
-		p.goOn()
-		if !judged {
+		valid := p.revalidateSenders(b)
+		p.promoteFreed()
+		if !valid {
 			p.mu.Unlock()
 			continue
 		}
@@ -248,7 +248,7 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 			for i, c := range b.candidates {
 				if c.err == nil {
 					c.err = f(senders[i], c)
-					p.goOn()
+					p.promoteFreed()
 				}
 			}
 			for a, s := range b.read {

@@ -119,7 +119,7 @@ func (p *Pool) applyBatch(b *batch) ([]Result, error) {
 			return nil, c.err
 		}
 		results[i] = Result{c.tx, c.err}
-		p.tellAccepted(c)
+		p.notifyAccepted(c)
 	}
 	return results, nil
 }

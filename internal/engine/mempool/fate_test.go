@@ -32,7 +32,7 @@ func TestFates(t *testing.T) {
 		{"not allowed any more", NotAllowed, func(t *testing.T, p *Pool, c *fakeChain) {
 			c.env.Parameters.MinBaseFee = 150
 			reset(t, p, c, nil)
-			settleJudging(p)
+			finishRevalidation(p)
 		}},
 		{"no block could be made with it", Unbuilt, func(t *testing.T, p *Pool, _ *fakeChain) {
 			if err := p.Drop(sentFirst(t)); err != nil {
@@ -83,11 +83,11 @@ func sentFirst(t *testing.T) types.TxID {
 	return tx.ID()
 }
 
-// settleJudging judges all senders.
-func settleJudging(p *Pool) {
+// finishRevalidation revalidates all senders.
+func finishRevalidation(p *Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for !p.judgeSome() {
+	for !p.revalidateSome() {
 	}
 }
 

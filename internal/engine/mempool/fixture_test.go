@@ -323,12 +323,12 @@ func checkInvariants(t testReporter, p *Pool) {
 		if s.account != a || !s.busy() || s.freed {
 			t.Fatalf("sender %v is listed wrongly", a)
 		}
-		judged := s.rules == p.judging.rules
-		if !judged && p.judging.next == nil && len(s.run)+len(s.held) > 0 {
-			t.Fatalf("sender %v is never judged", a)
+		valid := s.rules == p.revalidation.rules
+		if !valid && p.revalidation.next == nil && len(s.run)+len(s.held) > 0 {
+			t.Fatalf("sender %v is never revalidated", a)
 		}
 		switch {
-		case !judged:
+		case !valid:
 		case len(s.run) > 0:
 			executable++
 			if r := p.index.executable[s.runIndex]; len(r) != len(s.run) || r[0] != s.run[0] {
@@ -341,7 +341,7 @@ func checkInvariants(t testReporter, p *Pool) {
 		checkPayments(t, p, s)
 		for _, part := range [][]*entry{s.run, s.held} {
 			for i, e := range part {
-				if judged && checkStatic(p.head.Env, e.tx.Signed()) != nil {
+				if valid && checkStatic(p.head.Env, e.tx.Signed()) != nil {
 					t.Fatalf("entry %v is against the parameters", e.tx.ID())
 				}
 				if e.gone || p.index.byID[e.tx.ID()] != e || e.sender != s || i > 0 && part[i-1].nonce >= e.nonce {
@@ -425,8 +425,8 @@ func checkRun(t testReporter, p *Pool, s *sender) {
 	}
 }
 
-// checkNext checks whether an entry is the next of a sender with so much left. A recovery may have come into force since
-// the newest block, but no other authority.
+// checkNext checks whether an entry is the next of a sender with so much left. A recovery may have come into force
+// since the newest block, but no other authority.
 func checkNext(s *sender, left types.Amount, nonce uint64, e *entry) error {
 	funds := exec.Funds{Entry: s.state.Exists() || nonce > s.state.Nonce, Balance: left, Payer: e.fee}
 	if e.nonce != nonce {

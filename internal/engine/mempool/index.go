@@ -17,7 +17,7 @@ type index struct {
 	arrivals *list.List // *entry, oldest first
 	mixed    bool       // some arrivals are older than their predecessors, which a cluster's log can cause
 	sequence uint64     // sequence of the newest entry
-	// executable holds the run of every judged sender that has one, unordered; see [Pool.Best].
+	// executable holds the run of every validated sender that has one, unordered; see [Pool.Best].
 	executable [][]*entry
 	order      evictionOrder
 	deadlines  deadlines
@@ -70,7 +70,7 @@ func (x *index) leave(e *entry) {
 	x.deadlines.remove(e)
 }
 
-// publish updates executable after a change of a judged sender.
+// publish updates executable after a change of a validated sender.
 func (x *index) publish(s *sender) {
 	switch {
 	case len(s.run) == 0 && s.runIndex >= 0:

@@ -108,13 +108,13 @@ func (p *Pool) dropUnauthorized(s *sender) (others []*sender) {
 	for _, part := range [][]*entry{s.run, s.held} {
 		for _, e := range part {
 			if e.claims.Sender != authority {
-				p.pushOut(e, Fate{Cause: Unauthorized})
+				p.discard(e, Fate{Cause: Unauthorized})
 			}
 		}
 	}
 	for _, e := range s.paid() {
 		if e.claims.Payer != authority {
-			p.pushOut(e, Fate{Cause: Unauthorized})
+			p.discard(e, Fate{Cause: Unauthorized})
 			others = append(others, e.sender)
 		}
 	}
@@ -137,15 +137,15 @@ func (s *sender) paid() []*entry {
 func (p *Pool) dropUnpaid(s *sender) (others []*sender) {
 	for s.pays.reserved > s.state.Balance {
 		e := s.newestPaid()
-		p.pushOut(e, Fate{Cause: Unpaid})
+		p.discard(e, Fate{Cause: Unpaid})
 		others = append(others, e.sender)
 	}
 	return others
 }
 
-// goOn updates the accounts for whose own transactions there is more balance, because others that they paid for have
-// left. It must be called after entries were forgotten, before the lock is released.
-func (p *Pool) goOn() {
+// promoteFreed updates the accounts for whose own transactions there is more balance, because others that they paid for
+// have left. It must be called after entries were forgotten, before the lock is released.
+func (p *Pool) promoteFreed() {
 	freed := p.freed
 	p.freed = nil
 	for _, s := range freed {

@@ -36,13 +36,13 @@ func (p *Pool) openJournal() error {
 	if report.Absent && p.head.Height > 0 {
 		p.opts.Log.Warn(emergency.MissingJournal(p.opts.Journal).Error())
 	}
-	p.tellOfDamage(report)
+	p.logDamage(report)
 	p.journal, err = journal.Create(opts, p.payloads())
 	return err
 }
 
-// tellOfDamage logs damage to the journal, its cost, and a remedy.
-func (p *Pool) tellOfDamage(report journal.Report) {
+// logDamage logs damage to the journal, its cost, and a remedy.
+func (p *Pool) logDamage(report journal.Report) {
 	switch {
 	case report.Lost > 0:
 		e := emergency.DamagedJournal(p.opts.Journal, report.Records, report.Damaged, p.opts.replicated)
@@ -61,7 +61,7 @@ func (p *Pool) readJournal(opts journal.Options) (passed int, report journal.Rep
 			return 0, report, err
 		}
 		if h != nil {
-			if err := p.goTo(h.at); err == nil {
+			if err := p.restorePosition(h.at); err == nil {
 				return p.resume(opts, h)
 			} else {
 				p.opts.Log.Warn("the state at which the pending transactions were accepted is pruned: checking them "+
@@ -142,8 +142,8 @@ func (r *replay) flush() {
 
 var errExpired = errors.New("transaction was pending for too long")
 
-// unmix sorts the arrivals by time. It does not change their sequence numbers, which a builder may be reading.
-func (p *Pool) unmix() []*entry {
+// sortByTime sorts the arrivals by time. It does not change their sequence numbers, which a builder may be reading.
+func (p *Pool) sortByTime() []*entry {
 	entries := make([]*entry, 0, len(p.index.byID))
 	for e := p.index.arrivals.Front(); e != nil; e = e.Next() {
 		entries = append(entries, e.Value.(*entry))
@@ -158,7 +158,7 @@ func (p *Pool) unmix() []*entry {
 
 // sortArrivals sorts replayed transactions by time of arrival. The journal has them by sender.
 func (p *Pool) sortArrivals() {
-	entries := p.unmix()
+	entries := p.sortByTime()
 	for i, e := range entries {
 		e.sequence = uint64(i + 1)
 	}
@@ -174,7 +174,7 @@ func (p *Pool) sortArrivals() {
 func (p *Pool) appendToJournal(records ...[]byte) error {
 	err := p.journal.Append(records...)
 	p.requestRewrite()
-	p.tellOfJournal(err)
+	p.logJournal(err)
 	return err
 }
 
@@ -215,7 +215,7 @@ func (p *Pool) Failing() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrJournal, err)
 	}
-	p.tellOfJournal(nil)
+	p.logJournal(nil)
 	return nil
 }
 
@@ -232,8 +232,8 @@ func probe(files journal.FS, name string) error {
 	return errors.Join(err, file.Close(), files.Remove(name))
 }
 
-// tellOfJournal logs when appending to the journal starts to fail and when it works again.
-func (p *Pool) tellOfJournal(err error) {
+// logJournal logs when appending to the journal starts to fail and when it works again.
+func (p *Pool) logJournal(err error) {
 	switch failing := err != nil; {
 	case errors.Is(err, journal.ErrClosed) || p.journalFails.Swap(failing) == failing:
 	case failing:

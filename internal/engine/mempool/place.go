@@ -19,7 +19,7 @@ type candidate struct {
 	fee      types.Amount // fee cap, for the payer; 0 without one
 	payer    *sender      // set by visit; nil without one
 	claims   *exec.Claims // nil before they are needed
-	rules    uint64       // value of judging.rules under which it passed exec.CheckStatic
+	rules    uint64       // value of revalidation.rules under which it passed exec.CheckStatic
 	added    time.Time
 	restored bool              // from the journal: the rules of a nearly full pool were applied before
 	verified *types.VerifiedTx // nil before the verification
@@ -47,13 +47,13 @@ type reserve struct {
 // rules are the parameters in force with their number.
 type rules struct {
 	env    exec.Env
-	number uint64 // value of judging.rules
+	number uint64 // value of revalidation.rules
 }
 
 func (p *Pool) rules() rules {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return rules{p.head.Env, p.judging.rules}
+	return rules{p.head.Env, p.revalidation.rules}
 }
 
 // decode decodes a candidate, which keeps encoded, and makes all checks that need no account.
@@ -79,14 +79,14 @@ func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
 	return exec.CheckStatic(env, tx)
 }
 
-// locate finds a candidate's place by the rules for the accounts of sender and payer and their transactions. It does not
-// check for room. ahead and paid are what earlier transactions of its batch take of the two.
+// locate finds a candidate's place by the rules for the accounts of sender and payer and their transactions. It does
+// not check for room. ahead and paid are what earlier transactions of its batch take of the two.
 func (p *Pool) locate(s *sender, c *candidate, ahead, paid reserve) (at place, err error) {
 	if _, known := p.index.byID[c.tx.ID()]; known { // with these or other witnesses
 		return at, ErrKnown
 	}
-	if c.rules != p.judging.rules {
-		if err := c.checkStatic(rules{p.head.Env, p.judging.rules}); err != nil {
+	if c.rules != p.revalidation.rules {
+		if err := c.checkStatic(rules{p.head.Env, p.revalidation.rules}); err != nil {
 			return at, err
 		}
 	}
@@ -208,18 +208,18 @@ func (p *Pool) replace(s *sender, e, old *entry) {
 
 // insert adds a verified candidate to the pool, and evicts others if necessary.
 func (p *Pool) insert(s *sender, c *candidate) error {
-	p.judge(s) // a new sender has no transactions, but this marks it as judged
+	p.revalidate(s) // a new sender has no transactions, but this marks it as valid
 	at, err := p.locate(s, c, reserve{}, reserve{})
 	if err != nil {
 		return err
 	}
-	victims, err := p.victimsFor(s, c, at)
+	victims, err := p.evictionCandidates(s, c, at)
 	if err != nil {
 		return err
 	}
 	p.evict(victims)
 	if at.replaced != nil {
-		p.pushOut(at.replaced, Fate{Replaced, c.tx.ID()})
+		p.discard(at.replaced, Fate{Replaced, c.tx.ID()})
 	}
 	e := &entry{
 		tx:     c.verified,

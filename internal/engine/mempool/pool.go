@@ -36,10 +36,10 @@ type Options struct {
 
 	Now func() time.Time // time.Now
 	// Clock is the clock for arrival and expiry. It defaults to Now. Members of a cluster use the time of their log,
-	// so that all judge alike.
+	// so that all decide alike.
 	Clock func() time.Time
 	// Cluster is the name of that log, under which the journal records the pool's position. HeadAt returns the head at
-	// such a position. If it fails, the pool starts at the current head, and judges all transactions again.
+	// such a position. If it fails, the pool starts at the current head, and validates all transactions again.
 	Cluster [16]byte
 	HeadAt  func(types.Height) (Head, error)
 	FS      journal.FS   // journal.OS{}
@@ -118,14 +118,14 @@ type Pool struct {
 	// blocks up to it. Until the chain reaches it again, no limits are enforced, as that was done at that height.
 	journalHeight types.Height
 
-	mu      sync.Mutex // guards the fields below
-	head    headState
-	index   index
-	filling filling
-	judging judging
-	fates   fates
-	freed   []*sender    // accounts that pay for less than before, until goOn
-	gone    []types.TxID // a member's transactions that left without being in a block, not journaled yet
+	mu           sync.Mutex // guards the fields below
+	head         headState
+	index        index
+	filling      filling
+	revalidation revalidation
+	fates        fates
+	freed        []*sender    // accounts that pay for less than before, until promoteFreed
+	gone         []types.TxID // a member's transactions that left without being in a block, not journaled yet
 }
 
 // New opens a pool at head, and replays the transactions of its journal that are still valid.
@@ -147,7 +147,7 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 		done:          make(chan struct{}),
 		head:          headState{Head: head, generation: 1, moved: make(chan struct{})},
 		index:         newIndex(),
-		judging:       judging{wake: make(chan struct{}, 1)},
+		revalidation:  revalidation{wake: make(chan struct{}, 1)},
 	}
 	if opts.Journal != "" {
 		if err := p.openJournal(); err != nil {
@@ -156,7 +156,7 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 		}
 		p.ended.Go(p.rewriteLoop)
 	}
-	p.ended.Go(p.judgeLoop)
+	p.ended.Go(p.revalidateLoop)
 	return p, nil
 }
 

@@ -46,8 +46,8 @@ func (p *Pool) notePosition(refused ...types.TxID) error {
 	return p.appendToJournal(append(records, logged{p.opts.Cluster, p.position()}.encode())...)
 }
 
-// pushOut is forget for a transaction that is in no block, so the journal must record that it left.
-func (p *Pool) pushOut(e *entry, fate Fate) {
+// discard is forget for a transaction that is in no block, so the journal must record that it left.
+func (p *Pool) discard(e *entry, fate Fate) {
 	if !e.gone && p.opts.replicated && p.journal != nil {
 		p.gone = append(p.gone, e.tx.ID())
 	}
@@ -110,7 +110,7 @@ func (p *Pool) clear(index uint64, head Head) {
 		}
 		p.settle(s)
 	}
-	p.goOn()
+	p.promoteFreed()
 	clear(p.index.idle)
 	p.appliedIndex, p.journalHeight, p.gone = index, head.Height, nil
 	p.moveTo(head, nil)
@@ -121,7 +121,7 @@ func (p *Pool) clear(index uint64, head Head) {
 func (p *Pool) put(b *batch) {
 	touched := make(map[*sender]bool)
 	p.visit(b, func(s *sender, c *candidate) error {
-		p.judge(s)
+		p.revalidate(s)
 		nonce := c.signed().Nonce
 		i, found := s.findHeld(nonce)
 		if found || nonce >= s.state.Nonce && nonce < s.next() {
@@ -155,7 +155,7 @@ func (p *Pool) put(b *batch) {
 	for s := range touched {
 		p.settle(s)
 	}
-	p.goOn()
+	p.promoteFreed()
 	p.filling.updatePressure(&p.opts)
 }
 
@@ -188,9 +188,9 @@ func (p *Pool) readHistory(opts journal.Options) (h *history, err error) {
 	return h, err
 }
 
-// goTo sets the head to the one at which the journal's transactions were pending, or leaves the chain's if that is
-// earlier.
-func (p *Pool) goTo(at Position) error {
+// restorePosition sets the head to the one at which the journal's transactions were pending, or leaves the chain's if
+// that is earlier.
+func (p *Pool) restorePosition(at Position) error {
 	p.appliedIndex, p.journalHeight = at.Index, at.Height
 	if at.Height >= p.head.Height || p.opts.HeadAt == nil {
 		return nil

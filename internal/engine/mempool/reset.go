@@ -10,7 +10,7 @@ import (
 
 // Reset applies the blocks after the pool's head, usually one. head is the head after the last of them, and blocks
 // holds the accesses of each. Included transactions leave the pool, as do those that their accounts can no longer
-// include; the remaining ones of changed accounts are judged again. Other accounts are not examined, unless the
+// include; the remaining ones of changed accounts are revalidated. Other accounts are not examined, unless the
 // parameters changed; most of a large pool is then left to a goroutine. Reset reads no state.
 //
 // After an error, [ErrNotNext] or an invalid access, the pool is unchanged. In a cluster's member the error may also be
@@ -91,8 +91,8 @@ func (p *Pool) Reload(head Head) error {
 	return nil
 }
 
-// moveTo replaces the head and judges the senders with changed accounts again. If the parameters changed, it starts to
-// judge all other senders too.
+// moveTo replaces the head and revalidates the senders with changed accounts. If the parameters changed, it starts to
+// revalidate all other senders too.
 func (p *Pool) moveTo(head Head, changed []*sender) {
 	parameters := p.head.Env.Parameters
 	p.head.Head = head
@@ -106,13 +106,13 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	}
 	changed = p.dropChanged(changed)
 	if !head.Env.Parameters.Equal(parameters) {
-		p.distrust()
+		p.revalidateAll()
 	}
 	for _, s := range changed {
-		p.judge(s)
+		p.revalidate(s)
 		p.settle(s)
 	}
-	p.goOn()
+	p.promoteFreed()
 	p.expire()
 	p.enforceHeldShare()
 	p.filling.updatePressure(&p.opts)
@@ -145,7 +145,7 @@ func (p *Pool) dropChanged(changed []*sender) []*sender {
 func (p *Pool) expire() {
 	if p.index.mixed {
 		p.index.mixed = false
-		p.unmix()
+		p.sortByTime()
 	}
 	limit := p.opts.Clock().Add(-p.opts.Expiry)
 	var expired []*entry
@@ -154,18 +154,18 @@ func (p *Pool) expire() {
 		if e.added.After(limit) {
 			break
 		}
-		p.pushOut(e, Fate{Cause: Expired})
+		p.discard(e, Fate{Cause: Expired})
 		expired = append(expired, e)
 	}
 	for now := p.time(); len(p.index.deadlines) > 0 && p.index.deadlines[0].end() < now; {
 		e := p.index.deadlines[0]
-		p.pushOut(e, Fate{Cause: Expired})
+		p.discard(e, Fate{Cause: Expired})
 		expired = append(expired, e)
 	}
 	for _, e := range expired {
 		p.settle(e.sender)
 	}
-	p.goOn()
+	p.promoteFreed()
 }
 
 // Drop removes a transaction with which no block could be built from the pool and the journal. Its sender's later ones
@@ -201,7 +201,7 @@ func (p *Pool) remove(id types.TxID) {
 	}
 	p.forget(e, Fate{Cause: Unbuilt})
 	p.settle(e.sender)
-	p.goOn()
+	p.promoteFreed()
 	p.enforceHeldShare()
 	p.filling.updatePressure(&p.opts)
 }

@@ -24,7 +24,7 @@ func (p *Pool) Forget(arrivals uint64) error {
 	for _, e := range late {
 		p.settle(e.sender)
 	}
-	p.goOn()
+	p.promoteFreed()
 	p.filling.updatePressure(&p.opts)
 	p.mu.Unlock()
 	if p.journal == nil {

@@ -104,9 +104,9 @@ func (p *Pool) claimOf(s *sender, c *candidate, at place) claim {
 	return k
 }
 
-// victimsFor returns the entries to evict for a candidate at its place; see [Pool.nextVictim]. They never belong to the
-// candidate's sender. If they do not make enough room, it returns none and an error.
-func (p *Pool) victimsFor(s *sender, c *candidate, at place) ([]*entry, error) {
+// evictionCandidates returns the entries to evict for a candidate at its place; see [Pool.nextVictim]. They never
+// belong to the candidate's sender. If they do not make enough room, it returns none and an error.
+func (p *Pool) evictionCandidates(s *sender, c *candidate, at place) ([]*entry, error) {
 	want, k := p.filling.usage, p.claimOf(s, c, at)
 	want.addSize(c.size(), !at.executable, 1)
 	if at.replaced != nil {
@@ -169,7 +169,7 @@ func (p *Pool) nextVictim(k claim, onlyHeld bool) (owner *sender, part int) {
 func (p *Pool) evict(victims []*entry) {
 	for _, e := range victims {
 		p.counts.rooms[p.classOf(e.held, e.floor)].displaced.Add(1)
-		p.pushOut(e, Fate{Cause: NoRoom})
+		p.discard(e, Fate{Cause: NoRoom})
 	}
 	for _, e := range victims {
 		p.trim(e.sender)
@@ -202,6 +202,6 @@ func (p *Pool) enforceHeldShare() {
 	for p.filling.usage.heldOver(&p.opts) && !p.ahead() {
 		p.index.order.refresh()
 		p.evict([]*entry{p.index.order.top(byHeld).victim(partHeld)})
-		p.goOn()
+		p.promoteFreed()
 	}
 }

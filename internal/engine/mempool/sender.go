@@ -75,8 +75,8 @@ type sender struct {
 	pays  payments // transactions that it pays for
 	freed bool     // in Pool.freed
 
-	rules    uint64 // value of judging.rules when it was judged; behind it while it waits to be judged
-	runIndex int    // index in index.executable; −1 while run is empty; undefined while the sender waits to be judged
+	rules    uint64 // value of revalidation.rules when it was last validated; behind it while it waits to be revalidated
+	runIndex int    // index in index.executable; −1 while run is empty; undefined until it is revalidated
 	// For the eviction order: the index in each heap, −1 if not in it, the number of planned evictions from the end of
 	// each part, and whether it is in noted.
 	orderIndex [heaps]int
@@ -168,7 +168,7 @@ func (p *Pool) settle(s *sender) {
 	p.promote(s)
 	for len(s.held) > p.opts.HeldPerSender && !p.ahead() {
 		last := len(s.held) - 1
-		p.pushOut(s.held[last], Fate{Cause: NoRoom})
+		p.discard(s.held[last], Fate{Cause: NoRoom})
 		s.held = s.held[:last]
 	}
 	p.publish(s)
@@ -214,7 +214,7 @@ func (p *Pool) promote(s *sender) {
 
 // publish updates index and order after a change of s.
 func (p *Pool) publish(s *sender) {
-	if s.rules == p.judging.rules { // else it stays unexecutable until it is judged
+	if s.rules == p.revalidation.rules { // else it stays unexecutable until it is revalidated
 		p.index.publish(s)
 	}
 	p.index.keep(s)
@@ -236,7 +236,7 @@ func (p *Pool) remember(e *entry) {
 }
 
 // forget removes an entry, if it was not removed before, and records its fate if that has a cause. [Pool.settle]
-// removes it from its sender's lists, and [Pool.goOn] gives its payer the room.
+// removes it from its sender's lists, and [Pool.promoteFreed] gives its payer the room.
 func (p *Pool) forget(e *entry, fate Fate) {
 	if e.gone {
 		return
@@ -248,7 +248,7 @@ func (p *Pool) forget(e *entry, fate Fate) {
 	if e.left != nil {
 		close(e.left)
 	}
-	p.judging.pass(e)
+	p.revalidation.advance(e)
 	p.index.leave(e)
 	if e.payer != nil {
 		e.payer.unpay(e)

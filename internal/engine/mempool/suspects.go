@@ -68,7 +68,7 @@ func (v *verifier) check(ctx context.Context, batch []*candidate, source string)
 			l.verify(ctx, part)
 		}
 		if slices.ContainsFunc(part, func(c *candidate) bool { return c.err == ErrBadSignature }) {
-			v.accuse(source)
+			v.addSuspect(source)
 		}
 	})
 }
@@ -152,7 +152,7 @@ func (v *verifier) isSuspect(source string) bool {
 	return ok
 }
 
-func (v *verifier) accuse(source string) {
+func (v *verifier) addSuspect(source string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.now()

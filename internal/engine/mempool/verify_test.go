@@ -350,13 +350,13 @@ func TestSuspectsAreBounded(t *testing.T) {
 	v := newVerifier(c.now, verifyAll)
 	defer v.close()
 	for i := range maxSuspects + 10 {
-		v.accuse(fmt.Sprint(i))
+		v.addSuspect(fmt.Sprint(i))
 	}
 	if len(v.suspects) != maxSuspects || !v.isSuspect(fmt.Sprint(maxSuspects+9)) {
 		t.Fatalf("%d suspects", len(v.suspects))
 	}
 	c.pass(time.Minute)
-	v.accuse("new")
+	v.addSuspect("new")
 	if len(v.suspects) != 1 {
 		t.Fatalf("%d suspects after a minute", len(v.suspects))
 	}

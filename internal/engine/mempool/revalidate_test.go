@@ -25,7 +25,7 @@ var crowd = sync.OnceValue(func() (encoded [][]byte) {
 	return encoded
 })
 
-const crowdSenders, crowdEach = 16, 50 // more than judgeStep
+const crowdSenders, crowdEach = 16, 50 // more than revalidateStep
 
 // crowdedPool is a pool of a crowd.
 func crowdedPool(t testing.TB) (*fakeChain, *Pool) {
@@ -39,12 +39,12 @@ func crowdedPool(t testing.TB) (*fakeChain, *Pool) {
 	return c, p
 }
 
-// unjudgedSenders is how many senders wait to be judged.
-func (p *Pool) unjudgedSenders() (count int) {
+// staleSenders is how many senders wait to be revalidated.
+func (p *Pool) staleSenders() (count int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.index.senders {
-		if s.rules != p.judging.rules {
+		if s.rules != p.revalidation.rules {
 			count++
 		}
 	}
@@ -57,7 +57,7 @@ func TestParametersAreAppliedInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := crowdedPool(t)
 		synctest.Wait()
-		p.mu.Lock() // which judgeLoop waits for, so that only the first step is done
+		p.mu.Lock() // which revalidateLoop waits for, so that only the first step is done
 		c.env.Parameters.MinBaseFee, c.env.BaseFee = 31, 31
 		c.block(nil)
 		p.moveTo(c.head(), nil)
@@ -70,8 +70,8 @@ func TestParametersAreAppliedInSteps(t *testing.T) {
 		checkInvariants(t, p)
 		synctest.Wait()
 		checkInvariants(t, p)
-		if n := p.unjudgedSenders(); n > 0 || p.judging.next != nil {
-			t.Errorf("%d senders were not judged", n)
+		if n := p.staleSenders(); n > 0 || p.revalidation.next != nil {
+			t.Errorf("%d senders were not revalidated", n)
 		}
 		if got, want := p.Stats().Count, crowdSenders/2*(crowdEach+crowdEach/2); got != want {
 			t.Errorf("%d transactions are left instead of %d", got, want)
@@ -82,7 +82,7 @@ func TestParametersAreAppliedInSteps(t *testing.T) {
 	})
 }
 
-// Whatever happens while senders wait to be judged, what is executable is allowed.
+// Whatever happens while senders wait to be revalidated, what is executable is allowed.
 func TestChangesWhileSendersWait(t *testing.T) {
 	for name, do := range map[string]func(t *testing.T, c *fakeChain, p *Pool){
 		"a transfer of one that waits": func(t *testing.T, _ *fakeChain, p *Pool) {
@@ -139,8 +139,8 @@ func TestChangesWhileSendersWait(t *testing.T) {
 				}
 				synctest.Wait()
 				checkInvariants(t, p)
-				if n := p.unjudgedSenders(); n > 0 {
-					t.Errorf("%d senders were not judged", n)
+				if n := p.staleSenders(); n > 0 {
+					t.Errorf("%d senders were not revalidated", n)
 				}
 			})
 		})
@@ -180,14 +180,14 @@ func BenchmarkParameters(b *testing.B) {
 		c.env.Parameters.MinBaseFee, c.env.BaseFee = 31, 31
 		head := c.head()
 		b.StartTimer()
-		p.mu.Lock() // throughout, so that judgeLoop does not take part
+		p.mu.Lock() // throughout, so that revalidateLoop does not take part
 		start := time.Now()
 		p.moveTo(head, nil)
 		for done := false; !done; steps++ {
 			took := time.Since(start)
 			whole, longestNow = whole+took, max(longestNow, took)
 			start = time.Now()
-			done = p.judgeSome()
+			done = p.revalidateSome()
 		}
 		p.mu.Unlock()
 		longest = min(longest, longestNow) // of several runs the one that other programs disturbed least
