@@ -70,7 +70,7 @@ func (s nodeSettings) role(c nodeConfig) role.Config {
 	switch {
 	case c.member:
 		return role.Member{
-			Production: c.Production, NextKey: c.nextKey, Addr: s.ClusterAddr, MaxLag: s.MaxLag, HandOn: c.Upstreams,
+			Production: c.Production, NextKey: c.nextKey, Addr: s.ClusterAddr, MaxLag: s.MaxLag, Drain: c.Upstreams,
 		}
 	case c.Key == nil:
 		return role.Follow{Following: c.Following, Mode: mode}

@@ -32,11 +32,11 @@ type caller struct {
 	broken  chan struct{}
 	writing chan struct{} // holds a value while a goroutine writes to conn
 	next    uint64
-	waiting map[uint64]question
+	waiting map[uint64]pendingCall
 }
 
-// question is a pending call. Its answer is awaited until ctx ends.
-type question struct {
+// pendingCall is a pending call. Its answer is awaited until ctx ends.
+type pendingCall struct {
 	ctx    context.Context
 	answer chan answered
 }
@@ -51,7 +51,7 @@ func (c *caller) begin(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.conn, c.broken, c.writing = conn, make(chan struct{}), make(chan struct{}, 1)
-	c.waiting = make(map[uint64]question)
+	c.waiting = make(map[uint64]pendingCall)
 }
 
 // use reads answers until the connection breaks. The calls that are still pending then fail.
@@ -111,7 +111,7 @@ func (c *caller) stream(ctx context.Context, k, want kind, body []byte,
 	take func([]byte) (more bool, err error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	q := question{ctx, make(chan answered)}
+	q := pendingCall{ctx, make(chan answered)}
 	c.mu.Lock()
 	if c.conn == nil {
 		c.mu.Unlock()
@@ -284,7 +284,7 @@ func AskMembers(ctx context.Context, self Identity, to Peer, own Hello) (h Hello
 	if err != nil {
 		return h, nil, err
 	}
-	if cause := judge(own, h, 0, &known{Peer: to}, past{}, to.Pin); cause != CauseNone {
+	if cause := checkHello(own, h, 0, &known{Peer: to}, formerMember{}, to.Pin); cause != CauseNone {
 		refusal := &Refusal{Cause: cause, Told: true, Theirs: h.Chain, Ours: own.Chain}
 		return h, nil, errors.Join(refusal, conn.Close())
 	}

@@ -186,8 +186,8 @@ func decodeRefusal(b []byte, own Hello) (*Refusal, error) {
 	return r, d.Finish()
 }
 
-// past is a cluster's record of a former member.
-type past struct {
+// formerMember is a cluster's record of a former member.
+type formerMember struct {
 	removed   bool
 	recovered bool
 	height    types.Height // newest block at that time
@@ -205,9 +205,9 @@ func (p *promise) raise(term, index uint64) {
 	}
 }
 
-// judge returns the cause for refusing Hello h, if any. own is this member's Hello; peer is the known state of the
+// checkHello returns the cause for refusing Hello h, if any. own is this member's Hello; peer is the known state of the
 // sender, nil if it is not a member.
-func judge(own, h Hello, required uint32, peer *known, was past, pin Pin) Cause {
+func checkHello(own, h Hello, required uint32, peer *known, was formerMember, pin Pin) Cause {
 	joining := h.Cluster == [16]byte{} || own.Cluster == [16]byte{} // it has neither log nor pool yet
 	switch {
 	case h.Version != own.Version:

@@ -235,7 +235,7 @@ func (l *Link) promises() map[uint64]promise {
 // Hello was made: a promise that arrives later on another connection may be newer than the Hello.
 func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 	own := l.hello()
-	was := l.past(h)
+	was := l.formerMember(h)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.peers[h.Member]
@@ -246,7 +246,7 @@ func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 	if _, removed := l.removed[h.Member]; removed && !was.removed {
 		was.removed, was.height = true, own.Height
 	}
-	cause := judge(own, h, l.config.Required, of, was, pin)
+	cause := checkHello(own, h, l.config.Required, of, was, pin)
 	if cause != CauseNone {
 		l.refused[cause].count++
 		l.refused[cause].last = time.Now()
@@ -257,20 +257,20 @@ func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 	return nil
 }
 
-// past returns the cluster's record of a Hello's sender as a former member.
-func (l *Link) past(h Hello) (was past) {
+// formerMember returns the cluster's record of a Hello's sender as a former member.
+func (l *Link) formerMember(h Hello) (was formerMember) {
 	if l.config.Past == nil {
 		return was
 	}
 	gone, former := l.config.Past()
 	for _, f := range former {
 		if f.Cluster == h.Cluster {
-			return past{recovered: true, height: f.Height}
+			return formerMember{recovered: true, height: f.Height}
 		}
 	}
 	for _, g := range gone {
 		if g.ID == h.Member {
-			was = past{removed: true, height: g.Height}
+			was = formerMember{removed: true, height: g.Height}
 		}
 	}
 	return was

@@ -39,7 +39,7 @@ type told struct {
 	unreachable chan uint64
 	refused     chan *Refusal
 	taken       func([][]byte) Taken
-	hangs       sync.Mutex // held while it answers no question how it is
+	hangs       sync.Mutex // held while it answers no pendingCall how it is
 }
 
 func (m *told) Deliver(message *raftpb.Message) { m.arrived <- message }

@@ -35,7 +35,7 @@ type Member struct {
 	NextKey    sequencer.Signer  // key of the next producer, or nil
 	Addr       string            // address of this member for the others
 	MaxLag     uint64            // blocks behind beyond which the node is not ready
-	HandOn     datadir.Upstreams // get the pending transactions once the chain names another producer; may have no URL
+	Drain      datadir.Upstreams // get the pending transactions once the chain names another producer; may have no URL
 }
 
 // Open implements [Config].
@@ -263,7 +263,7 @@ func (m *member) Run(ctx context.Context) error {
 		}
 	})
 	group.Go(func() error { return m.gatherProofs(ctx) })
-	group.Go(func() error { return m.handOn(ctx) })
+	group.Go(func() error { return m.drain(ctx) })
 	group.Go(func() error { return m.probeSigner(ctx) })
 	group.Go(func() error {
 		defer m.link.Close()
@@ -384,18 +384,18 @@ func (m *member) Administer(config *admin.Config) {
 	config.Parts = append(config.Parts, members.Routes(m)...)
 }
 
-// handOn hands pending transactions to the next producer, which the upstreams are or lead to. Once the chain names
+// drain sends pending transactions to the next producer, which the upstreams are or lead to. Once the chain names
 // another key, the cluster's blocks cannot include them. Every member does so, because it may be the last one left.
-func (m *member) handOn(ctx context.Context) error {
-	if len(m.config.HandOn.URLs) == 0 || m.config.Key == nil {
+func (m *member) drain(ctx context.Context) error {
+	if len(m.config.Drain.URLs) == 0 || m.config.Key == nil {
 		return nil // a member without a key cannot detect the change of the producer
 	}
-	sources, err := m.config.HandOn.Sources()
+	sources, err := m.config.Drain.Sources()
 	if err != nil {
 		return err
 	}
 	holds := func() bool { return m.service.Status().Barred != "" }
-	replica.HandOn(ctx, m.pool, sources, holds, m.Log)
+	replica.Drain(ctx, m.pool, sources, holds, m.Log)
 	for _, s := range sources {
 		s.Close()
 	}

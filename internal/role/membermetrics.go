@@ -8,9 +8,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 )
 
-// spare returns the number of reached voters, including this member, that could fail without the loss of the majority.
-// It is negative without a majority.
-func (m *member) spare() int {
+// spareVoters returns the number of reached voters, including this member, that could fail without the loss of the
+// majority. It is negative without a majority.
+func (m *member) spareVoters() int {
 	q := m.quorum()
 	return q.reached - q.needed
 }
@@ -55,7 +55,7 @@ func clusterMetrics() []telemetry.Metric[*member] {
 			func(m *member) int { return len(m.service.Status().Peers) }),
 		telemetry.Gauge("cluster_spare_voters",
 			"Reachable voters that the cluster can lose before it loses quorum; negative without quorum.",
-			(*member).spare),
+			(*member).spareVoters),
 		telemetry.Gauge("cluster_members_reached", "Reachable members, including this one.",
 			func(m *member) uint64 { return m.PeerCount() + 1 }),
 		telemetry.Gauge("cluster_idle_seconds", "Time since this member last applied a log entry.",

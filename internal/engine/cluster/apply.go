@@ -360,7 +360,7 @@ func (m *Member) compactAt() (at place, long bool) {
 // the last applied index.
 func (m *Member) minMatched() uint64 {
 	least := m.appliedIndex
-	if m.standing.soft.RaftState == raft.StateLeader {
+	if m.leadership.soft.RaftState == raft.StateLeader {
 		for _, p := range m.peers() {
 			if p.Voter && p.Active {
 				least = min(least, p.Match)

@@ -43,7 +43,7 @@ func (m *Member) catchUp(message *raftpb.Message) error {
 		m.Logger.Warn("refused a snapshot from another member", "from", fmt.Sprintf("%x", message.GetFrom()), "error", err)
 		return nil
 	}
-	if m.catching != nil || message.GetTerm() < m.standing.term ||
+	if m.catching != nil || message.GetTerm() < m.leadership.term ||
 		message.GetSnapshot().GetMetadata().GetIndex() <= m.appliedIndex {
 		if m.catching == nil {
 			return m.receive(message) // raft answers with this member's position
@@ -62,7 +62,7 @@ func (m *Member) retryCatching() {
 		return
 	}
 	patience := giveUpTime
-	if lead := m.standing.soft.Lead; lead != raft.None && lead != c.message.GetFrom() {
+	if lead := m.leadership.soft.Lead; lead != raft.None && lead != c.message.GetFrom() {
 		patience = leaveTime
 	}
 	if m.env.Now().Sub(c.got) >= patience { // the leader sends another snapshot

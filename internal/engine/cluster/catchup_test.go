@@ -65,7 +65,7 @@ func TestSnapshotsAreGivenUp(t *testing.T) {
 		{9, leaveTime, true},
 	} {
 		m := &Member{env: idle{}, applying: applying{working: true}}
-		m.standing.soft.Lead = c.lead
+		m.leadership.soft.Lead = c.lead
 		got := m.env.Now().Add(-c.silent)
 		m.catching = &catching{message: &raftpb.Message{From: &from}, begun: true, got: got, asked: got}
 		m.retryCatching()

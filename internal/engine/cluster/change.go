@@ -41,52 +41,52 @@ var (
 type change struct {
 	term     uint64
 	proposal *raftpb.ConfChangeV2
-	fate     fate
-	tell     func(error)
+	state    changeState
+	reply    func(error)
 }
 
-// fate is raft's treatment of a proposed change. Raft accepts a change only after the previous one was applied
+// changeState is raft's treatment of a proposed change. Raft accepts a change only after the previous one was applied
 // according to its own records. Until then it silently appends an empty entry in place of the change.
-type fate int
+type changeState int
 
 const (
-	proposed fate = iota
-	logged        // the change is in the log
-	dropped       // an empty entry was appended instead: the change must be proposed again
+	proposed changeState = iota
+	logged               // the change is in the log
+	dropped              // an empty entry was appended instead: the change must be proposed again
 )
 
 // Add returns an event that adds a member. The member starts as a learner, and becomes a voter once it has nearly
-// caught up. The event calls tell once, with nil if the change was decided and applied here.
-func Add(r Record, tell func(error)) Event {
+// caught up. The event calls reply once, with nil if the change was decided and applied here.
+func Add(r Record, reply func(error)) Event {
 	return func(m *Member) error {
 		for _, other := range m.members.records {
 			if other.ID == r.ID || other.Name == r.Name {
-				tell(fmt.Errorf("%w: %s, %x", ErrMemberExists, other.Name, other.ID))
+				reply(fmt.Errorf("%w: %s, %x", ErrMemberExists, other.Name, other.ID))
 				return nil
 			}
 		}
 		if slices.ContainsFunc(m.members.gone, func(g Gone) bool { return g.ID == r.ID }) {
-			tell(fmt.Errorf("%w: %s", ErrGone, r.Name))
+			reply(fmt.Errorf("%w: %s", ErrGone, r.Name))
 			return nil
 		}
 		if _, err := DecodeRecord(r.Encode()); err != nil || len(m.members.records) >= maxRecords {
-			tell(fmt.Errorf("%w: %d members, %w", ErrRecord, len(m.members.records), err))
+			reply(fmt.Errorf("%w: %d members, %w", ErrRecord, len(m.members.records), err))
 			return nil
 		}
-		return m.proposeChange(raftpb.ConfChangeType_ConfChangeAddLearnerNode, r, tell)
+		return m.proposeChange(raftpb.ConfChangeType_ConfChangeAddLearnerNode, r, reply)
 	}
 }
 
-// Remove returns an event that removes a member permanently. It calls tell once, like [Add].
-func Remove(id uint64, tell func(error)) Event {
+// Remove returns an event that removes a member permanently. It calls reply once, like [Add].
+func Remove(id uint64, reply func(error)) Event {
 	return func(m *Member) error {
 		r, there := m.record(id)
 		switch {
 		case !there:
-			tell(fmt.Errorf("%w: %x", ErrUnknownMember, id))
+			reply(fmt.Errorf("%w: %x", ErrUnknownMember, id))
 			return nil
 		case id == m.self && m.leads():
-			tell(ErrLeads)
+			reply(ErrLeads)
 			return nil
 		}
 		voters, active := 0, 0
@@ -99,26 +99,26 @@ func Remove(id uint64, tell func(error)) Event {
 			}
 		}
 		if m.leads() && 2*active <= voters {
-			tell(fmt.Errorf("%w: %d of %d", ErrThin, active, voters))
+			reply(fmt.Errorf("%w: %d of %d", ErrThin, active, voters))
 			return nil
 		}
-		return m.proposeChange(raftpb.ConfChangeType_ConfChangeRemoveNode, r, tell)
+		return m.proposeChange(raftpb.ConfChangeType_ConfChangeRemoveNode, r, reply)
 	}
 }
 
 // proposeChange proposes a change, if none is in progress.
-func (m *Member) proposeChange(kind raftpb.ConfChangeType, r Record, tell func(error)) error {
+func (m *Member) proposeChange(kind raftpb.ConfChangeType, r Record, reply func(error)) error {
 	if !m.leads() {
-		tell(ErrNotLeader)
+		reply(ErrNotLeader)
 		return nil
 	}
 	if m.changing() {
-		tell(ErrChanging)
+		reply(ErrChanging)
 		return nil
 	}
 	m.members.wanted = &change{
-		term: m.standing.term,
-		tell: tell,
+		term:  m.leadership.term,
+		reply: reply,
 		proposal: &raftpb.ConfChangeV2{
 			Changes: []*raftpb.ConfChangeSingle{{Type: &kind, NodeId: &r.ID}},
 			Context: r.Encode(),
@@ -130,36 +130,36 @@ func (m *Member) proposeChange(kind raftpb.ConfChangeType, r Record, tell func(e
 // proposeWanted proposes the wanted change to raft.
 func (m *Member) proposeWanted() error {
 	w := m.members.wanted
-	w.fate = proposed
+	w.state = proposed
 	err := m.raw.ProposeConfChange(w.proposal)
 	if errors.Is(err, raft.ErrProposalDropped) { // a transfer is in progress, or too much is uncommitted
 		m.members.wanted = nil
-		w.tell(ErrChanging)
+		w.reply(ErrChanging)
 		return nil
 	}
 	return err
 }
 
-// noted records the entry that was appended for the proposed change. The only other empty entry of a term is its first
-// one, which precedes all changes.
-func (s *membership) noted(entries []*raftpb.Entry) {
+// recordAppended records the entry that was appended for the proposed change. The only other empty entry of a term is
+// its first one, which precedes all changes.
+func (s *membership) recordAppended(entries []*raftpb.Entry) {
 	w := s.wanted
 	for _, e := range entries {
 		switch {
-		case w == nil || w.fate != proposed:
+		case w == nil || w.state != proposed:
 			return
 		case e.GetTerm() != w.term:
 		case e.GetType() == raftpb.EntryConfChangeV2:
-			w.fate = logged
+			w.state = logged
 		case e.GetType() == raftpb.EntryNormal && len(e.GetData()) == 0:
-			w.fate = dropped
+			w.state = dropped
 		}
 	}
 }
 
 // changing reports whether a change is in progress.
 func (m *Member) changing() bool {
-	return m.members.wanted != nil && m.members.wanted.term == m.standing.term
+	return m.members.wanted != nil && m.members.wanted.term == m.leadership.term
 }
 
 // applyChange applies a membership change.
@@ -192,24 +192,24 @@ func (m *Member) applyChange(e *raftpb.Entry) error {
 		m.members.records = append(m.members.records, r)
 		slices.SortFunc(m.members.records, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
 	}
-	if w := m.members.wanted; w != nil && w.term == e.GetTerm() && w.fate == logged {
+	if w := m.members.wanted; w != nil && w.term == e.GetTerm() && w.state == logged {
 		m.members.wanted = nil
-		w.tell(nil)
+		w.reply(nil)
 	}
 	return nil
 }
 
 // abandonChange ends a change after this member has lost leadership. The outcome of the change is unknown.
 func (m *Member) abandonChange() {
-	if w := m.members.wanted; w != nil && (w.term != m.standing.term || m.standing.soft.RaftState != raft.StateLeader) {
+	if w := m.members.wanted; w != nil && (!m.changing() || m.leadership.soft.RaftState != raft.StateLeader) {
 		m.members.wanted = nil
-		w.tell(ErrNoLeader)
+		w.reply(ErrNoLeader)
 	}
 }
 
 // retryChange proposes a change again after raft dropped it.
 func (m *Member) retryChange() error {
-	if w := m.members.wanted; w != nil && w.fate == dropped && m.leads() {
+	if w := m.members.wanted; w != nil && w.state == dropped && m.leads() {
 		return m.proposeWanted()
 	}
 	return nil

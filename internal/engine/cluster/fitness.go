@@ -94,18 +94,18 @@ func (m *Member) outdated() uint32 {
 // first.
 func (m *Member) defersVote(message *raftpb.Message) bool {
 	return message.GetType() == raftpb.MessageType_MsgPreVote && m.unfit() != "" &&
-		m.env.Now().Sub(m.standing.lost) < standTime
+		m.env.Now().Sub(m.leadership.leaderless) < standTime
 }
 
-// handOver transfers leadership to a member that can make blocks, at most once per handTime. If there is none, this
-// member stays leader.
-func (m *Member) handOver(reason string) {
+// transferLeadership transfers leadership to a member that can make blocks, at most once per transferInterval. If there
+// is none, this member stays leader.
+func (m *Member) transferLeadership(reason string) {
 	now := m.env.Now()
-	if now.Sub(m.leading.handed) < handTime {
+	if now.Sub(m.leading.transferTried) < transferInterval {
 		return
 	}
 	if to, there := m.record(m.successor()); there {
-		m.leading.handed = now
+		m.leading.transferTried = now
 		m.Logger.Info(fmt.Sprintf("transferring leadership to %s: %s", to.Name, reason))
 		m.raw.TransferLeader(to.ID)
 	}

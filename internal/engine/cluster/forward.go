@@ -29,7 +29,7 @@ func (m *Member) forward(s *send) {
 					m.sends.forwarded[v.Tx.ID()] = v.Verified
 				}
 			}
-			switch s.asked = m.standing.soft.Lead; {
+			switch s.asked = m.leadership.soft.Lead; {
 			case len(sent) == 0:
 				m.endAnswered(s)
 			case s.asked == raft.None || s.asked == m.self:

@@ -47,7 +47,8 @@ func isTxBatch(e *raftpb.Entry) bool {
 
 // mayGather reports whether decided batches may be held back: on a follower, while no caller here waits for one.
 func (m *Member) mayGather() bool {
-	return m.standing.soft.RaftState == raft.StateFollower && m.standing.soft.Lead != raft.None && m.catching == nil &&
+	return m.catching == nil &&
+		m.leadership.soft.RaftState == raft.StateFollower && m.leadership.soft.Lead != raft.None &&
 		len(m.sends.behind) == 0 && len(m.sends.flying) == 0 && m.env.Now().Sub(m.applying.since) < holdTime
 }
 

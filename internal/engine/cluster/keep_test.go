@@ -61,7 +61,7 @@ func TestDecidedIntakesAreGathered(t *testing.T) {
 func TestIntakesOfFollowersWait(t *testing.T) {
 	follower := func(change func(*Member)) *Member {
 		m := &Member{env: still{}}
-		m.standing.soft = raft.SoftState{RaftState: raft.StateFollower, Lead: 7}
+		m.leadership.soft = raft.SoftState{RaftState: raft.StateFollower, Lead: 7}
 		m.applying.add(decidedOf(3, 9, kindTxBatch), m.env.Now())
 		change(m)
 		return m
@@ -72,8 +72,8 @@ func TestIntakesOfFollowersWait(t *testing.T) {
 		change func(*Member)
 	}{
 		{"a follower", true, func(*Member) {}},
-		{"a leader", false, func(m *Member) { m.standing.soft.RaftState = raft.StateLeader }},
-		{"without a leader", false, func(m *Member) { m.standing.soft.Lead = raft.None }},
+		{"a leader", false, func(m *Member) { m.leadership.soft.RaftState = raft.StateLeader }},
+		{"without a leader", false, func(m *Member) { m.leadership.soft.Lead = raft.None }},
 		{"a caller waits", false, func(m *Member) { m.sends.behind = []*send{{}} }},
 		{"one that led has proposed", false, func(m *Member) { m.sends.flying = map[uint64]*inflight{3: {}} }},
 		{"a snapshot has come", false, func(m *Member) { m.catching = new(catching) }},

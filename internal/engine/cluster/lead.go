@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// handTime is the interval between attempts to hand leadership over, and between attempts to sign.
-	handTime = 2 * time.Second
+	// transferInterval is the interval between attempts to hand leadership over, and between attempts to sign.
+	transferInterval = 2 * time.Second
 	// snapshotTime is the time that a leader waits for a member to take a snapshot before it sends another.
 	snapshotTime = 5 * time.Second
 	// maxOffset is the deviation from the median of all clocks beyond which a leader hands leadership over.
@@ -33,11 +33,11 @@ type leading struct {
 	finishing uint64 // index of the proposal that is being signed, or whose Release is proposed
 	failed    refused
 
-	last      time.Time            // when the last block was due; zero if this leader has made none, so one is due now
-	passing   *passing             // the requested leadership transfer, or nil
-	handed    time.Time            // last attempt to hand leadership over
-	snapshots map[uint64]time.Time // when each member that is being sent a snapshot was seen in that state
-	told      map[uint64]uint64    // last commit index sent to each member
+	last          time.Time            // when the last block was due; zero if this leader has made none, so one is due now
+	passing       *passing             // the requested leadership transfer, or nil
+	transferTried time.Time            // last attempt to hand leadership over
+	snapshots     map[uint64]time.Time // when each member that is being sent a snapshot was seen in that state
+	sentCommit    map[uint64]uint64    // last commit index sent to each member
 }
 
 // refused is the last failure to sign.
@@ -45,7 +45,7 @@ type refused struct {
 	err    error // nil if the next attempt succeeded or the failure is old
 	height types.Height
 	at     time.Time    // last attempt
-	told   types.Height // height of the failure that was logged last
+	logged types.Height // height of the failure that was logged last
 }
 
 // lead performs a leader's duties: it releases the proposal or, if there is none, makes one. It never proposes a block
@@ -55,8 +55,8 @@ func (m *Member) lead() error {
 		m.sends.requeueUnplaced()
 		return nil
 	}
-	if l := &m.leading; l.term != m.standing.term {
-		l.term, l.proposed, l.made, l.finishing, l.last = m.standing.term, false, nil, 0, time.Time{}
+	if l := &m.leading; l.term != m.leadership.term {
+		l.term, l.proposed, l.made, l.finishing, l.last = m.leadership.term, false, nil, 0, time.Time{}
 		l.snapshots = make(map[uint64]time.Time)
 		m.sends.last = 0
 		m.sends.route(m)
@@ -87,7 +87,7 @@ func (m *Member) startBlock() error {
 	}
 	l.last = sequencer.NextTick(l.last, now, m.BlockTime)
 	l.building = true
-	term := m.standing.term
+	term := m.leadership.term
 	since, log, err := m.unreleased()
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (m *Member) startBlock() error {
 		d, entry, err := m.buildBlock(at, since, log)
 		return func(m *Member) error {
 			l.building = false
-			if !m.leads() || m.standing.term != term || m.machine.Proposal() != nil {
+			if !m.leads() || m.leadership.term != term || m.machine.Proposal() != nil {
 				return nil // even after an error: the block may have been for an earlier head
 			}
 			if err != nil {
@@ -172,8 +172,8 @@ func (m *Member) finish() error {
 		return func(m *Member) error {
 			if err != nil {
 				l.failed.err, l.failed.height, l.failed.at = err, c.Header.Height, m.env.Now()
-				if l.failed.told != c.Header.Height { // log once per height, although it is retried
-					l.failed.told = c.Header.Height
+				if l.failed.logged != c.Header.Height { // log once per height, although it is retried
+					l.failed.logged = c.Header.Height
 					m.Logger.Error("cannot sign a block that the cluster has committed", "height", c.Header.Height, "error", err)
 				}
 				return nil
@@ -215,9 +215,9 @@ func (m *Member) tick() error {
 		return nil
 	}
 	if reason := m.unfit(); reason != "" {
-		m.handOver(reason)
+		m.transferLeadership(reason)
 	}
-	if l := &m.leading; l.failed.err != nil && m.env.Now().Sub(l.failed.at) >= handTime {
+	if l := &m.leading; l.failed.err != nil && m.env.Now().Sub(l.failed.at) >= transferInterval {
 		l.finishing, l.failed.at = 0, m.env.Now() // no other member took over: try again
 	}
 	m.resendSnapshots()

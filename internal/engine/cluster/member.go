@@ -102,8 +102,8 @@ type Member struct {
 	self uint64
 	own  Facts // constant fields only
 
-	standing standing
-	fitness  fitness
+	leadership leadership
+	fitness    fitness
 
 	// The state after the last wholly applied entry. Except for this member's block of the proposal, it is a function
 	// of the log and the same on every member.
@@ -123,15 +123,15 @@ type Member struct {
 	catching *catching // nil unless this member is catching up with a snapshot
 }
 
-// standing is the current term and leader as last reported by raft.
-type standing struct {
-	soft   raft.SoftState
-	term   uint64
-	leader uint64    // last known leader; 0 before the first
-	heard  time.Time // time of that leader's last message
-	lost   time.Time // since when there has been no known leader
-	handed uint64    // the term that is known to begin with a leadership transfer
-	change Change
+// leadership is the current term and leader as last reported by raft.
+type leadership struct {
+	soft         raft.SoftState
+	term         uint64
+	leader       uint64    // last known leader; 0 before the first
+	lastContact  time.Time // time of that leader's last message
+	leaderless   time.Time // since when there has been no known leader
+	transferTerm uint64    // the term that is known to begin with a leadership transfer
+	change       Change
 }
 
 // applying holds the decided entries that are not wholly applied. While a worker handles one of them, or a snapshot, no
@@ -149,14 +149,14 @@ type applying struct {
 
 // membership holds the members of the applied log, the change in progress, and a leader's observations of members.
 type membership struct {
-	conf     *raftpb.ConfState
-	records  []Record // by ID
-	gone     []Gone
-	former   []Former
-	named    named
-	wanted   *change              // nil if no change is in progress
-	learners map[uint64]time.Time // since when each learner has nearly caught up
-	heard    map[uint64]time.Time // when the leader last heard of each member
+	conf        *raftpb.ConfState
+	records     []Record // by ID
+	gone        []Gone
+	former      []Former
+	named       named
+	wanted      *change              // nil if no change is in progress
+	learners    map[uint64]time.Time // since when each learner has nearly caught up
+	lastContact map[uint64]time.Time // when the leader last heard of each member
 }
 
 // named holds the members that the log names when it is opened, and the index of the last entry that names one.
@@ -197,19 +197,19 @@ func Open(c Config, w Env) (*Member, error) {
 	}
 	index := snapshot.GetMetadata().GetIndex()
 	m := &Member{
-		Config:   c,
-		env:      w,
-		self:     c.Log.Member().ID,
-		standing: standing{term: hard.GetTerm(), lost: w.Now()}, // raft reports changes only
-		machine:  StartStateMachine(index, at.Head), appliedIndex: index, appliedAt: w.Now(),
+		Config:     c,
+		env:        w,
+		self:       c.Log.Member().ID,
+		leadership: leadership{term: hard.GetTerm(), leaderless: w.Now()}, // raft reports changes only
+		machine:    StartStateMachine(index, at.Head), appliedIndex: index, appliedAt: w.Now(),
 		members: membership{
-			conf:     snapshot.GetMetadata().GetConfState(),
-			records:  at.Members,
-			gone:     at.Gone,
-			former:   at.Former,
-			named:    names,
-			learners: make(map[uint64]time.Time),
-			heard:    make(map[uint64]time.Time),
+			conf:        snapshot.GetMetadata().GetConfState(),
+			records:     at.Members,
+			gone:        at.Gone,
+			former:      at.Former,
+			named:       names,
+			learners:    make(map[uint64]time.Time),
+			lastContact: make(map[uint64]time.Time),
 		},
 	}
 	m.own = Facts{
@@ -221,7 +221,7 @@ func Open(c Config, w Env) (*Member, error) {
 	}
 	m.sends.flying, m.sends.committed = make(map[uint64]*inflight), hard.GetCommit()
 	m.sends.forwarded = make(map[types.TxID]*types.VerifiedTx)
-	m.leading.told = make(map[uint64]uint64)
+	m.leading.sentCommit = make(map[uint64]uint64)
 	if tip := c.Ledger.Tip(); tip.Header.Header.Height < at.Head.Height {
 		return nil, fmt.Errorf("%w: the chain ends at block %d, the log begins after block %d",
 			raftlog.ErrLost, tip.Header.Header.Height, at.Head.Height)
@@ -344,7 +344,7 @@ func (m *Member) receive(message *raftpb.Message) error {
 	if message.GetType() == raftpb.MessageType_MsgTimeoutNow && m.unfit() != "" {
 		return nil // the leader resumes after an election timeout
 	}
-	m.standing.note(message, m.env.Now())
+	m.leadership.note(message, m.env.Now())
 	err := m.raw.Step(message)
 	if errors.Is(err, raft.ErrStepPeerNotFound) || errors.Is(err, raft.ErrProposalDropped) {
 		return nil
@@ -372,7 +372,7 @@ func (m *Member) handle(rd raft.Ready) error {
 	}
 	m.env.Send(messages)
 	m.sends.recordIndexes(rd.Entries)
-	m.members.noted(rd.Entries)
+	m.members.recordAppended(rd.Entries)
 	if kept == nil {
 		return nil
 	}
@@ -399,38 +399,38 @@ func (m *Member) handle(rd raft.Ready) error {
 // follows records the current term and leader, and the cause of a change of leader.
 func (m *Member) follows(rd raft.Ready) {
 	if !raft.IsEmptyHardState(rd.HardState) {
-		m.standing.term, m.sends.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
+		m.leadership.term, m.sends.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
 	}
 	if rd.SoftState == nil {
 		return
 	}
-	s, now := &m.standing, m.env.Now()
+	s, now := &m.leadership, m.env.Now()
 	before := s.soft.Lead
 	s.soft = *rd.SoftState
 	switch lead := s.soft.Lead; {
 	case lead == before:
 	case lead == raft.None:
-		s.lost = now
+		s.leaderless = now
 		if before == m.self {
-			s.heard = now
+			s.lastContact = now
 		}
 	default:
-		s.change = Change{From: s.leader, Silent: now.Sub(s.heard), Handed: s.handed == s.term}
-		s.leader, s.heard = lead, now
+		s.change = Change{From: s.leader, Silent: now.Sub(s.lastContact), Handed: s.transferTerm == s.term}
+		s.leader, s.lastContact = lead, now
 	}
 	m.sends.recallForwarded(s.soft.Lead)
 }
 
 // note records signs in a message that the leader is alive or hands leadership over.
-func (s *standing) note(message *raftpb.Message, now time.Time) {
+func (s *leadership) note(message *raftpb.Message, now time.Time) {
 	switch {
 	case message.GetType() == raftpb.MessageType_MsgTimeoutNow:
-		s.handed = message.GetTerm() + 1
+		s.transferTerm = message.GetTerm() + 1
 	case message.GetType() == raftpb.MessageType_MsgVote && string(message.GetContext()) == handedOn:
-		s.handed = message.GetTerm()
+		s.transferTerm = message.GetTerm()
 	}
 	if message.GetFrom() == s.leader {
-		s.heard = now
+		s.lastContact = now
 	}
 }
 
@@ -445,15 +445,16 @@ func (m *Member) canSkip(message *raftpb.Message) bool {
 		return false
 	}
 	to, commit := message.GetTo(), message.GetCommit()
-	if told := m.leading.told[to]; len(message.GetEntries()) == 0 && told < commit && m.sends.allOwn(told+1, commit) {
+	sent := m.leading.sentCommit[to]
+	if len(message.GetEntries()) == 0 && sent < commit && m.sends.allOwn(sent+1, commit) {
 		return true
 	}
-	m.leading.told[to] = commit
+	m.leading.sentCommit[to] = commit
 	return false
 }
 
 // leads reports whether this member is the leader and has applied all entries of earlier terms. Its view of the blocks
 // then includes all that was decided.
 func (m *Member) leads() bool {
-	return m.standing.soft.RaftState == raft.StateLeader && m.appliedTerm == m.standing.term
+	return m.leadership.soft.RaftState == raft.StateLeader && m.appliedTerm == m.leadership.term
 }

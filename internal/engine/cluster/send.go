@@ -141,12 +141,12 @@ func (s *sends) route(m *Member) {
 		case m.leads() && m.keyBarred() != "": // a leadership transfer is imminent
 			s.waiting = append(s.waiting, send)
 		case m.leads():
-			m.screen(send)
-		case m.standing.soft.Lead == m.self:
+			m.checkSend(send)
+		case m.leadership.soft.Lead == m.self:
 			s.waiting = append(s.waiting, send)
 		case send.handedOn:
 			send.end(Answer{Refused: ErrNotLeader})
-		case m.standing.soft.Lead == raft.None:
+		case m.leadership.soft.Lead == raft.None:
 			s.waiting = append(s.waiting, send)
 		default:
 			m.forward(send)
@@ -160,8 +160,8 @@ func (s *sends) requeue(send *send) {
 	s.waiting = append(s.waiting, send)
 }
 
-// screen asks the pool which transactions of a send may be proposed.
-func (m *Member) screen(s *send) {
+// checkSend asks the pool which transactions of a send may be proposed.
+func (m *Member) checkSend(s *send) {
 	try := s.try
 	m.env.Do(Anyone, func() Event {
 		screened := m.Pool.CheckBatch(m.env.Context(), s.encoded, s.source)
@@ -215,7 +215,7 @@ func (s *sends) propose(m *Member) error {
 			size += len(s.queue[n].verified.Encoded())
 			n++
 		}
-		p := &inflight{at: m.env.Now(), term: m.standing.term, items: s.queue[:n:n]}
+		p := &inflight{at: m.env.Now(), term: m.leadership.term, items: s.queue[:n:n]}
 		p.batch.Time = uint64(max(0, m.boundedTime().UnixMilli()))
 		for _, i := range p.items {
 			p.batch.Transactions = append(p.batch.Transactions, i.verified.Tx())

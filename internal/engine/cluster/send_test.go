@@ -168,7 +168,7 @@ func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
 	refused := errors.New("the leader's refusal")
 	env := &follower{answer: Answer{Results: []error{nil, refused}}}
 	m.env = env
-	m.standing.soft.Lead = 7
+	m.leadership.soft.Lead = 7
 	forged := slices.Clone(payment(t, 1).Encoded())
 	forged[len(forged)-2] ^= 1
 	first, last := payment(t, 0).Encoded(), payment(t, 2).Encoded()
@@ -199,7 +199,7 @@ func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
 func TestForwardedIsVerifiedOnce(t *testing.T) {
 	m := memberOf(t)
 	env := &follower{answer: Answer{Index: 1, Results: []error{nil}}}
-	m.env, m.machine, m.standing.soft.Lead = env, StartStateMachine(0, Head{}), 7
+	m.env, m.machine, m.leadership.soft.Lead = env, StartStateMachine(0, Head{}), 7
 	tx, told := payment(t, 0), 0
 	run := func() {
 		t.Helper()
@@ -251,7 +251,7 @@ func TestChecksEndWithTheMember(t *testing.T) {
 	m.Pool = pool
 	env := new(ending)
 	m.env = env
-	m.screen(&send{encoded: [][]byte{payment(t, 1<<20).Encoded()}}) // its nonce is too high for the head
+	m.checkSend(&send{encoded: [][]byte{payment(t, 1<<20).Encoded()}}) // its nonce is too high for the head
 	if len(env.events) != 1 {
 		t.Errorf("got %d events, want the end of the check", len(env.events))
 	}

@@ -202,12 +202,12 @@ func (s *Service) Serve(ctx context.Context, from string, encoded [][]byte) Answ
 
 func (s *Service) send(ctx context.Context, encoded [][]byte, source string, handedOn bool) ([]mempool.Result, Answer,
 	error) {
-	type told struct {
+	type reply struct {
 		results []mempool.Result
 		answer  Answer
 	}
-	answers := make(chan told, 1)
-	event := Sent(encoded, source, handedOn, func(r []mempool.Result, a Answer) { answers <- told{r, a} })
+	answers := make(chan reply, 1)
+	event := Sent(encoded, source, handedOn, func(r []mempool.Result, a Answer) { answers <- reply{r, a} })
 	if err := s.ask(ctx, event); err != nil {
 		return nil, Answer{}, err
 	}
@@ -233,13 +233,13 @@ func (s *Service) ask(ctx context.Context, e Event) error {
 }
 
 // request submits a request, and waits for its outcome.
-func (s *Service) request(ctx context.Context, event func(tell func(error)) Event) error {
-	told := make(chan error, 1)
-	if err := s.ask(ctx, event(func(err error) { told <- err })); err != nil {
+func (s *Service) request(ctx context.Context, event func(reply func(error)) Event) error {
+	replies := make(chan error, 1)
+	if err := s.ask(ctx, event(func(err error) { replies <- err })); err != nil {
 		return err
 	}
 	select {
-	case err := <-told:
+	case err := <-replies:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -250,17 +250,17 @@ func (s *Service) request(ctx context.Context, event func(tell func(error)) Even
 
 // Add adds a member: see [Add].
 func (s *Service) Add(ctx context.Context, r Record) error {
-	return s.request(ctx, func(tell func(error)) Event { return Add(r, tell) })
+	return s.request(ctx, func(reply func(error)) Event { return Add(r, reply) })
 }
 
 // Remove removes a member: see [Remove].
 func (s *Service) Remove(ctx context.Context, id uint64) error {
-	return s.request(ctx, func(tell func(error)) Event { return Remove(id, tell) })
+	return s.request(ctx, func(reply func(error)) Event { return Remove(id, reply) })
 }
 
 // Transfer hands leadership over: see [Transfer].
 func (s *Service) Transfer(ctx context.Context, to uint64) error {
-	return s.request(ctx, func(tell func(error)) Event { return Transfer(to, tell) })
+	return s.request(ctx, func(reply func(error)) Event { return Transfer(to, reply) })
 }
 
 // ServeBlocks returns the released blocks of the given heights, as many as one frame holds.

@@ -57,14 +57,14 @@ func (m *Member) Status() Status {
 	}
 	return Status{
 		ID:        m.self,
-		Term:      m.standing.term,
-		Leader:    m.standing.soft.Lead,
+		Term:      m.leadership.term,
+		Leader:    m.leadership.soft.Lead,
 		Leads:     m.leads(),
 		Holding:   m.cannotLead(),
 		Barred:    m.keyBarred(),
 		Outdated:  m.outdated(),
 		Unfit:     m.unfit(),
-		Change:    m.standing.change,
+		Change:    m.leadership.change,
 		Applied:   m.appliedIndex,
 		AppliedAt: m.appliedAt,
 		Last:      last,
@@ -89,15 +89,15 @@ func (m *Member) peers() []Peer {
 	for i, r := range members {
 		peers[i] = Peer{Record: r, Voter: slices.Contains(m.members.conf.GetVoters(), r.ID)}
 	}
-	if m.standing.soft.RaftState != raft.StateLeader {
+	if m.leadership.soft.RaftState != raft.StateLeader {
 		return peers
 	}
 	m.raw.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
 		if i := slices.IndexFunc(peers, func(p Peer) bool { return p.ID == id }); i >= 0 {
 			if p.RecentActive || id == m.self { // raft resets RecentActive at each election timeout
-				m.members.heard[id] = m.env.Now()
+				m.members.lastContact[id] = m.env.Now()
 			}
-			peers[i].Active, peers[i].Match = m.env.Now().Sub(m.members.heard[id]) <= silentTime, p.Match
+			peers[i].Active, peers[i].Match = m.env.Now().Sub(m.members.lastContact[id]) <= silentTime, p.Match
 			peers[i].Behind = m.Log.BytesAfter(p.Match)
 		}
 	})
@@ -108,7 +108,7 @@ func (m *Member) peers() []Peer {
 func (m *Member) facts() (Facts, error) {
 	last, err := m.Log.LastIndex()
 	facts := m.own
-	facts.Term, facts.Last = m.standing.term, last
+	facts.Term, facts.Last = m.leadership.term, last
 	return facts, err
 }
 

@@ -33,36 +33,36 @@ type passing struct {
 	to    uint64
 	after types.Height // the head at the time of the request
 	until time.Time
-	tell  func(error)
+	reply func(error)
 }
 
 // Transfer returns an event that hands leadership to a member, or to the one that has most of the log if to is 0. The
-// transfer takes place between two blocks, so that it delays none. The event calls tell once.
-func Transfer(to uint64, tell func(error)) Event {
+// transfer takes place between two blocks, so that it delays none. The event calls reply once.
+func Transfer(to uint64, reply func(error)) Event {
 	return func(m *Member) error {
 		if !m.leads() {
-			tell(ErrNotLeader)
+			reply(ErrNotLeader)
 			return nil
 		}
 		if to == 0 {
 			if to = m.successor(); to == 0 {
-				tell(ErrNoSuccessor)
+				reply(ErrNoSuccessor)
 				return nil
 			}
 		}
 		if reason := m.env.Unfit()[to]; reason != "" {
-			tell(fmt.Errorf("%w: %s", ErrUnfit, reason))
+			reply(fmt.Errorf("%w: %s", ErrUnfit, reason))
 			return nil
 		}
 		if i := slices.Index(m.members.conf.GetVoters(), to); i < 0 {
-			tell(fmt.Errorf("%w: no voter %x", ErrUnknownMember, to))
+			reply(fmt.Errorf("%w: no voter %x", ErrUnknownMember, to))
 			return nil
 		}
 		if m.leading.passing != nil {
-			tell(ErrChanging)
+			reply(ErrChanging)
 			return nil
 		}
-		m.leading.passing = &passing{m.standing.term, to, m.machine.Head().Height, m.env.Now().Add(patience), tell}
+		m.leading.passing = &passing{m.leadership.term, to, m.machine.Head().Height, m.env.Now().Add(patience), reply}
 		return nil
 	}
 }
@@ -71,7 +71,7 @@ func Transfer(to uint64, tell func(error)) Event {
 // patience has run out.
 func (m *Member) carryOutTransfer() {
 	p, now := m.leading.passing, m.env.Now()
-	if p == nil || p.term != m.standing.term || now.Before(p.until) && !m.betweenBlocks(p.after) {
+	if p == nil || p.term != m.leadership.term || now.Before(p.until) && !m.betweenBlocks(p.after) {
 		return
 	}
 	m.leading.passing = nil
@@ -79,7 +79,7 @@ func (m *Member) carryOutTransfer() {
 		m.Logger.Info(fmt.Sprintf("transferring leadership to %s: requested by the operator", to.Name))
 	}
 	m.raw.TransferLeader(p.to)
-	p.tell(nil)
+	p.reply(nil)
 }
 
 // betweenBlocks reports whether no block is in progress, and either the head is above after or enough time is left
@@ -94,9 +94,9 @@ func (m *Member) betweenBlocks(after types.Height) bool {
 
 // endTransfer ends a requested transfer after this member has lost leadership.
 func (m *Member) endTransfer() {
-	if p := m.leading.passing; p != nil && (p.term != m.standing.term || !m.leads()) {
+	if p := m.leading.passing; p != nil && (p.term != m.leadership.term || !m.leads()) {
 		m.leading.passing = nil
-		p.tell(ErrNotLeader)
+		p.reply(ErrNotLeader)
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// HandOn sends the transactions in a pool to nodes that may make blocks, or that forward to one that does, until ctx
+// Drain sends the transactions in a pool to nodes that may make blocks, or that forward to one that does, until ctx
 // ends. It does so only while holds reports that this node neither follows a chain nor makes blocks. No block removes
 // transactions from the pool then, so each one is resent until a node reports that its nonce is used.
-func HandOn(ctx context.Context, pool *mempool.Pool, sources []Source, holds func() bool, log *slog.Logger) {
+func Drain(ctx context.Context, pool *mempool.Pool, sources []Source, holds func() bool, log *slog.Logger) {
 	r := resender{pool: pool, log: log, at: make(map[types.TxID]time.Time), usedFor: forever}
 	r.send = func(ctx context.Context, batch [][]byte) []error { return sendToAny(ctx, sources, batch) }
 	for pause.For(ctx, resendPause) == nil {
@@ -29,15 +29,15 @@ const forever = 100 * 365 * 24 * time.Hour
 // sendToAny sends a batch to the first source that decides about it, skipping those that take no transactions.
 func sendToAny(ctx context.Context, sources []Source, batch [][]byte) (errs []error) {
 	for _, s := range sources {
-		if errs = s.Send(ctx, batch); !unanswered(errs) && !takesNone(errs) {
+		if errs = s.Send(ctx, batch); !unanswered(errs) && !isReadOnly(errs) {
 			break
 		}
 	}
 	return errs
 }
 
-// takesNone reports whether the node takes no transactions at all.
-func takesNone(errs []error) bool {
+// isReadOnly reports whether the node takes no transactions at all.
+func isReadOnly(errs []error) bool {
 	for _, err := range errs {
 		if refused := refusal(err); refused != nil && refused.Why == RefusedReadOnly {
 			return true
