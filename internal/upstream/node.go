@@ -68,8 +68,8 @@ func (n *Node) Probe(ctx context.Context, at types.Height) (replica.Probe, error
 	p := replica.Probe{
 		Genesis: node.GenesisHash, Head: progress.LocalHeight, Primary: progress.LocalHeight,
 	}
-	if told := progress.PrimaryHeight; told != nil {
-		p.Primary = max(p.Primary, *told)
+	if primary := progress.PrimaryHeight; primary != nil {
+		p.Primary = max(p.Primary, *primary)
 	}
 	if node.ProducerKey != nil && progress.State == api.StateProducing {
 		p.Producing = node.ProducerKey
@@ -223,7 +223,7 @@ func (n *Node) Range(ctx context.Context, first, last types.Height, limit int64)
 func (n *Node) Value(
 	ctx context.Context, height types.Height, key []byte,
 ) (value []byte, proof tree.MerkleProof, err error) {
-	told, err := n.client.StateProof(ctx, key, api.AtHeight(height))
+	answer, err := n.client.StateProof(ctx, key, api.AtHeight(height))
 	if errors.Is(err, api.ErrNoState) {
 		return nil, proof, fmt.Errorf("%w: %w", chain.ErrNoState, refused(err))
 	}
@@ -233,25 +233,25 @@ func (n *Node) Value(
 	if err != nil {
 		return nil, proof, refused(err)
 	}
-	if proof, err = newMerkleProof(told); err != nil {
+	if proof, err = newMerkleProof(answer); err != nil {
 		return nil, proof, fmt.Errorf("%w: a Merkle proof: %w", client.ErrBadAnswer, err)
 	}
-	if told.Value != nil {
-		value = *told.Value
+	if answer.Value != nil {
+		value = *answer.Value
 	}
 	return value, proof, nil
 }
 
 // newMerkleProof converts a Merkle proof from a node's answer.
-func newMerkleProof(told api.AccountProof) (proof tree.MerkleProof, err error) {
-	for _, sibling := range told.Siblings {
+func newMerkleProof(answer api.AccountProof) (proof tree.MerkleProof, err error) {
+	for _, sibling := range answer.Siblings {
 		digest, err := poseidon.ParseDigest(sibling)
 		if err != nil {
 			return proof, err
 		}
 		proof.Siblings = append(proof.Siblings, digest)
 	}
-	switch end := told.End; {
+	switch end := answer.End; {
 	case end.Type == api.EndLeaf:
 		proof.End.Kind = tree.EndLeaf
 	case end.Type == api.EndEmpty:

@@ -191,8 +191,8 @@ func (r *Received) checkNext(tip *Tip) error {
 	return nil
 }
 
-// again begins the re-execution of an existing block on its parent's state. p holds the parameters in that state.
-func (c *core) again(parent, header types.Header, p types.Parameters, parentState state.Reader,
+// reexecute begins the re-execution of an existing block on its parent's state. p holds the parameters in that state.
+func (c *core) reexecute(parent, header types.Header, p types.Parameters, parentState state.Reader,
 	machine exec.Machine) (*exec.BlockExecutor, error) {
 	overrides := c.override != nil && c.override.Height == header.Height
 	if overrides {

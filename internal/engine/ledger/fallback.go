@@ -132,27 +132,27 @@ func (r *Received) compare(result exec.Result) error {
 	return nil
 }
 
-// judge derives a block with one engine after the other until one derives its header. derive must start from scratch on
-// each call. An error that is no verdict on the block ends the search.
-func judge[T any](c *core, r *Received, derive func(vm.Engine) (T, error)) (derived T, err error) {
+// deriveWithFallback derives a block with one engine after the other until one derives its header. derive must start
+// from scratch on each call. An error that is no verdict on the block ends the search.
+func deriveWithFallback[T any](c *core, r *Received, derive func(vm.Engine) (T, error)) (derived T, err error) {
 	engines := c.Fallback.Engines
 	if len(engines) == 0 {
 		engines = []NamedEngine{{"the engine", func() (vm.Engine, error) { return c.engine, nil }}}
 	}
 	var verdicts []Verdict
-	var before, heard *transcript // previous and current; nil at first, to keep the first engine fast
+	var previous, current *transcript // previous and current; nil at first, to keep the first engine fast
 	for i, o := range engines {
 		engine, missing := o.Get()
 		if missing != nil {
 			return derived, fmt.Errorf("%s: %w", o.Name, missing)
 		}
 		if i > 0 {
-			before, heard = heard, newTranscript(engine)
-			engine = heard
+			previous, current = current, newTranscript(engine)
+			engine = current
 		}
 		derived, err = derive(engine)
 		if err == nil {
-			c.Fallback.reportMistake(r, o.Name, verdicts, heard, before)
+			c.Fallback.reportMistake(r, o.Name, verdicts, current, previous)
 			return derived, nil
 		}
 		if !isVerdict(err) || c.unlisted.is(r, err) {
@@ -161,7 +161,7 @@ func judge[T any](c *core, r *Received, derive func(vm.Engine) (T, error)) (deri
 		verdicts = append(verdicts, verdictOf(o.Name, err))
 	}
 	c.unlisted.note(r, verdicts)
-	return derived, r.lastWord(err, verdicts)
+	return derived, r.finalError(err, verdicts)
 }
 
 // isVerdict reports whether an error may depend on the engine that executed the block. An engine that reads other keys
@@ -188,8 +188,8 @@ func (u *unlisted) note(r *Received, verdicts []Verdict) {
 	}
 }
 
-// lastWord returns the error for a block whose header no engine derived. err is the last engine's error.
-func (r *Received) lastWord(err error, verdicts []Verdict) error {
+// finalError returns the error for a block whose header no engine derived. err is the last engine's error.
+func (r *Received) finalError(err error, verdicts []Verdict) error {
 	if invalid := new(InvalidBlock); errors.As(err, &invalid) {
 		invalid.Verdicts = verdicts
 		return err
@@ -206,10 +206,10 @@ func (r *Received) lastWord(err error, verdicts []Verdict) error {
 
 // reportMistake reports engines that finished with a result other than the right one. Engines that failed have reported
 // that themselves.
-func (f Fallback) reportMistake(r *Received, right string, verdicts []Verdict, heard, before *transcript) {
+func (f Fallback) reportMistake(r *Received, right string, verdicts []Verdict, current, previous *transcript) {
 	for _, v := range verdicts {
 		if f.Mistaken != nil && !errors.As(v.Err, new(*vm.Fault)) {
-			f.Mistaken(Mistake{r.Header(), right, verdicts, heard.differing(before)})
+			f.Mistaken(Mistake{r.Header(), right, verdicts, current.differing(previous)})
 			return
 		}
 	}

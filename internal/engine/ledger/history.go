@@ -44,13 +44,13 @@ func PastWitnesses(ctx context.Context, store *chain.Store, from, to types.Heigh
 		return ctx.Err()
 	}
 	for p.height >= from {
-		_, err := p.back()
+		_, err := p.undoBlock()
 		if err := errors.Join(err, step()); err != nil {
 			return err
 		}
 	}
 	for h := from; h <= to; h++ {
-		if err := p.forth(visit); err != nil {
+		if err := p.applyBlock(visit); err != nil {
 			return err
 		}
 		if err := step(); err != nil {
@@ -107,7 +107,7 @@ func RangeWitness(
 	lists := make([][]types.Access, to-from+1)
 	for total := uint64(p.height - from + 1); p.height >= from; {
 		h := p.height
-		list, err := p.back()
+		list, err := p.undoBlock()
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return r, w, err
 		}
@@ -127,8 +127,8 @@ func RangeWitness(
 	return r, w, err
 }
 
-// back undoes the block at height, and returns its accesses.
-func (p *pastTree) back() ([]types.Access, error) {
+// undoBlock undoes the block at height, and returns its accesses.
+func (p *pastTree) undoBlock() ([]types.Access, error) {
 	accesses, err := p.store.Accesses(p.height)
 	if err != nil {
 		return nil, err
@@ -145,8 +145,8 @@ func (p *pastTree) back() ([]types.Access, error) {
 	return accesses, nil
 }
 
-// forth visits the block after height and applies it to the tree.
-func (p *pastTree) forth(visit func(h types.Height, witness func() (tree.Witness, error)) error) error {
+// applyBlock visits the block after height and applies it to the tree.
+func (p *pastTree) applyBlock(visit func(h types.Height, witness func() (tree.Witness, error)) error) error {
 	h := p.height + 1
 	accesses, err := p.store.Accesses(h)
 	if err != nil {

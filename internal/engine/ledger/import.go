@@ -168,8 +168,9 @@ var errBadWitness = errors.New("its witnesses are invalid")
 
 // executeOn executes all transactions of a block on parent, the state after tip.
 func (c *core) executeOn(tip *Tip, r *Received, parent state.Reader, machine exec.Machine) (exec.Result, error) {
-	run, err := c.again(tip.Header.Header, r.header.Header, tip.Parameters, parent, machine)
-	// A block of a version that is not known does not get here. If its time takes one, its header has the wrong version.
+	run, err := c.reexecute(tip.Header.Header, r.header.Header, tip.Parameters, parent, machine)
+	// A block of a version that is not known does not get here. If its time takes one, its header has the wrong
+	// version.
 	if errors.Is(err, exec.ErrTimestamp) || errors.Is(err, exec.ErrUnknownVersion) {
 		return exec.Result{}, &InvalidBlock{Claimed: r.Header(), Err: err}
 	}

@@ -130,7 +130,7 @@ func (l *Ledger) Derive(c *Proposal) (_ *PendingBlock, err error) {
 // header.
 func (l *Ledger) derive(after *Tip, b *Received, parent state.Reader, codes exec.Codes) (*PendingBlock, error) {
 	start := time.Now()
-	return judge(&l.core, b, func(engine vm.Engine) (*PendingBlock, error) {
+	return deriveWithFallback(&l.core, b, func(engine vm.Engine) (*PendingBlock, error) {
 		now := time.Now()
 		p := &PendingBlock{after: after, timings: Timings{Start: start}}
 		var err error

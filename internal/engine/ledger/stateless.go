@@ -227,7 +227,7 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 		return e, err
 	}
 	var before *provenState
-	e, err = judge(&l.core, r, func(engine vm.Engine) (chain.Entry, error) {
+	e, err = deriveWithFallback(&l.core, r, func(engine vm.Engine) (chain.Entry, error) {
 		before = &provenState{
 			accesses: p.accesses, root: l.Tip().Header.Header.StateRoot, value: fetch.Value, shown: make(map[string][]byte),
 		}

@@ -129,7 +129,7 @@ func (l *Stateless) deriveRange(p *ProvenRange, fetch Fetch) ([]chain.Entry, err
 		return entries, err
 	}
 	last := p.blocks[len(p.blocks)-1]
-	return judge(&l.core, last, func(engine vm.Engine) ([]chain.Entry, error) {
+	return deriveWithFallback(&l.core, last, func(engine vm.Engine) ([]chain.Entry, error) {
 		return l.tryRange(p, fetch, func(tip *Tip, b *Received, state *carried, code fetchCode) (chain.Entry, error) {
 			return l.executeListed(tip, b, state.before, state.now, engine, code)
 		})
@@ -184,7 +184,7 @@ func (l *Stateless) tryRange(
 // deriveOn executes a block on a state in the middle of a range, and compares the result with its header.
 func (l *Stateless) deriveOn(tip *Tip, b *Received, state *carried, fetch fetchCode) (e chain.Entry, err error) {
 	var before *provenState
-	e, err = judge(&l.core, b, func(engine vm.Engine) (chain.Entry, error) {
+	e, err = deriveWithFallback(&l.core, b, func(engine vm.Engine) (chain.Entry, error) {
 		before = state.before.clone()
 		return l.executeListed(tip, b, before, state.now, engine, fetch)
 	})

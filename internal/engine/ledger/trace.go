@@ -44,7 +44,7 @@ func (l *Ledger) Trace(
 	if err != nil {
 		return err
 	}
-	run, err := l.again(parent.Header, block.Header, parameters, view, exec.Machine{Engine: before, Codes: l.store})
+	run, err := l.reexecute(parent.Header, block.Header, parameters, view, exec.Machine{Engine: before, Codes: l.store})
 	if err != nil {
 		return err
 	}

@@ -284,7 +284,7 @@ func (f *fetcher) verify(ctx context.Context, encoded [][]byte) error {
 			blocks, failure = blocks[:i], Faulty(Lied, "it serves block %d instead of block %d", h, f.expected)
 			break
 		}
-		f.upstream.saw(f.expected)
+		f.upstream.recordBlock(f.expected)
 		f.expected++
 	}
 	if failure != nil && !errors.As(failure, new(*FaultError)) {

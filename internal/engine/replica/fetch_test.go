@@ -16,7 +16,7 @@ func TestFailedRangeStaysOpen(t *testing.T) {
 	in(t, 3, 1, func(f *fixture) {
 		f.sources[0].set(func(s *faultySource) { s.fault = func() error { return errDropped } })
 		u := newUpstream(f.sources[0], nil)
-		u.saw(3)
+		u.recordBlock(3)
 		fetching := newFetcher(u, types.Regtest, 1, func() time.Duration { return time.Hour })
 		if err := fetching.run(f.t.Context()); !errors.Is(err, errDropped) {
 			f.t.Fatalf("it ends with %v", err)

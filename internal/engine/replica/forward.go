@@ -74,7 +74,7 @@ func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string
 	ctx, cancel := context.WithTimeout(ctx, forwardTime)
 	defer cancel()
 	results := make([]mempool.Result, len(encoded))
-	sent := make([]handed, 0, len(encoded))
+	sent := make([]forwarded, 0, len(encoded))
 	for i, c := range f.pool.Verify(ctx, encoded, source, f.replica.synced) {
 		results[i] = mempool.Result{Tx: c.Tx, Err: c.Err}
 		if c.Err != nil {
@@ -86,7 +86,7 @@ func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string
 			continue
 		}
 		defer f.flying.Delete(c.Tx.ID())
-		sent = append(sent, handed{c.Verified, &results[i]})
+		sent = append(sent, forwarded{c.Verified, &results[i]})
 	}
 	for len(sent) > 0 {
 		n, size := 0, 0
@@ -102,14 +102,14 @@ func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string
 
 func (r *Replica) synced() bool { return r.Status().Synced }
 
-// handed is a transaction to be forwarded, with a pointer to its result.
-type handed struct {
+// forwarded is a transaction to be forwarded, with a pointer to its result.
+type forwarded struct {
 	tx     *types.VerifiedTx
 	result *mempool.Result
 }
 
 // forward sends transactions as one batch once it is the client's turn.
-func (f *Forwarder) forward(ctx context.Context, sent []handed, source string) {
+func (f *Forwarder) forward(ctx context.Context, sent []forwarded, source string) {
 	give, err := f.turns.Acquire(ctx, source)
 	if err != nil {
 		if errors.Is(err, semaphore.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
@@ -154,7 +154,7 @@ func (f *Forwarder) sendOn(ctx context.Context, batch [][]byte) []error {
 			break
 		}
 	}
-	return repeated(&ElsewhereError{ErrNoPrimary, f.replica.Primary()}, len(batch))
+	return sameError(&ElsewhereError{ErrNoPrimary, f.replica.Primary()}, len(batch))
 }
 
 // unanswered reports whether any transaction of a batch got no answer that decides about it.
@@ -167,7 +167,7 @@ func unanswered(errs []error) bool {
 	return false
 }
 
-func repeated(err error, n int) []error {
+func sameError(err error, n int) []error {
 	errs := make([]error, n)
 	for i := range errs {
 		errs[i] = err

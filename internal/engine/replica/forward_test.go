@@ -132,21 +132,21 @@ func TestForwardIsBounded(t *testing.T) {
 			send(ctx, i, "many")
 		}
 		if sending != clientForwards {
-			f.t.Errorf("%d of one client are handed on at a time, want %d", sending, clientForwards)
+			f.t.Errorf("%d of one client are forwarded at a time, want %d", sending, clientForwards)
 		}
 		if r := pool.AddMany(f.t.Context(), payments[most:most+1], "many")[0]; !errors.Is(r.Err, ErrBusy) {
 			f.t.Errorf("one too many: got error %v, want ErrBusy", r.Err)
 		}
 		send(f.t.Context(), most+1, "other")
 		if sending != clientForwards+1 {
-			f.t.Errorf("%d are handed on with another client's, want %d", sending, clientForwards+1)
+			f.t.Errorf("%d are forwarded with another client's, want %d", sending, clientForwards+1)
 		}
 		leave() // what waits for its turn is dropped
 		synctest.Wait()
 		close(release)
 		synctest.Wait()
 		if sending != clientForwards+1 {
-			f.t.Errorf("%d were handed on after the client had gone, want %d", sending, clientForwards+1)
+			f.t.Errorf("%d were forwarded after the client had gone, want %d", sending, clientForwards+1)
 		}
 		for range most + 1 {
 			<-results
@@ -220,7 +220,7 @@ func TestForwardWhileBehind(t *testing.T) {
 			f.t.Errorf("under the lowest fee of the head: got error %v, want ErrFeeTooLow", r.Err)
 		}
 		f.pass(time.Second)
-		f.upstreams[0].saw(1_000)
+		f.upstreams[0].recordBlock(1_000)
 		if r := pool.AddMany(f.t.Context(), [][]byte{cheap.Encode()}, "")[0]; r.Err != nil {
 			f.t.Errorf("under the lowest fee, while blocks are missing: got error %v, want the upstream's answer", r.Err)
 		}
@@ -331,7 +331,7 @@ func TestForwardedIsSentAgain(t *testing.T) {
 		check(f.t, pool.pool.Reset(mempool.HeadOf(f.chain), accessesOf(f.t, f.chain, 1)))
 		gone := func() error { return errDropped }
 		f.sources[0].set(func(s *faultySource) {
-			s.fault, s.sent = gone, func([][]byte) []error { return repeated(errDropped, 1) }
+			s.fault, s.sent = gone, func([][]byte) []error { return sameError(errDropped, 1) }
 		})
 		f.pass(30 * time.Second)
 		want("the upstream is gone", [3]int{1, 1, 1}, [3]int{0, 1, 1})
@@ -496,7 +496,7 @@ func TestHandOn(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			refused++
-			return repeated(&Refusal{Why: RefusedReadOnly, Err: errors.New("the test")}, len(batch))
+			return sameError(&Refusal{Why: RefusedReadOnly, Err: errors.New("the test")}, len(batch))
 		}
 		f.sources[1].sent = func(batch [][]byte) []error {
 			mu.Lock()
@@ -504,14 +504,14 @@ func TestHandOn(t *testing.T) {
 			for _, b := range batch {
 				order = append(order, idOf(b))
 			}
-			return repeated(answer, len(batch))
+			return sameError(answer, len(batch))
 		}
 		var holds atomic.Bool
 		ctx, end := context.WithCancel(f.t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			HandOn(ctx, pool, []Source{f.sources[0], f.sources[1]}, holds.Load, slog.New(slog.DiscardHandler))
+			Drain(ctx, pool, []Source{f.sources[0], f.sources[1]}, holds.Load, slog.New(slog.DiscardHandler))
 		}()
 		f.pass(time.Minute)
 		if sent, _ := seen(errDropped); len(sent) != 0 {

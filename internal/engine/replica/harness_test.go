@@ -160,7 +160,7 @@ type evidence struct {
 	bundle func(context.Context, types.Height, int64) ([]byte, error)
 	code   func(types.CodeHash) ([]byte, error)
 	value  func(types.Height, []byte) ([]byte, tree.MerkleProof, error)
-	told   []Ranges
+	ranges []Ranges
 	proof  func(ctx context.Context, first, last types.Height, limit int64) ([]byte, error) // of a range
 }
 
@@ -283,7 +283,7 @@ func (s *faultySource) Bundle(ctx context.Context, h types.Height, limit int64) 
 	return s.copied().bundle(ctx, h, limit)
 }
 
-func (s *faultySource) Ranges(context.Context) ([]Ranges, error) { return s.copied().told, nil }
+func (s *faultySource) Ranges(context.Context) ([]Ranges, error) { return s.copied().ranges, nil }
 
 func (s *faultySource) Range(ctx context.Context, first, last types.Height, limit int64) ([]byte, error) {
 	if f := s.copied(); f.proof != nil {

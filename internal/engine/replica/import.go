@@ -53,27 +53,27 @@ func (r *Replica) importSome(ctx context.Context, u *upstream, blocks batch) (in
 	if err := r.ledger.CheckNext(blocks[0]); err != nil {
 		return 0, r.refused(ctx, u, blocks[0], err)
 	}
-	if err := r.hold(ctx, blocks[0].Header().Header); err != nil {
+	if err := r.waitForTimestamp(ctx, blocks[0].Header().Header); err != nil {
 		return 0, err
 	}
 	due := 1
-	for due < len(blocks) && r.early(blocks[due].Header().Header) == 0 {
+	for due < len(blocks) && r.aheadOfClock(blocks[due].Header().Header) == 0 {
 		due++
 	}
 	imported, err := r.importProven(ctx, u, blocks[:due])
 	if len(imported) > 0 {
-		if told := r.tell(u, imported); told != nil {
-			return 0, told
+		if err := r.announce(u, imported); err != nil {
+			return 0, err
 		}
 	}
 	if err != nil {
-		return 0, r.refused(ctx, u, accused(blocks[len(imported):], err), err)
+		return 0, r.refused(ctx, u, blockAtFault(blocks[len(imported):], err), err)
 	}
 	return len(imported), nil
 }
 
-// tell records imported blocks and passes them to OnBlocks.
-func (r *Replica) tell(u *upstream, imported []ledger.Block) error {
+// announce records imported blocks and passes them to OnBlocks.
+func (r *Replica) announce(u *upstream, imported []ledger.Block) error {
 	head := imported[len(imported)-1].Header.Header.Height
 	u.succeeded()
 	r.pace.imported()
@@ -119,7 +119,7 @@ func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) (
 // provenElsewhere returns another upstream that has the bundle of a block, or nil if none has.
 func (r *Replica) provenElsewhere(ctx context.Context, than *upstream, block types.SignedHeader) *upstream {
 	for _, u := range r.upstreams {
-		if s := u.standing(); u == than || s.lied || s.retryAt.After(time.Now()) {
+		if s := u.rank(); u == than || s.lied || s.retryAt.After(time.Now()) {
 			continue
 		}
 		if _, err := requestBundle(ctx, u, block.Header.Height, MostBundle(block)); err == nil {
@@ -191,11 +191,11 @@ func (r *Replica) halted(h *Halt) error {
 	return errHalted
 }
 
-// hold waits while a block's timestamp is too far ahead of the clock.
-func (r *Replica) hold(ctx context.Context, h types.Header) error {
+// waitForTimestamp waits while a block's timestamp is too far ahead of the clock.
+func (r *Replica) waitForTimestamp(ctx context.Context, h types.Header) error {
 	defer r.setHolding("")
 	for {
-		ahead := r.early(h)
+		ahead := r.aheadOfClock(h)
 		if ahead == 0 {
 			return nil
 		}
@@ -208,8 +208,8 @@ func (r *Replica) hold(ctx context.Context, h types.Header) error {
 	}
 }
 
-// early returns the time by which a block's timestamp is ahead of the clock, or 0 if that is within maxAhead.
-func (r *Replica) early(h types.Header) time.Duration {
+// aheadOfClock returns the time by which a block's timestamp is ahead of the clock, or 0 if that is within maxAhead.
+func (r *Replica) aheadOfClock(h types.Header) time.Duration {
 	now := r.wall()
 	if h.Timestamp <= now+uint64(maxAhead.Milliseconds()) {
 		return 0

@@ -80,7 +80,7 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 				if f.faults(0, test.cause) == 0 || f.Halt() != nil {
 					t.Errorf("faults %+v, halt %v", f.Status().Upstreams, f.Halt())
 				}
-				if lied := f.upstreams[0].standing().lied; lied && test.cause == Behind {
+				if lied := f.upstreams[0].rank().lied; lied && test.cause == Behind {
 					t.Error("a proof that is to come is taken for a lie")
 				}
 			})

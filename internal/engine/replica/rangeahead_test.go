@@ -86,7 +86,7 @@ func emptyBlocks(t *testing.T, n types.Height, test func(
 		}
 		server := &rangeServer{t: t, ledger: chain}
 		from := &faultySource{evidence: evidence{
-			told: []Ranges{{4, 1, n / 4 * 4}}, proof: server.serve, bundle: server.bundle,
+			ranges: []Ranges{{4, 1, n / 4 * 4}}, proof: server.serve, bundle: server.bundle,
 		}}
 		test(ctx, server, from, Stateless(openStateless(t), true), receive(t, chain, 1, n))
 	})

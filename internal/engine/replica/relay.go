@@ -148,11 +148,11 @@ func (r *Replica) RelayRanges(ctx context.Context, proofs RangeProofs) error {
 func (r *Replica) relayRanges(
 	ctx context.Context, proofs RangeProofs, u *upstream, next map[lengthOf]types.Height,
 ) error {
-	told, err := requestRanges(ctx, u)
+	offered, err := requestRanges(ctx, u)
 	if err != nil {
 		return nil // probing reports what is wrong with it
 	}
-	for _, t := range told {
+	for _, t := range offered {
 		of := lengthOf{u, bits.TrailingZeros64(uint64(t.Blocks))}
 		wanted, err := proofs.Wanted(of.log, max(t.Oldest, next[of]), t.Newest)
 		if err != nil {
@@ -211,7 +211,7 @@ func (r *Replica) relayRange(ctx context.Context, proofs RangeProofs, u *upstrea
 func (r *Replica) trusted() (list []*upstream) {
 	var liars []*upstream
 	for _, u := range r.preferred() {
-		if u.standing().lied {
+		if u.rank().lied {
 			liars = append(liars, u)
 		} else {
 			list = append(list, u)

@@ -186,7 +186,7 @@ func TestRelayComesBackToALiar(t *testing.T) {
 		for minute := 1; minute <= 3; minute++ {
 			for range 4 {
 				extend(f.t, f.primary, 3)
-				f.pass(distrust / 4)
+				f.pass(distrustTime / 4)
 			}
 			kept, _ := k.seen()
 			if tip := f.primary.Tip().Header.Header.Height; len(kept) != int(tip) ||

@@ -142,7 +142,7 @@ func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 		var asked []*upstream
 		next := now.Add(LongestBackoff)
 		for _, u := range r.upstreams {
-			if s := u.standing(); s.retryAt.After(now) {
+			if s := u.rank(); s.retryAt.After(now) {
 				next = earlier(next, s.retryAt)
 			} else {
 				asked = append(asked, u)
@@ -217,7 +217,7 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 			return &localFault{err}
 		}
 	}
-	if u.told(p) {
+	if u.recordProbe(p) {
 		r.config.Log.Warn("an upstream is reachable again", "upstream", u.Name(), "height", p.Head)
 	}
 	if p.Header != nil && p.Header.Header.Hash() != tip.Hash {
@@ -231,17 +231,17 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 func (r *Replica) best(good []*upstream) *upstream {
 	var head types.Height
 	for _, u := range good {
-		if s := u.standing(); !s.lied {
+		if s := u.rank(); !s.lied {
 			head = max(head, s.head)
 		}
 	}
 	var second *upstream
 	for _, u := range good {
-		s := u.standing()
+		s := u.rank()
 		if !s.lied && s.head+muchBehind >= head {
 			return u
 		}
-		if second == nil || second.standing().lied && !s.lied {
+		if second == nil || second.rank().lied && !s.lied {
 			second = u
 		}
 	}
@@ -301,7 +301,7 @@ func (r *Replica) session() time.Time {
 	latest := r.began
 	r.mu.Unlock()
 	for _, u := range r.upstreams {
-		if at := u.lastGap(); at.After(latest) {
+		if at := u.lastInterruption(); at.After(latest) {
 			latest = at
 		}
 	}
@@ -317,7 +317,7 @@ func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 		began := time.Now()
 		err := u.Watch(ctx, func(h types.Height) {
 			r.setPushed(true)
-			u.saw(h)
+			u.recordBlock(h)
 			f.moved()
 		})
 		r.setPushed(false)
@@ -349,7 +349,7 @@ func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error 
 		now := time.Now()
 		var others []*upstream
 		for _, other := range r.upstreams {
-			if other != u && !other.standing().retryAt.After(now) {
+			if other != u && !other.rank().retryAt.After(now) {
 				others = append(others, other)
 			}
 		}
@@ -371,7 +371,7 @@ func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error 
 			return err
 		}
 		for _, other := range good {
-			s := other.standing()
+			s := other.rank()
 			if head := r.ledger.Tip().Header.Header.Height; !s.lied && s.head > u.newest()+muchBehind && u.newest() <= head {
 				return Faulty(Behind, "it has %d blocks, but %s has %d", u.newest(), other.Name(), s.head)
 			}

@@ -31,7 +31,7 @@ func StartAt(
 	if trusted.Height == 0 {
 		return errors.New("block 0 needs no trust: it follows from the genesis")
 	}
-	for wait := firstBackoff; ; wait = min(2*wait, LongestBackoff) {
+	for wait := minBackoff; ; wait = min(2*wait, LongestBackoff) {
 		var faults []error
 		var again []Source
 		for _, s := range sources {
@@ -66,7 +66,7 @@ func isFinal(err error) bool {
 	case refused != nil:
 		return !slices.Contains([]RefusalKind{RefusedBusy, RefusedFailed, RefusedEarly}, refused.Why)
 	case errors.As(err, &fault):
-		return !unheard(fault.Cause)
+		return !noInformation(fault.Cause)
 	}
 	return true
 }

@@ -107,17 +107,17 @@ func (r *Replica) Status() Status {
 		s.State, s.Reason, s.ETAKnown = StateHolding, r.holding, false
 	case !s.InContact:
 		s.State, s.ETAKnown = StateSyncing, false
-		s.Reason = cmp.Or(trouble(s.Upstreams), "no upstream is reachable")
+		s.Reason = cmp.Or(upstreamFaults(s.Upstreams), "no upstream is reachable")
 	case r.pace.caughtUp(s.Behind()):
 		s.State = StateFollowing
 	default:
-		s.State, s.Reason = StateSyncing, trouble(s.Upstreams)
+		s.State, s.Reason = StateSyncing, upstreamFaults(s.Upstreams)
 	}
 	return s
 }
 
-// trouble describes the fault of each upstream and its remedy. It returns "" if any upstream is usable.
-func trouble(upstreams []UpstreamStatus) string {
+// upstreamFaults describes the fault of each upstream and its remedy. It returns "" if any upstream is usable.
+func upstreamFaults(upstreams []UpstreamStatus) string {
 	var all []string
 	for _, u := range upstreams {
 		if u.Fault == "" {
@@ -134,7 +134,7 @@ func (u *upstream) contacted() (primary types.Height, last time.Time, believed b
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.primary, u.contact,
-		u.inUse || u.liedAt.IsZero() || time.Since(u.liedAt) >= distrust || u.fault == Pruned
+		u.inUse || u.liedAt.IsZero() || time.Since(u.liedAt) >= distrustTime || u.fault == Pruned
 }
 
 // pace measures the rates at which blocks are imported and at which new ones are made.

@@ -39,8 +39,8 @@ type plan struct {
 	next   types.Height
 	spans  []blockproof.Span // largest first
 
-	told  []Ranges     // the source's last answer
-	again types.Height // the block at which the source is asked again
+	offered []Ranges     // the source's last answer
+	again   types.Height // the block at which the source is asked again
 }
 
 // askAgain is the number of blocks after which a source is asked again for its ranges.
@@ -77,11 +77,11 @@ func (p *plan) begin(ctx context.Context, next types.Height) {
 		return
 	}
 	if next >= p.again {
-		told, err := requestRanges(ctx, p.source)
+		offered, err := requestRanges(ctx, p.source)
 		if err != nil {
-			told = nil // its blocks have proofs of their own
+			offered = nil // its blocks have proofs of their own
 		}
-		p.told, p.again = told, next+askAgain
+		p.offered, p.again = offered, next+askAgain
 	}
 	p.spans = p.from(next)
 }
@@ -91,7 +91,7 @@ func (p *plan) begin(ctx context.Context, next types.Height) {
 func (p *plan) from(next types.Height) (spans []blockproof.Span) {
 	for log := blockproof.MaxSpanLog; log >= 1; log-- {
 		span := blockproof.NewSpan(next-1+1<<log, log)
-		has := slices.ContainsFunc(p.told, func(r Ranges) bool { return r.has(span) })
+		has := slices.ContainsFunc(p.offered, func(r Ranges) bool { return r.has(span) })
 		if has && span.Valid() && span.Last() <= p.newest {
 			spans = append(spans, span)
 		}
@@ -137,7 +137,7 @@ func (s *stateless) importSpan(
 			return nil, err
 		}
 	}
-	s.askAfter(ctx, from, span)
+	s.prefetch(ctx, from, span)
 	imported, err := s.importRange(blocks, encoded, fetchFrom(ctx, from, span.First()-1))
 	if err != nil {
 		s.ahead.drop()
@@ -145,8 +145,8 @@ func (s *stateless) importSpan(
 	return imported, err
 }
 
-// askAfter requests the next range or block's bundle while a span is verified and executed.
-func (s *stateless) askAfter(ctx context.Context, from Source, span blockproof.Span) {
+// prefetch requests the next range or block's bundle while a span is verified and executed.
+func (s *stateless) prefetch(ctx context.Context, from Source, span blockproof.Span) {
 	next := span.Last() + 1
 	if spans := s.plan.from(next); len(spans) > 0 {
 		s.ahead.ask(ctx, from, spans[0])
@@ -185,18 +185,18 @@ func requestRange(
 func requestRanges(ctx context.Context, from Source) (believed []Ranges, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	told, err := from.Ranges(ctx)
+	offered, err := from.Ranges(ctx)
 	for log := 1; log <= blockproof.MaxSpanLog; log++ {
-		if i := slices.IndexFunc(told, func(r Ranges) bool { return r.Blocks == 1<<log && r.spans() }); i >= 0 {
-			believed = append(believed, told[i])
+		if i := slices.IndexFunc(offered, func(r Ranges) bool { return r.Blocks == 1<<log && r.spans() }); i >= 0 {
+			believed = append(believed, offered[i])
 		}
 	}
 	return believed, err
 }
 
-// accused returns the block that an error blames, if one of several blocks to be imported together is invalid;
+// blockAtFault returns the block that an error blames, if one of several blocks to be imported together is invalid;
 // otherwise the first.
-func accused(blocks []*ledger.Received, err error) *ledger.Received {
+func blockAtFault(blocks []*ledger.Received, err error) *ledger.Received {
 	var invalid *ledger.InvalidBlock
 	var failure *ledger.EngineFailure
 	var header types.SignedHeader

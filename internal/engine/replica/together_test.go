@@ -27,9 +27,9 @@ var strange = []Ranges{
 // TestBelievesRangesThatCanBe has a source say of ranges what it likes, at any length.
 func TestBelievesRangesThatCanBe(t *testing.T) {
 	good := []Ranges{{2, 1, 20}, {4, 5, 16}}
-	source := &faultySource{evidence: evidence{told: append(slices.Clone(strange), good[1], good[0])}}
+	source := &faultySource{evidence: evidence{ranges: append(slices.Clone(strange), good[1], good[0])}}
 	for range 10_000 {
-		source.told = append(source.told, good[1])
+		source.ranges = append(source.ranges, good[1])
 	}
 	if believed, err := requestRanges(t.Context(), source); err != nil || !slices.Equal(believed, good) {
 		t.Errorf("%v are believed, %v", believed, err)
@@ -76,7 +76,7 @@ func (k *rangeKeeper) KeepRange(span blockproof.Span, _ []byte) error {
 // taken, none of them longer than its blocks' gas lets it be.
 func TestRelaysRanges(t *testing.T) {
 	in(t, 40, 1, func(f *fixture) {
-		f.sources[0].told = append(slices.Clone(strange), Ranges{4, 1, 40})
+		f.sources[0].ranges = append(slices.Clone(strange), Ranges{4, 1, 40})
 		f.sources[0].proof = func(_ context.Context, first, last types.Height, limit int64) ([]byte, error) {
 			if bits.OnesCount64(uint64(last-first+1)) != 1 || last%4 != 0 || limit > 1<<22 {
 				t.Errorf("%d bytes of blocks %d to %d are asked for", limit, first, last)
@@ -147,7 +147,7 @@ func TestGathers(t *testing.T) {
 	ours, theirs := receive(t, primary, 1, 8), receive(t, stranger, 1, 8)
 	for _, test := range []struct {
 		name   string
-		told   []Ranges
+		ranges []Ranges
 		blocks []*ledger.Received
 		newest types.Height
 		waits  bool
@@ -164,12 +164,12 @@ func TestGathers(t *testing.T) {
 		{"one left out", []Ranges{{4096, 1, 4096}}, append(ours[:1:1], ours[2]), 5_000, false},
 	} {
 		importer := Stateless(openStateless(t), true)
-		source := &faultySource{evidence: evidence{told: test.told}}
+		source := &faultySource{evidence: evidence{ranges: test.ranges}}
 		if waits := importer.Gather(t.Context(), source, test.blocks, test.newest); waits != test.waits {
 			t.Errorf("%s: %t", test.name, waits)
 		}
 	}
-	source := &faultySource{evidence: evidence{told: []Ranges{{4, 1, 8}}}}
+	source := &faultySource{evidence: evidence{ranges: []Ranges{{4, 1, 8}}}}
 	if Stateless(openStateless(t), false).Gather(t.Context(), source, ours[:1], 8) {
 		t.Error("blocks that are not imported together are waited for")
 	}

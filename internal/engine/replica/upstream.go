@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	firstBackoff = 500 * time.Millisecond
+	minBackoff = 500 * time.Millisecond
 	// LongestBackoff is the longest time between two tries of a failing upstream.
 	LongestBackoff = 10 * time.Second
-	// distrust is the time for which an upstream ranks last after it lied, or did not give a block that it claimed to
-	// have.
-	distrust = time.Minute
+	// distrustTime is the time for which an upstream ranks last after it lied, or did not give a block that it claimed
+	// to have.
+	distrustTime = time.Minute
 	// muchBehind is the number of blocks that an upstream may be behind another before the replica switches to the
 	// other.
 	muchBehind = 10
@@ -77,38 +77,38 @@ type upstream struct {
 	Source
 	jitter func(time.Duration) time.Duration // [Config].Jitter
 
-	mu      sync.Mutex // guards the fields below
-	head    types.Height
-	primary types.Height
-	contact time.Time // time of the last answer
-	inUse   bool
-	gap     time.Time // when it last answered again after a failure that did not end the session
+	mu            sync.Mutex // guards the fields below
+	head          types.Height
+	primary       types.Height
+	contact       time.Time // time of the last answer
+	inUse         bool
+	interruptedAt time.Time // when it last answered again after a failure that did not end the session
 
 	// Its failures and their consequences:
-	failures int       // since the last success
-	retryAt  time.Time // earliest time of the next try
-	liedAt   time.Time
-	fault    Cause  // cause of the last failure; empty after a success
-	why      string // text of the last failure
-	away     bool   // whether it stopped answering and has not answered since
-	counts   map[Cause]uint64
+	failures    int       // since the last success
+	retryAt     time.Time // earliest time of the next try
+	liedAt      time.Time
+	fault       Cause  // cause of the last failure; empty after a success
+	why         string // text of the last failure
+	unreachable bool   // whether it stopped answering and has not answered since
+	counts      map[Cause]uint64
 }
 
 func newUpstream(s Source, jitter func(time.Duration) time.Duration) *upstream {
 	return &upstream{Source: s, jitter: jitter, counts: make(map[Cause]uint64)}
 }
 
-// told records a probe's answer, and reports whether the upstream is back after it had stopped answering.
-func (u *upstream) told(p Probe) (back bool) {
+// recordProbe records a probe's answer, and reports whether the upstream is back after it had stopped answering.
+func (u *upstream) recordProbe(p Probe) (back bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.head, u.primary, u.contact = p.Head, max(p.Primary, p.Head), time.Now()
-	back, u.away = u.away, false
+	back, u.unreachable = u.unreachable, false
 	return back
 }
 
-// saw records that the upstream has a block.
-func (u *upstream) saw(h types.Height) {
+// recordBlock records that the upstream has a block.
+func (u *upstream) recordBlock(h types.Height) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.head = max(u.head, h)
@@ -128,14 +128,14 @@ func (u *upstream) answered() {
 func (u *upstream) interrupted() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.gap = time.Now()
+	u.interruptedAt = time.Now()
 }
 
-// lastGap returns the time of the last [upstream.interrupted].
-func (u *upstream) lastGap() time.Time {
+// lastInterruption returns the time of the last [upstream.interrupted].
+func (u *upstream) lastInterruption() time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.gap
+	return u.interruptedAt
 }
 
 func (u *upstream) newest() types.Height {
@@ -168,20 +168,20 @@ func (u *upstream) failed(err error) Cause {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
-	pause := min(LongestBackoff, firstBackoff<<min(u.failures, 10))
+	pause := min(LongestBackoff, minBackoff<<min(u.failures, 10))
 	u.failures++
 	u.retryAt = now.Add(u.jitter(pause * 2 / 3)) // at most pause
 	if slices.Contains([]Cause{Lied, Weak, Forked, OtherChain, Stalled, Pruned}, cause) {
 		u.liedAt = now
 	}
-	u.away = u.away || unheard(cause)
+	u.unreachable = u.unreachable || noInformation(cause)
 	u.fault, u.why = cause, plain(err)
 	u.counts[cause]++
 	return cause
 }
 
-// unheard reports whether a cause means that the upstream gave no information about the chain.
-func unheard(cause Cause) bool {
+// noInformation reports whether a cause means that the upstream gave no information about the chain.
+func noInformation(cause Cause) bool {
 	return slices.Contains([]Cause{Unreachable, Untrusted, Unauthorized}, cause)
 }
 
@@ -200,18 +200,18 @@ func plain(err error) string {
 	return string(text)
 }
 
-// standing holds the values by which upstreams are compared.
-type standing struct {
+// rank holds the values by which upstreams are compared.
+type rank struct {
 	lied    bool
 	head    types.Height
 	retryAt time.Time
 }
 
-func (u *upstream) standing() standing {
+func (u *upstream) rank() rank {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	lied := !u.liedAt.IsZero() && time.Since(u.liedAt) < distrust
-	return standing{lied: lied, head: u.head, retryAt: u.retryAt}
+	lied := !u.liedAt.IsZero() && time.Since(u.liedAt) < distrustTime
+	return rank{lied: lied, head: u.head, retryAt: u.retryAt}
 }
 
 // UpstreamStatus is the status of an upstream.
