@@ -106,7 +106,7 @@ code 1 if there is a failure.`,
 		if len(failures) == 0 {
 			return s.Result(tested, tested.people)
 		}
-		return o.tell(ctx, s, tested, failures)
+		return o.report(ctx, s, tested, failures)
 	})
 	set := command.Flags()
 	set.BoolVar(&noTests, "no-tests", false, "skip the project's own tests")
@@ -132,8 +132,8 @@ type foundFailure struct {
 	stopped       bool // whether the last call, or one within it, failed
 }
 
-// tell reports the failures, and returns the command's error.
-func (c *contractTest) tell(
+// report reports the failures, and returns the command's error.
+func (c *contractTest) report(
 	ctx context.Context, s *session.Session, tested testedContract, failures []*fuzz.Failure,
 ) error {
 	found := make([]foundFailure, len(failures))

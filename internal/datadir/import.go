@@ -141,7 +141,7 @@ func (i *blockImport) next() ([]byte, error) {
 				_, _, err = types.DecodeBlockTxs(block)
 			}
 			if err == nil {
-				return block, i.pass(end)
+				return block, i.discard(end)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func (i *blockImport) resume(begins bool) ([]byte, error) {
 		if newest := h.Header.Height - 1; newest > i.ledger.Tip().Header.Header.Height {
 			return nil, emergency.DamagedExport(i.last+1, newest, fmt.Errorf("%w: at byte %d", ErrBadExport, i.read))
 		}
-		if err := i.pass(at); err != nil {
+		if err := i.discard(at); err != nil {
 			return nil, err
 		}
 		return i.next()
@@ -199,8 +199,8 @@ func (i *blockImport) resume(begins bool) ([]byte, error) {
 	return nil, emergency.DamagedExport(i.last+1, i.last+1, err)
 }
 
-// pass discards the given number of bytes.
-func (i *blockImport) pass(bytes int) error {
+// discard discards the given number of bytes.
+func (i *blockImport) discard(bytes int) error {
 	_, err := i.from.Discard(bytes)
 	i.read += uint64(bytes)
 	return err

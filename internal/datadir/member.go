@@ -228,7 +228,7 @@ func (d *Dir) Join(ctx context.Context, j Joining) error {
 	if err != nil {
 		return err
 	}
-	for told := ""; ; {
+	for logged := ""; ; {
 		asking, cancel := context.WithTimeout(ctx, 10*joinPause)
 		other, encoded, err := p2p.AskMembers(asking, identity, peer, hello)
 		cancel()
@@ -242,9 +242,9 @@ func (d *Dir) Join(ctx context.Context, j Joining) error {
 			return fmt.Errorf("the member at %s: %w", peer.Address, err)
 		}
 		reason := fmt.Sprintf("waiting to be added to the cluster by the member at %s: %v", peer.Address, err)
-		if j.Waits(reason); told != err.Error() {
+		if j.Waits(reason); logged != err.Error() {
 			d.options.Log.Warn(reason)
-			told = err.Error()
+			logged = err.Error()
 		}
 		if err := pause.For(ctx, joinPause); err != nil {
 			return fmt.Errorf("this member was not added to its cluster: %w", err)

@@ -35,11 +35,11 @@ func (d *Dir) Compare(ctx context.Context, replicas Upstreams) ([]Replica, error
 	if err != nil {
 		return nil, err
 	}
-	told := make([]Replica, len(nodes))
+	answers := make([]Replica, len(nodes))
 	var errs []error
 	for i, n := range nodes {
 		var err error
-		if told[i], err = d.compareWith(ctx, n); err != nil {
+		if answers[i], err = d.compareWith(ctx, n); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", n.Name(), err))
 		}
 		n.Close()
@@ -47,7 +47,7 @@ func (d *Dir) Compare(ctx context.Context, replicas Upstreams) ([]Replica, error
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("%w: %w", ErrNotPromoted, errors.Join(errs...))
 	}
-	return told, nil
+	return answers, nil
 }
 
 // compareWith compares the chain here with one replica's.

@@ -18,9 +18,9 @@ const proofsLag = 120
 
 // changes logs each change in the node's status and metrics once.
 type changes struct {
-	log   *slog.Logger
-	told  map[string]string // last state seen or logged, by subject
-	since map[string]news   // new states that have not lasted long enough, by subject
+	log    *slog.Logger
+	logged map[string]string // last state seen or logged, by subject
+	since  map[string]news   // new states that have not lasted long enough, by subject
 }
 
 // news is a new state and the time when it was first seen.
@@ -30,11 +30,11 @@ type news struct {
 }
 
 func newChanges(log *slog.Logger) *changes {
-	return &changes{log: log, told: make(map[string]string), since: make(map[string]news)}
+	return &changes{log: log, logged: make(map[string]string), since: make(map[string]news)}
 }
 
-// look compares a fact with its last state, and logs a change that has lasted long enough.
-func (c *changes) look(f role.Fact, now time.Time) {
+// observe compares a fact with its last state, and logs a change that has lasted long enough.
+func (c *changes) observe(f role.Fact, now time.Time) {
 	plain := f.Is
 	if plain == "" {
 		plain = strings.Map(func(r rune) rune {
@@ -44,7 +44,7 @@ func (c *changes) look(f role.Fact, now time.Time) {
 			return r
 		}, f.Text)
 	}
-	before, known := c.told[f.Of]
+	before, known := c.logged[f.Of]
 	if known && before == plain {
 		delete(c.since, f.Of)
 		return
@@ -57,7 +57,7 @@ func (c *changes) look(f role.Fact, now time.Time) {
 		return
 	}
 	delete(c.since, f.Of)
-	c.told[f.Of] = plain
+	c.logged[f.Of] = plain
 	if f.Text != "" && (known || !f.Usual) {
 		c.log.Log(context.Background(), f.Level, f.Text)
 	}
@@ -78,7 +78,7 @@ func (n *Node) tellChanges(ctx context.Context) error {
 		}
 		last = now
 		for _, f := range n.facts() {
-			c.look(f, now)
+			c.observe(f, now)
 		}
 		select {
 		case <-ticker.C:

@@ -34,7 +34,7 @@ func TestChangesAreToldOnce(t *testing.T) {
 		{9, role.Fact{Of: "leader", Is: "term 2", Text: "a leads now, term 2"}},
 		{9, role.Fact{Of: "leader", Is: "term 2", Text: "a leads again, term 2"}},
 	} {
-		c.look(seen.Fact, began.Add(seen.at))
+		c.observe(seen.Fact, began.Add(seen.at))
 	}
 	var got []string
 	for line := range strings.Lines(lines.String()) {

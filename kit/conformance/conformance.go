@@ -144,9 +144,9 @@ func NotTested(reason string) error { return leftOut(reason) }
 // Limited returns the error of a rule that the token satisfies as far as tested. The text says what was not tested.
 func Limited(format string, args ...any) error { return limited(fmt.Sprintf(format, args...)) }
 
-// Run tests the rules in order with checker. told, which may be nil, is called with each result. A token that violates
-// rules is not an error.
-func Run[C any, R rule[C]](token types.ContractID, rules []R, checker C, told func(Result)) (Report, error) {
+// Run tests the rules in order with checker. notify, which may be nil, is called with each result. A token that
+// violates rules is not an error.
+func Run[C any, R rule[C]](token types.ContractID, rules []R, checker C, notify func(Result)) (Report, error) {
 	report := Report{Token: token}
 	for _, given := range rules {
 		r := struct {
@@ -166,8 +166,8 @@ func Run[C any, R rule[C]](token types.ContractID, rules []R, checker C, told fu
 			return report, fmt.Errorf("rule %s: %w", r.Name, err)
 		}
 		report.Results = append(report.Results, result)
-		if told != nil {
-			told(result)
+		if notify != nil {
+			notify(result)
 		}
 	}
 	return report, nil

@@ -43,7 +43,7 @@ func (r rustTools) runTests(ctx context.Context, dir string, log io.Writer) erro
 	defer os.RemoveAll(home)
 	env := append(passed(), "PATH="+r.bin+":/bin", "HOME="+home, "CARGO_HOME="+filepath.Join(home, "cargo"),
 		"RUSTC="+filepath.Join(r.bin, "rustc"), "RUSTDOC="+filepath.Join(r.bin, "rustdoc"))
-	cargo := tool{file: filepath.Join(r.bin, "cargo"), env: env, log: log, tells: true}
+	cargo := tool{file: filepath.Join(r.bin, "cargo"), env: env, log: log, logStdout: true}
 	_, err = cargo.run(ctx, dir, "test", "--quiet", "--offline")
 	return err
 }
@@ -59,7 +59,7 @@ func (t scriptTools) runTests(ctx context.Context, dir string, log io.Writer) er
 			continue
 		}
 		env := append(passed(), "PATH=/usr/bin:/bin", "HOME="+dir)
-		_, err := tool{file: node, env: env, log: log, tells: true}.run(ctx, dir, file)
+		_, err := tool{file: node, env: env, log: log, logStdout: true}.run(ctx, dir, file)
 		return err
 	}
 	return missing("the SDK of the project is not installed: npm install (in %s)", dir)

@@ -28,20 +28,20 @@ type tool struct {
 	file string
 	env  []string
 	log  io.Writer // standard error, for people; nil keeps it for the error
-	// tells sends standard output to log, too.
-	tells bool
+	// logStdout sends standard output to log, too.
+	logStdout bool
 }
 
 // run runs the tool in dir and returns its standard output.
 func (t tool) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, t.file, args...)
 	command.Dir, command.Env, command.WaitDelay = dir, t.env, 5*time.Second
-	out, told := &bounded{}, &bounded{}
-	command.Stdout, command.Stderr = out, told
+	out, stderr := &bounded{}, &bounded{}
+	command.Stdout, command.Stderr = out, stderr
 	if t.log != nil {
 		command.Stderr = t.log
 	}
-	if t.tells {
+	if t.logStdout {
 		command.Stdout = t.log
 	}
 	err := command.Run()
@@ -49,7 +49,7 @@ func (t tool) run(ctx context.Context, dir string, args ...string) ([]byte, erro
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		text := strings.TrimSpace(told.String())
+		text := strings.TrimSpace(stderr.String())
 		if text == "" {
 			text = err.Error() + ", as said above"
 		}

@@ -61,16 +61,16 @@ type rule struct {
 }
 
 // Check tests a contract, rule by rule. Holder must own a token, and A and B none; the check returns what it moves.
-// told, which may be nil, is called with each result. A contract that violates rules is not an error.
+// notify, which may be nil, is called with each result. A contract that violates rules is not an error.
 func Check(
 	ctx context.Context, chain conformance.Chain, contract types.ContractID, accounts conformance.Accounts,
-	told func(conformance.Result),
+	notify func(conformance.Result),
 ) (conformance.Report, error) {
 	calls, err := conformance.NewCalls(ctx, chain, contract)
 	if err != nil {
 		return conformance.Report{Token: contract}, err
 	}
-	return conformance.Run(contract, rules, &checker{Accounts: accounts, Calls: calls}, told)
+	return conformance.Run(contract, rules, &checker{Accounts: accounts, Calls: calls}, notify)
 }
 
 // books holds the supply and balances that the contract reports.

@@ -36,26 +36,26 @@ func (c *checker) payment() error {
 	if err := (transfer{c.Holder, to, c.id}).only(c.Token, outcome.Logs); err != nil {
 		return conformance.Breaks("transfer%s: %s", encoded, err)
 	}
-	if err := c.told(receiver, data, outcome.Logs); err != nil {
+	if err := c.checkNotified(receiver, data, outcome.Logs); err != nil {
 		return conformance.Breaks("transfer%s: %s", encoded, err)
 	}
 	return c.owned(c.id, to)
 }
 
-// told returns an error unless the logs show, after the event, exactly one notification of a contract about a token of
-// the holder.
-func (c *checker) told(receiver types.ContractID, data tokenID, logs []conformance.Log) error {
+// checkNotified returns an error unless the logs show, after the event, exactly one notification of a contract about a
+// token of the holder.
+func (c *checker) checkNotified(receiver types.ContractID, data tokenID, logs []conformance.Log) error {
 	says := func(log conformance.Log) bool { return log.Contract == receiver && log.Name == "Received" }
 	first := slices.IndexFunc(logs, says)
 	if first < 0 {
-		return conformance.Breaks("the contract that got the token was not told")
+		return conformance.Breaks("the contract that got the token was not notified")
 	}
 	if slices.ContainsFunc(logs[first+1:], says) {
-		return conformance.Breaks("the contract that got the token was told twice")
+		return conformance.Breaks("the contract that got the token was notified twice")
 	}
 	moved := func(log conformance.Log) bool { return log.Contract == c.Token && log.Name == "Transfer" }
 	if slices.ContainsFunc(logs[first:], moved) {
-		return conformance.Breaks("the contract that got the token was told before the event")
+		return conformance.Breaks("the contract that got the token was notified before the event")
 	}
 	var got struct {
 		Token, From types.Account
@@ -66,7 +66,7 @@ func (c *checker) told(receiver types.ContractID, data tokenID, logs []conforman
 	err := json.Unmarshal(logs[first].Data, &got)
 	if err != nil || got.Token != types.Account(c.Token) || got.From != c.Holder || got.Amount != 1 ||
 		string(got.TokenID) != string(c.id) || got.Data == nil || string(*got.Data) != string(data) {
-		return conformance.Breaks("it was told %s, not of 1 of the holder's with the data", logs[first].Data)
+		return conformance.Breaks("it was notified of %s, not of 1 of the holder's with the data", logs[first].Data)
 	}
 	return nil
 }

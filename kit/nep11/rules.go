@@ -39,7 +39,7 @@ var rules = []rule{
 	{"zero_account", "a transfer to the zero account is refused, or is a burn", (*checker).zeroAccount},
 	{"burn", "only the owner burns a token, which is gone then", (*checker).burn},
 	{
-		"payment", "a contract with onNEP11Payment is told of what it gets, once and behind the event, and can refuse it",
+		"payment", "a contract with onNEP11Payment is notified of what it gets, once, after the event, and may refuse",
 		(*checker).payment,
 	},
 }

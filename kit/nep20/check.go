@@ -46,16 +46,16 @@ type rule struct {
 	Test       func(*checker) error
 }
 
-// Check tests a token, rule by rule. told, which may be nil, is called with each result. A token that violates rules is
-// not an error.
+// Check tests a token, rule by rule. notify, which may be nil, is called with each result. A token that violates rules
+// is not an error.
 func Check(
-	ctx context.Context, chain Chain, token types.ContractID, accounts Accounts, told func(Result),
+	ctx context.Context, chain Chain, token types.ContractID, accounts Accounts, notify func(Result),
 ) (Report, error) {
 	calls, err := conformance.NewCalls(ctx, chain, token)
 	if err != nil {
 		return Report{Token: token}, err
 	}
-	return conformance.Run(token, independent(rules), &checker{accounts, calls}, told)
+	return conformance.Run(token, independent(rules), &checker{accounts, calls}, notify)
 }
 
 // independent makes each rule run aside, so that the effects of a violated rule do not affect other rules.

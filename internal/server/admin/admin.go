@@ -62,11 +62,11 @@ func (c Config) Routes() []Route {
 	health := func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, status{Status: "ok"}) }
 	routes := []Route{
 		{"GET /health", true, health},
-		{"GET /ready", true, tell(c.Ready, "ready")},
+		{"GET /ready", true, healthCheck(c.Ready, "ready")},
 		{"GET /metrics", true, c.Metrics.ServeHTTP},
 	}
 	if c.Leads != nil {
-		routes = append(routes, Route{"GET /leader", true, tell(c.Leads, "leader")})
+		routes = append(routes, Route{"GET /leader", true, healthCheck(c.Leads, "leader")})
 	}
 	if c.Backup != nil {
 		routes = append(routes, Route{"POST " + backupPath, false, serveBackup(c.Backup)})
@@ -85,8 +85,8 @@ func (c Config) Routes() []Route {
 	return routes
 }
 
-// tell returns a handler that reports, under the given name, whether a condition holds.
-func tell(is Ready, name string) http.HandlerFunc {
+// healthCheck returns a handler that reports, under the given name, whether a condition holds.
+func healthCheck(is Ready, name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if ok, reason := is(); !ok {
 			answer(w, http.StatusServiceUnavailable, status{Status: "not " + name, Reason: reason})

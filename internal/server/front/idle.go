@@ -33,7 +33,7 @@ func (i *idlers) park(c *conn, state connState, now time.Time) {
 
 // unpark removes a connection if it is present.
 func (i *idlers) unpark(c *conn) {
-	c.idle.untie()
+	c.idle.unlink()
 	if c.ripe {
 		c.ripe = false
 		i.recount(c.site, -1)
@@ -44,7 +44,7 @@ func (i *idlers) unpark(c *conn) {
 // site with the most ripe connections. It returns nil if no connection has been idle for leastIdle.
 func (i *idlers) longest(of *site, now time.Time) *conn {
 	for c := i.young.first(); c != nil && now.Sub(c.since) >= leastIdle; c = i.young.first() {
-		c.idle.untie()
+		c.idle.unlink()
 		c.site.ripe.add(&c.idle)
 		c.ripe = true
 		i.recount(c.site, 1)
@@ -60,7 +60,7 @@ func (i *idlers) longest(of *site, now time.Time) *conn {
 
 // recount updates a site that has gained or lost a ripe connection.
 func (i *idlers) recount(s *site, by int) {
-	s.crowd.untie()
+	s.crowd.unlink()
 	s.count += by
 	if s.count > len(i.crowds) {
 		i.crowds = append(i.crowds, &link[site]{})
@@ -88,8 +88,8 @@ func (list *link[T]) add(l *link[T]) {
 	l.previous.next, l.next.previous = l, l
 }
 
-// untie removes l from the list that it is in, if any.
-func (l *link[T]) untie() {
+// unlink removes l from the list that it is in, if any.
+func (l *link[T]) unlink() {
 	if l.next == nil {
 		return
 	}

@@ -39,7 +39,7 @@ type memory struct {
 	used   atomic.Int64 // written under mu
 	mu     sync.Mutex
 	places map[netip.Addr]*placeMemory
-	asking asking
+	asking memoryQueue
 	slow   slow
 }
 
@@ -90,7 +90,7 @@ func (m *memory) tryAcquire(p *placeMemory, n int64) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.take(&ask{place: p, bytes: n, total: n + p.holds()}) {
+	if m.take(&memoryRequest{place: p, bytes: n, total: n + p.holds()}) {
 		return true
 	}
 	if p != nil {
@@ -131,7 +131,7 @@ func (m *memory) acquire(ctx context.Context, p *placeMemory, n int64) bool {
 // wait takes n bytes when their turn comes, and reports whether it did before ctx ended.
 func (m *memory) wait(ctx context.Context, p *placeMemory, n int64) bool {
 	m.mu.Lock()
-	a := &ask{place: p, bytes: n, total: n + p.holds(), granted: make(chan struct{})}
+	a := &memoryRequest{place: p, bytes: n, total: n + p.holds(), granted: make(chan struct{})}
 	if m.take(a) {
 		m.mu.Unlock()
 		return true
@@ -154,12 +154,12 @@ func (m *memory) wait(ctx context.Context, p *placeMemory, n int64) bool {
 }
 
 // take takes memory for a, unless an ask with a smaller or equal total waits. The caller must hold the lock.
-func (m *memory) take(a *ask) bool {
+func (m *memory) take(a *memoryRequest) bool {
 	return (len(m.asking.list) == 0 || a.total < m.asking.list[0].total) && m.fit(a)
 }
 
 // fit takes memory for a if it is free or can be freed by displacing slow tickets. The caller must hold the lock.
-func (m *memory) fit(a *ask) bool {
+func (m *memory) fit(a *memoryRequest) bool {
 	for m.used.Load()+a.bytes > m.limit {
 		if len(m.slow) == 0 || m.slow[0].waits <= a.total {
 			return false
@@ -176,7 +176,7 @@ func (m *memory) fit(a *ask) bool {
 // serve grants waiting asks in order while they fit. The caller must hold the lock.
 func (m *memory) serve() {
 	for len(m.asking.list) > 0 && m.fit(m.asking.list[0]) {
-		close(heap.Pop(&m.asking).(*ask).granted)
+		close(heap.Pop(&m.asking).(*memoryRequest).granted)
 	}
 }
 
@@ -213,14 +213,14 @@ func (m *memory) resume(t *Ticket) bool {
 	if t.displaced {
 		return false
 	}
-	t.slow.untie()
+	t.slow.unlink()
 	m.recount(t.place, -t.held*collected)
 	return true
 }
 
 // displace takes a ticket's memory and ends its connection. The caller must hold the lock.
 func (m *memory) displace(t *Ticket) {
-	t.slow.untie()
+	t.slow.unlink()
 	m.recount(t.place, -t.held*collected)
 	m.free(t.place, t.held*collected)
 	t.displaced = true
@@ -252,44 +252,44 @@ func (p *placeMemory) holds() int64 {
 	return p.held
 }
 
-// ask is a request for memory.
-type ask struct {
+// memoryRequest is a request for memory.
+type memoryRequest struct {
 	place   *placeMemory
 	bytes   int64
 	total   int64 // bytes that the place would hold
 	number  int
 	granted chan struct{}
-	index   int // in asking; -1 once granted
+	index   int // in memoryQueue; -1 once granted
 }
 
-// asking is a heap of waiting asks, the smallest total first and, among equals, the earliest.
-type asking struct {
-	list []*ask
+// memoryQueue is a heap of waiting requests, the smallest total first and, among equals, the earliest.
+type memoryQueue struct {
+	list []*memoryRequest
 	last int // last number given
 }
 
-func (q *asking) Len() int { return len(q.list) }
+func (q *memoryQueue) Len() int { return len(q.list) }
 
-func (q *asking) Less(i, j int) bool {
+func (q *memoryQueue) Less(i, j int) bool {
 	a, b := q.list[i], q.list[j]
 	return a.total < b.total || a.total == b.total && a.number < b.number
 }
 
-func (q *asking) Swap(i, j int) {
+func (q *memoryQueue) Swap(i, j int) {
 	q.list[i], q.list[j] = q.list[j], q.list[i]
 	q.list[i].index, q.list[j].index = i, j
 }
 
 // Push implements heap.Interface.
-func (q *asking) Push(x any) {
-	a := x.(*ask)
+func (q *memoryQueue) Push(x any) {
+	a := x.(*memoryRequest)
 	q.last++
 	a.number, a.index = q.last, len(q.list)
 	q.list = append(q.list, a)
 }
 
 // Pop implements heap.Interface.
-func (q *asking) Pop() any {
+func (q *memoryQueue) Pop() any {
 	last := len(q.list) - 1
 	a := q.list[last]
 	q.list[last], q.list = nil, q.list[:last]

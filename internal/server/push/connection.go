@@ -35,12 +35,12 @@ type connection struct {
 	tasks   sync.WaitGroup
 	closing sync.Once
 
-	crowd   *crowd        // guarded by the server's lock; nil once displaced
-	place   *list.Element // in crowd
-	opened  chan struct{} // closed when ws is set
-	writing chan struct{} // holds a token while a message is rendered in a turn, or written
-	toll    toll          // charges notifications; guarded by the token
-	frames  Ticket        // charges frames that are no messages
+	crowd      *crowd        // guarded by the server's lock; nil once displaced
+	place      *list.Element // in crowd
+	opened     chan struct{} // closed when ws is set
+	writing    chan struct{} // holds a token while a message is rendered in a turn, or written
+	rateCharge rateCharge    // charges notifications; guarded by the token
+	frames     Ticket        // charges frames that are no messages
 
 	received atomic.Uint64 // messages
 	busy     atomic.Bool   // reading waits for a call to end, or for the client's rate
@@ -53,7 +53,8 @@ type connection struct {
 func newConnection(ctx context.Context, s *Server, r *request.Request) *connection {
 	c := &connection{
 		server: s, request: r, opened: make(chan struct{}), writing: make(chan struct{}, 1),
-		toll: toll{ticket: s.config.Ticket(r)}, frames: s.config.Ticket(r), subscriptions: make(map[api.Quantity]*subscription),
+		rateCharge: rateCharge{ticket: s.config.Ticket(r)}, frames: s.config.Ticket(r),
+		subscriptions: make(map[api.Quantity]*subscription),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.work, c.finish = context.WithCancel(c.ctx)
@@ -221,10 +222,10 @@ func (c *connection) answer(ticket Ticket, body []byte, wait time.Duration) {
 
 // send writes an answer, whose memory belongs to its ticket until then.
 func (c *connection) send(answer []byte) bool {
-	if c.take(c.work) != nil {
+	if c.acquireToken(c.work) != nil {
 		return false
 	}
-	defer c.give()
+	defer c.releaseToken()
 	return c.write(answer)
 }
 
@@ -296,7 +297,7 @@ func (c *connection) close(code websocket.StatusCode, reason string) {
 		c.finish()
 		select {
 		case <-c.opened:
-			c.toll.ticket.Closing()
+			c.rateCharge.ticket.Closing()
 			_ = c.ws.Close(code, reason) // the peer may be gone already
 		case <-c.ctx.Done():
 		}

@@ -128,15 +128,15 @@ func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) erro
 		feed.after = chain.EndOfEvents(types.Height(max(1, sub.next.Load())) - 1)
 	}
 	feed.reported = feed.after.Height
-	if err := feed.stand(feed.after.Height); err != nil && !errors.Is(err, errGone) {
+	if err := feed.recordBlock(feed.after.Height); err != nil && !errors.Is(err, errGone) {
 		return err
 	}
 	sub.behind, sub.run = sub.blocksBehind, feed.run
 	return nil
 }
 
-// stand records the block at the height up to which everything was sent.
-func (f *eventFeed) stand(height types.Height) error {
+// recordBlock records the block at the height up to which everything was sent.
+func (f *eventFeed) recordBlock(height types.Height) error {
 	hash, err := f.connection.server.cache.hash(height)
 	if errors.Is(err, chain.ErrPruned) {
 		hash, err = types.BlockHash{}, nil
@@ -145,8 +145,8 @@ func (f *eventFeed) stand(height types.Height) error {
 	return err
 }
 
-// stands returns errReverted if that block has left the chain: events that were sent may have left it too.
-func (f *eventFeed) stands() error {
+// checkReorg returns errReverted if that block has left the chain: events that were sent may have left it too.
+func (f *eventFeed) checkReorg() error {
 	if f.on == (types.BlockHash{}) {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (f *eventFeed) run(ctx context.Context) error {
 		seen := follows.HeadHash() // read before the head: if it changes in between, WaitHead returns at once
 		head, next := follows.Head().Header.Height, f.after.NextEvent()
 		f.next.Store(uint64(next))
-		err := f.stands()
+		err := f.checkReorg()
 		switch {
 		case err != nil:
 		case next > head:
@@ -224,7 +224,7 @@ func (f *eventFeed) sendNext(ctx context.Context, next types.Height) error {
 	if err != nil {
 		return err
 	}
-	if err := f.stand(next); err != nil {
+	if err := f.recordBlock(next); err != nil {
 		return err
 	}
 	for _, place := range found {
@@ -278,7 +278,7 @@ func (f *eventFeed) catchUp(ctx context.Context) error {
 	if f.after = reached; found > 0 {
 		f.reported = reached.Height
 	}
-	if err := f.stand(reached.Height); err != nil {
+	if err := f.recordBlock(reached.Height); err != nil {
 		return err
 	}
 	return f.sendProgress(ctx, false)

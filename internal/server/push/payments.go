@@ -153,7 +153,7 @@ func (f *paymentFeed) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		seen := follows.HeadHash() // read before the head: if it changes in between, WaitHead returns at once
 		head, next := follows.Head().Header.Height, types.Height(f.next.Load())
-		err := f.stands()
+		err := f.checkReorg()
 		switch {
 		case err != nil:
 		case next > head:
@@ -168,8 +168,8 @@ func (f *paymentFeed) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// stands returns errReverted if the last block of the subscription has left the chain.
-func (f *paymentFeed) stands() error {
+// checkReorg returns errReverted if the last block of the subscription has left the chain.
+func (f *paymentFeed) checkReorg() error {
 	if f.after == nil {
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 // as much as sending it.
 const spentStep = 16 << 10
 
-// take takes the connection's token: it waits until nothing else of the connection is being rendered or written.
-// Subscriptions and calls get the token in the order in which they ask. give returns it.
-func (c *connection) take(ctx context.Context) error {
+// acquireToken takes the connection's token: it waits until nothing else of the connection is being rendered or
+// written. Subscriptions and calls get the token in the order in which they ask. releaseToken returns it.
+func (c *connection) acquireToken(ctx context.Context) error {
 	select {
 	case c.writing <- struct{}{}:
 	case <-ctx.Done():
@@ -20,21 +20,21 @@ func (c *connection) take(ctx context.Context) error {
 		return context.Canceled
 	}
 	if c.work.Err() != nil {
-		c.give()
+		c.releaseToken()
 		return context.Canceled
 	}
 	return nil
 }
 
-func (c *connection) give() { <-c.writing }
+func (c *connection) releaseToken() { <-c.writing }
 
-// toll charges a client's rate for notifications.
-type toll struct {
+// rateCharge charges a client's rate for notifications.
+type rateCharge struct {
 	ticket Ticket
 	unpaid int // bytes
 }
 
-func (t *toll) charge(bytes int) {
+func (t *rateCharge) charge(bytes int) {
 	if t.unpaid += bytes; t.unpaid >= spentStep {
 		t.ticket.Spend(t.unpaid)
 		t.ticket.Release() // charges the rate
@@ -49,10 +49,10 @@ func (s *subscription) turn(
 	ctx context.Context, bytes int64, render func(ctx context.Context) (results [][]byte, err error),
 ) error {
 	c := s.connection
-	if err := c.take(ctx); err != nil {
+	if err := c.acquireToken(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.releaseToken()
 	ticket := c.server.config.Ticket(c.request)
 	defer ticket.Release()
 	results, err := inTurn(ctx, ticket, bytes, render)
@@ -62,10 +62,10 @@ func (s *subscription) turn(
 
 // small is turn for work too cheap to need a turn.
 func (s *subscription) small(ctx context.Context, render func(ctx context.Context) ([][]byte, error)) error {
-	if err := s.connection.take(ctx); err != nil {
+	if err := s.connection.acquireToken(ctx); err != nil {
 		return err
 	}
-	defer s.connection.give()
+	defer s.connection.releaseToken()
 	results, err := render(ctx)
 	return s.emit(ctx, results, err)
 }
@@ -98,7 +98,7 @@ func (s *subscription) emit(ctx context.Context, results [][]byte, err error) er
 		if !c.write(s.prefix, result, suffix) {
 			return context.Canceled
 		}
-		c.toll.charge(len(s.prefix) + len(result) + len(suffix))
+		c.rateCharge.charge(len(s.prefix) + len(result) + len(suffix))
 		c.server.sent.Add(1)
 	}
 	return err
