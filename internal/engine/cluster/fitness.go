@@ -19,21 +19,15 @@ const (
 	failTime = 10 * time.Second
 )
 
-// fitness is this member's ability to lead, as determined at the last tick.
-type fitness struct {
-	unable string        // why this machine cannot make blocks; empty if it can
-	offset time.Duration // the median of all clocks minus this member's
-}
-
-// updateFitness updates the fitness, and clears a signing failure that is resolved or old.
+// updateFitness determines whether this member can lead, and clears a signing failure that is resolved or old.
 func (m *Member) updateFitness() {
-	m.fitness = fitness{offset: medianOffset(m.env.Offsets())}
+	m.unable, m.clockOffset = "", medianOffset(m.env.Offsets())
 	if m.Unable != nil {
-		m.fitness.unable = m.Unable()
+		m.unable = m.Unable()
 	}
-	if f := &m.leading.failed; f.err != nil && (m.Ledger.Tip().Header.Header.Height >= f.height ||
-		!m.leads() && m.env.Now().Sub(f.at) >= failTime) {
-		f.err = nil
+	if l := &m.leading; l.signError != nil && (m.Ledger.Tip().Header.Header.Height >= l.failedHeight ||
+		!m.leads() && m.env.Now().Sub(l.failedAt) >= failTime) {
+		l.signError = nil
 	}
 }
 
@@ -43,10 +37,10 @@ func (m *Member) unfit() string {
 	if reason := m.cannotLead(); reason != "" {
 		return reason
 	}
-	switch o := m.fitness.offset.Round(time.Second); {
-	case m.fitness.offset > maxOffset:
+	switch o := m.clockOffset.Round(time.Second); {
+	case m.clockOffset > maxOffset:
 		return fmt.Sprintf("clock skew: this member's clock is %.0f s behind the others", o.Seconds())
-	case m.fitness.offset < -maxOffset:
+	case m.clockOffset < -maxOffset:
 		return fmt.Sprintf("clock skew: this member's clock is %.0f s ahead of the others", -o.Seconds())
 	}
 	return ""
@@ -54,15 +48,15 @@ func (m *Member) unfit() string {
 
 // cannotLead returns the reason why this member would make no block as leader, or "" if it would.
 func (m *Member) cannotLead() string {
-	switch f := m.leading.failed; {
+	switch l := &m.leading; {
 	case len(m.Producers) == 0:
 		return "this member has no producer's key"
 	case m.keyBarred() != "":
 		return m.keyBarred()
-	case f.err != nil:
-		return fmt.Sprintf("block %d is not signed: %v", f.height, f.err)
+	case l.signError != nil:
+		return fmt.Sprintf("block %d is not signed: %v", l.failedHeight, l.signError)
 	}
-	return m.fitness.unable
+	return m.unable
 }
 
 // keyBarred returns the reason why no member with this one's keys would make a block, or "" if it would.

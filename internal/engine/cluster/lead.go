@@ -31,21 +31,18 @@ type leading struct {
 	made      *ledger.PendingBlock // that block
 	madeAt    time.Time
 	finishing uint64 // index of the proposal that is being signed, or whose Release is proposed
-	failed    refused
+
+	// The last failure to sign:
+	signError    error // nil if the next attempt succeeded or the failure is old
+	failedHeight types.Height
+	failedAt     time.Time    // last attempt
+	loggedHeight types.Height // height of the failure that was logged last
 
 	last          time.Time            // when the last block was due; zero if this leader has made none, so one is due now
 	passing       *passing             // the requested leadership transfer, or nil
 	transferTried time.Time            // last attempt to hand leadership over
 	snapshots     map[uint64]time.Time // when each member that is being sent a snapshot was seen in that state
 	sentCommit    map[uint64]uint64    // last commit index sent to each member
-}
-
-// refused is the last failure to sign.
-type refused struct {
-	err    error // nil if the next attempt succeeded or the failure is old
-	height types.Height
-	at     time.Time    // last attempt
-	logged types.Height // height of the failure that was logged last
 }
 
 // lead performs a leader's duties: it releases the proposal or, if there is none, makes one. It never proposes a block
@@ -171,14 +168,14 @@ func (m *Member) finish() error {
 		signature, err := m.sign(c.Header)
 		return func(m *Member) error {
 			if err != nil {
-				l.failed.err, l.failed.height, l.failed.at = err, c.Header.Height, m.env.Now()
-				if l.failed.logged != c.Header.Height { // log once per height, although it is retried
-					l.failed.logged = c.Header.Height
+				l.signError, l.failedHeight, l.failedAt = err, c.Header.Height, m.env.Now()
+				if l.loggedHeight != c.Header.Height { // log once per height, although it is retried
+					l.loggedHeight = c.Header.Height
 					m.Logger.Error("cannot sign a block that the cluster has committed", "height", c.Header.Height, "error", err)
 				}
 				return nil
 			}
-			l.failed.err = nil
+			l.signError = nil
 			if !m.leads() || m.proposal != c {
 				return nil
 			}
@@ -217,8 +214,8 @@ func (m *Member) tick() error {
 	if reason := m.unfit(); reason != "" {
 		m.transferLeadership(reason)
 	}
-	if l := &m.leading; l.failed.err != nil && m.env.Now().Sub(l.failed.at) >= transferInterval {
-		l.finishing, l.failed.at = 0, m.env.Now() // no other member took over: try again
+	if l := &m.leading; l.signError != nil && m.env.Now().Sub(l.failedAt) >= transferInterval {
+		l.finishing, l.failedAt = 0, m.env.Now() // no other member took over: try again
 	}
 	m.resendSnapshots()
 	return m.promoteLearner()

@@ -103,7 +103,10 @@ type Member struct {
 	own  Facts // constant fields only
 
 	leadership leadership
-	fitness    fitness
+
+	// Its ability to lead, as determined at the last tick:
+	unable      string        // why this machine cannot make blocks; empty if it can
+	clockOffset time.Duration // the median of all clocks minus this member's
 
 	// The state after the last wholly applied entry. Except for this member's block of the proposal, it is a function
 	// of the log and the same on every member.
