@@ -212,7 +212,7 @@ func (p *Pool) commit(b *batch) error {
 func (p *Pool) insertAll(b *batch) {
 	p.visit(b, func(s *sender, c *candidate) error {
 		err := p.insert(s, c)
-		p.filling.updatePressure(&p.opts)
+		p.updatePressure()
 		return err
 	})
 }
@@ -229,10 +229,10 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 			p.mu.Unlock()
 			continue
 		}
-		if b.generation != p.head.generation {
-			b.read, b.generation = make(map[types.Account]*sender), p.head.generation
+		if b.generation != p.generation {
+			b.read, b.generation = make(map[types.Account]*sender), p.generation
 		}
-		head, missing := p.head.Head, p.missing(b)
+		head, missing := p.head, p.missing(b)
 		if len(missing) == 0 {
 			// Find all senders before the first call: a candidate may evict all transactions of a later one's sender.
 			senders := make([]*sender, len(b.candidates))

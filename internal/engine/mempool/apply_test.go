@@ -59,7 +59,7 @@ func TestScreenAndKeep(t *testing.T) {
 		t.Errorf("the journal brings %v", got)
 	}
 	moment = moment.Add(2 * time.Hour)
-	next := p.head.Head
+	next := p.head
 	next.Height++
 	if err := p.Reset(next, nil); err != nil {
 		t.Fatal(err)
@@ -84,12 +84,12 @@ func TestRestoreBeforeItsTime(t *testing.T) {
 	}
 	added := moment.Add(2 * time.Hour)
 	first := openPool(t, c, opts)
-	if err := first.Restore(7, first.head.Head, []Taken{{Tx: tx, Added: added}}); err != nil {
+	if err := first.Restore(7, first.head, []Taken{{Tx: tx, Added: added}}); err != nil {
 		t.Fatal(err)
 	}
 	p := openCopy(t, c, opts.Journal, Options{Clock: opts.Clock, Expiry: opts.Expiry})
 	moment = added.Add(time.Minute)
-	next := p.head.Head
+	next := p.head
 	next.Height++
 	if err := p.Reset(next, nil); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestRestoreReplaces(t *testing.T) {
 			}
 			ids[tx.ID()], taken[i] = true, Taken{Tx: tx, Added: opts.Clock()}
 		}
-		if err := p.Restore(7, p.head.Head, taken); err != nil {
+		if err := p.Restore(7, p.head, taken); err != nil {
 			t.Fatal(err)
 		}
 		return ids

@@ -106,11 +106,8 @@ func (c *counts) byClass() []ClassStats {
 	return stats
 }
 
-// signatureCounts holds the verification counters since the start.
-type signatureCounts struct{ good, bad, batches atomic.Uint64 }
-
 // counting returns a verifyFunc that calls verify and counts the results.
-func (c *signatureCounts) counting(verify verifyFunc) verifyFunc {
+func (v *verifier) counting(verify verifyFunc) verifyFunc {
 	return func(txs []*types.Tx) []*types.VerifiedTx {
 		verified := verify(txs)
 		bad := 0
@@ -119,9 +116,9 @@ func (c *signatureCounts) counting(verify verifyFunc) verifyFunc {
 				bad++
 			}
 		}
-		c.batches.Add(1)
-		c.bad.Add(uint64(bad))
-		c.good.Add(uint64(len(verified) - bad))
+		v.batches.Add(1)
+		v.bad.Add(uint64(bad))
+		v.good.Add(uint64(len(verified) - bad))
 		return verified
 	}
 }

@@ -374,9 +374,9 @@ func checkInvariants(t testReporter, p *Pool) {
 			t.Fatalf("account %v is remembered as %+v, and is %+v: %v", a, state, is, err)
 		}
 	}
-	if u != p.filling.usage || gas != p.filling.gas || count != len(p.index.byID) || count != p.index.arrivals.Len() ||
+	if u != p.usage || gas != p.gas || count != len(p.index.byID) || count != p.index.arrivals.Len() ||
 		executable != len(p.index.executable) {
-		t.Fatalf("numbers differ: %+v, kept are %+v", u, p.filling.usage)
+		t.Fatalf("numbers differ: %+v, kept are %+v", u, p.usage)
 	}
 	for i, h := range p.index.order.heaps {
 		n := 0
@@ -459,9 +459,9 @@ func checkPayments(t testReporter, p *Pool, s *sender) {
 			sum, count = sum+fee, count+1
 		}
 	}
-	if paid := s.paid(); sum != s.pays.reserved || count != s.pays.count || len(paid) != count ||
+	if paid := s.paid(); sum != s.reserved || count != s.payCount || len(paid) != count ||
 		!slices.IsSortedFunc(paid, func(a, b *entry) int { return cmp.Compare(a.sequence, b.sequence) }) {
-		t.Fatalf("%v pays %d for %d, kept are %+v", s.account, sum, count, s.pays)
+		t.Fatalf("%v pays %d for %d, kept are %d for %d", s.account, sum, count, s.reserved, s.payCount)
 	}
 	if sum > s.state.Balance || count > p.opts.PerPayer {
 		t.Fatalf("%v with %d pays %d for %d", s.account, s.state.Balance, sum, count)

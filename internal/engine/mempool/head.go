@@ -23,15 +23,6 @@ type Head struct {
 	Newest func() types.Height
 }
 
-// headState is the pool's head and its history.
-type headState struct {
-	Head
-	generation uint64        // number of heads so far
-	moved      chan struct{} // closed when the next head replaces this one
-	since      time.Time     // time of the last Reset
-	interval   time.Duration // time between the last two blocks
-}
-
 // behind returns the height of the newest block that clients can read, if the pool does not know that block yet.
 func (p *Pool) behind() (newest types.Height, behind bool) {
 	p.mu.Lock()
@@ -44,7 +35,7 @@ func (p *Pool) behind() (newest types.Height, behind bool) {
 func (p *Pool) reach(ctx context.Context, height types.Height) bool {
 	for {
 		p.mu.Lock()
-		there, moved := p.head.Height >= min(height, p.head.Newest()), p.head.moved // a rewound chain is lower
+		there, moved := p.head.Height >= min(height, p.head.Newest()), p.headMoved // a rewound chain is lower
 		p.mu.Unlock()
 		if there {
 			return true

@@ -5,58 +5,49 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// payments are the transactions for which an account is named as payer, and the part of its balance that is reserved
-// for them. What an account's own transactions may spend is the rest; see [sender.free]. Otherwise one transaction that
-// spends everything could make many others, whose signatures were verified, impossible.
-type payments struct {
-	reserved types.Amount // Σ of the fee caps
-	count    int
-	list     []*entry // in order of arrival; may contain entries that have left
-}
-
 // room returns the part of the balance that is left for further transactions that the account pays for.
 func (s *sender) room() types.Amount { return minus(s.free(), s.spent) }
 
 // free returns the part of the balance that the account's own transactions may spend.
-func (s *sender) free() types.Amount { return minus(s.state.Balance, s.pays.reserved) }
+func (s *sender) free() types.Amount { return minus(s.state.Balance, s.reserved) }
 
 // minus returns a − b, or 0 if b is larger. A block can lower a balance below what is reserved of it.
 func minus(a, b types.Amount) types.Amount { return a - min(a, b) }
 
 // busy reports whether the pool has transactions that the account sends or pays for.
-func (s *sender) busy() bool { return len(s.run)+len(s.held)+s.pays.count > 0 }
+func (s *sender) busy() bool { return len(s.run)+len(s.held)+s.payCount > 0 }
 
 // pay adds a transaction that the account pays for.
 func (s *sender) pay(e *entry) {
-	s.pays.reserved += e.fee
-	s.pays.count++
-	s.pays.list = append(s.pays.list, e)
+	s.reserved += e.fee
+	s.payCount++
+	s.payList = append(s.payList, e)
 }
 
 // unpay removes an entry that has left the pool.
 func (s *sender) unpay(e *entry) {
-	s.pays.reserved -= e.fee
-	s.pays.count--
-	if len(s.pays.list) < 2*s.pays.count+32 {
+	s.reserved -= e.fee
+	s.payCount--
+	if len(s.payList) < 2*s.payCount+32 {
 		return
 	}
-	kept := make([]*entry, 0, s.pays.count)
-	for _, other := range s.pays.list {
+	kept := make([]*entry, 0, s.payCount)
+	for _, other := range s.payList {
 		if !other.gone {
 			kept = append(kept, other)
 		}
 	}
-	s.pays.list = kept
+	s.payList = kept
 }
 
 // newestPaid returns the newest transaction that the account pays for. There must be one.
 func (s *sender) newestPaid() *entry {
-	last := len(s.pays.list) - 1
-	for s.pays.list[last].gone {
+	last := len(s.payList) - 1
+	for s.payList[last].gone {
 		last--
 	}
-	s.pays.list = s.pays.list[:last+1]
-	return s.pays.list[last]
+	s.payList = s.payList[:last+1]
+	return s.payList[last]
 }
 
 // checkPayer refuses a candidate for which its payer has no room. ahead is what earlier transactions of its batch take,
@@ -70,7 +61,7 @@ func (p *Pool) checkPayer(c *candidate, ahead reserve, replaced *entry) error {
 	if err != nil {
 		return err
 	}
-	count, taken := payer.pays.count+ahead.pays, payer.pays.reserved+ahead.fees
+	count, taken := payer.payCount+ahead.pays, payer.reserved+ahead.fees
 	room := minus(payer.room(), ahead.fees+ahead.cost)
 	if replaced != nil && replaced.payer == payer {
 		room, count, taken = room+replaced.fee, count-1, minus(taken, replaced.fee)
@@ -123,8 +114,8 @@ func (p *Pool) dropUnauthorized(s *sender) (others []*sender) {
 
 // paid returns the pending transactions that the account pays for.
 func (s *sender) paid() []*entry {
-	paid := make([]*entry, 0, s.pays.count)
-	for _, e := range s.pays.list {
+	paid := make([]*entry, 0, s.payCount)
+	for _, e := range s.payList {
 		if !e.gone {
 			paid = append(paid, e)
 		}
@@ -135,7 +126,7 @@ func (s *sender) paid() []*entry {
 // dropUnpaid forgets the newest transactions that the account pays for until its balance suffices, and returns their
 // senders.
 func (p *Pool) dropUnpaid(s *sender) (others []*sender) {
-	for s.pays.reserved > s.state.Balance {
+	for s.reserved > s.state.Balance {
 		e := s.newestPaid()
 		p.discard(e, Fate{Cause: Unpaid})
 		others = append(others, e.sender)

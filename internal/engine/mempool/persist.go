@@ -165,8 +165,8 @@ func (p *Pool) sortArrivals() {
 	p.index.sequence = uint64(len(entries))
 	for _, s := range p.index.senders {
 		p.index.order.changed(s)
-		s.pays.list = s.paid()
-		slices.SortFunc(s.pays.list, func(a, b *entry) int { return cmp.Compare(a.sequence, b.sequence) })
+		s.payList = s.paid()
+		slices.SortFunc(s.payList, func(a, b *entry) int { return cmp.Compare(a.sequence, b.sequence) })
 	}
 }
 
@@ -181,7 +181,7 @@ func (p *Pool) appendToJournal(records ...[]byte) error {
 // needsRewrite reports whether the journal has failed or is too long for its live content.
 func (p *Pool) needsRewrite() bool {
 	p.mu.Lock()
-	alive := int64(p.filling.usage.bytes) + int64(p.filling.usage.count*journal.RecordBytes(recordPrefix))
+	alive := int64(p.usage.bytes) + int64(p.usage.count*journal.RecordBytes(recordPrefix))
 	p.mu.Unlock()
 	return p.journal.Size() > 2*alive+rewriteSlack || p.journal.Err() != nil
 }

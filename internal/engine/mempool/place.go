@@ -160,8 +160,8 @@ func explained(err error, s *sender, before, ahead reserve, tx *types.SignedTran
 		needed = math.MaxUint64
 	}
 	return &PayError{
-		Balance: s.state.Balance, Reserved: before.cost + s.pays.reserved + ahead.fees,
-		Pending: before.count + uint64(s.pays.count+ahead.pays), Needed: needed,
+		Balance: s.state.Balance, Reserved: before.cost + s.reserved + ahead.fees,
+		Pending: before.count + uint64(s.payCount+ahead.pays), Needed: needed,
 	}
 }
 

@@ -118,14 +118,20 @@ type Pool struct {
 	// blocks up to it. Until the chain reaches it again, no limits are enforced, as that was done at that height.
 	journalHeight types.Height
 
-	mu           sync.Mutex // guards the fields below
-	head         headState
-	index        index
-	filling      filling
-	revalidation revalidation
-	fates        fates
-	freed        []*sender    // accounts that pay for less than before, until promoteFreed
-	gone         []types.TxID // a member's transactions that left without being in a block, not journaled yet
+	mu            sync.Mutex // guards the fields below
+	head          Head
+	generation    uint64        // number of heads so far
+	headMoved     chan struct{} // closed when the next head replaces this one
+	lastReset     time.Time
+	blockInterval time.Duration // time between the last two blocks
+	index         index
+	usage         usage
+	gas           types.Gas // sum of gas limits
+	pressure      bool      // see [Stats].BackPressure
+	revalidation  revalidation
+	fates         fates
+	freed         []*sender    // accounts that pay for less than before, until promoteFreed
+	gone          []types.TxID // a member's transactions that left without being in a block, not journaled yet
 }
 
 // New opens a pool at head, and replays the transactions of its journal that are still valid.
@@ -145,7 +151,9 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 		changed:       make(chan struct{}, 1),
 		rewriteWanted: make(chan struct{}, 1),
 		done:          make(chan struct{}),
-		head:          headState{Head: head, generation: 1, moved: make(chan struct{})},
+		head:          head,
+		generation:    1,
+		headMoved:     make(chan struct{}),
 		index:         newIndex(),
 		revalidation:  revalidation{wake: make(chan struct{}, 1)},
 	}
@@ -203,7 +211,7 @@ func (p *Pool) Get(id types.TxID) (*types.VerifiedTx, bool) {
 func (p *Pool) NextNonce(a types.Account) (uint64, error) {
 	p.mu.Lock()
 	s, ok := p.index.senders[a]
-	head := p.head.Head
+	head := p.head
 	if ok {
 		next := s.next()
 		p.mu.Unlock()
@@ -275,11 +283,11 @@ func (p *Pool) Stats() Stats {
 	now := p.opts.Clock()
 	p.mu.Lock()
 	s := Stats{
-		Count:        p.filling.usage.count,
-		Held:         p.filling.usage.heldCount,
-		Gas:          p.filling.gas,
-		Bytes:        p.filling.usage.bytes,
-		BackPressure: p.filling.pressure,
+		Count:        p.usage.count,
+		Held:         p.usage.heldCount,
+		Gas:          p.gas,
+		Bytes:        p.usage.bytes,
+		BackPressure: p.pressure,
 	}
 	if oldest := p.index.arrivals.Front(); oldest != nil {
 		s.Oldest = max(0, now.Sub(oldest.Value.(*entry).added))
@@ -290,7 +298,7 @@ func (p *Pool) Stats() Stats {
 	}
 	s.Accepted, s.Refused = p.counts.accepted.Load(), p.counts.refusedByReason()
 	s.Classes = p.counts.byClass()
-	signatures := &p.verifier.counts
+	signatures := p.verifier
 	s.SignaturesGood, s.SignaturesBad = signatures.good.Load(), signatures.bad.Load()
 	s.SignatureBatches = signatures.batches.Load()
 	return s

@@ -156,7 +156,7 @@ func (p *Pool) put(b *batch) {
 		p.settle(s)
 	}
 	p.promoteFreed()
-	p.filling.updatePressure(&p.opts)
+	p.updatePressure()
 }
 
 // history is the content of a journal up to the last position of its pool's log.
@@ -197,7 +197,7 @@ func (p *Pool) restorePosition(at Position) error {
 	}
 	head, err := p.opts.HeadAt(at.Height)
 	if err == nil {
-		p.head.Head = head
+		p.head = head
 	}
 	return err
 }

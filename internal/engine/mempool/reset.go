@@ -39,10 +39,10 @@ func (p *Pool) follow(head Head, blocks int, changes []accountChange) error {
 		return fmt.Errorf("%w: %d blocks to %d at head %d", ErrNotNext, blocks, head.Height, p.head.Height)
 	}
 	now := p.opts.Now()
-	if !p.head.since.IsZero() {
-		p.head.interval = now.Sub(p.head.since)
+	if !p.lastReset.IsZero() {
+		p.blockInterval = now.Sub(p.lastReset)
 	}
-	p.head.since = now
+	p.lastReset = now
 	changed := make([]*sender, 0, len(changes))
 	for _, change := range changes {
 		if s, ok := p.index.senders[change.account]; ok {
@@ -95,10 +95,10 @@ func (p *Pool) Reload(head Head) error {
 // revalidate all other senders too.
 func (p *Pool) moveTo(head Head, changed []*sender) {
 	parameters := p.head.Env.Parameters
-	p.head.Head = head
-	p.head.generation++
-	close(p.head.moved)
-	p.head.moved = make(chan struct{})
+	p.head = head
+	p.generation++
+	close(p.headMoved)
+	p.headMoved = make(chan struct{})
 	for s := range p.index.recovering {
 		if r := s.state.Pending; r != nil && r.From <= p.time() {
 			changed = append(changed, s)
@@ -115,7 +115,7 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	p.promoteFreed()
 	p.expire()
 	p.enforceHeldShare()
-	p.filling.updatePressure(&p.opts)
+	p.updatePressure()
 	if len(p.index.executable) > 0 {
 		p.signal()
 	}
@@ -203,7 +203,7 @@ func (p *Pool) remove(id types.TxID) {
 	p.settle(e.sender)
 	p.promoteFreed()
 	p.enforceHeldShare()
-	p.filling.updatePressure(&p.opts)
+	p.updatePressure()
 }
 
 // accountChange is an account's record after a block that changed it.

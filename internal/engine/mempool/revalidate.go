@@ -57,7 +57,7 @@ func (p *Pool) revalidateLoop() {
 			done = p.revalidateSome()
 			p.promoteFreed()
 			p.enforceHeldShare()
-			p.filling.updatePressure(&p.opts)
+			p.updatePressure()
 			p.signal()
 			p.mu.Unlock()
 		}

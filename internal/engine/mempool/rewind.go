@@ -25,7 +25,7 @@ func (p *Pool) Forget(arrivals uint64) error {
 		p.settle(e.sender)
 	}
 	p.promoteFreed()
-	p.filling.updatePressure(&p.opts)
+	p.updatePressure()
 	p.mu.Unlock()
 	if p.journal == nil {
 		return nil

@@ -44,32 +44,25 @@ func (u usage) heldOver(o *Options) bool {
 
 func (u usage) fits(o *Options) bool { return !u.over(o, 100) && !u.heldOver(o) }
 
-// filling is the fill level of the pool.
-type filling struct {
-	usage    usage
-	gas      types.Gas // sum of gas limits
-	pressure bool      // see [Stats].BackPressure
-}
-
-// add adds an entry n times; n may be −1.
-func (f *filling) add(e *entry, n int) {
-	f.usage.add(e, n)
-	f.gas += types.Gas(n) * e.tx.Signed().GasLimit // for −1 the product wraps as intended
+// addUsage adds an entry n times to the used part of the limits; n may be −1.
+func (p *Pool) addUsage(e *entry, n int) {
+	p.usage.add(e, n)
+	p.gas += types.Gas(n) * e.tx.Signed().GasLimit // for −1 the product wraps as intended
 }
 
 // updatePressure updates pressure with hysteresis.
-func (f *filling) updatePressure(o *Options) {
-	switch u := f.usage; {
+func (p *Pool) updatePressure() {
+	switch u, o := p.usage, &p.opts; {
 	case u.count*100 >= o.MaxTransactions*pressureOnPercent || u.bytes*100 >= o.MaxBytes*pressureOnPercent:
-		f.pressure = true
+		p.pressure = true
 	case u.count*100 < o.MaxTransactions*pressureOffPercent && u.bytes*100 < o.MaxBytes*pressureOffPercent:
-		f.pressure = false
+		p.pressure = false
 	}
 }
 
 // full returns the error of a transaction without room. The next block is likely to make room.
 func (p *Pool) full(class Class) error {
-	return &FullError{Class: class, RetryAfter: min(max(p.head.interval, time.Second), time.Minute)}
+	return &FullError{Class: class, RetryAfter: min(max(p.blockInterval, time.Second), time.Minute)}
 }
 
 // gapTime is the time after which the transactions behind a gap can be evicted for newer ones. Most gaps are due to
@@ -107,14 +100,14 @@ func (p *Pool) claimOf(s *sender, c *candidate, at place) claim {
 // evictionCandidates returns the entries to evict for a candidate at its place; see [Pool.nextVictim]. They never
 // belong to the candidate's sender. If they do not make enough room, it returns none and an error.
 func (p *Pool) evictionCandidates(s *sender, c *candidate, at place) ([]*entry, error) {
-	want, k := p.filling.usage, p.claimOf(s, c, at)
+	want, k := p.usage, p.claimOf(s, c, at)
 	want.addSize(c.size(), !at.executable, 1)
 	if at.replaced != nil {
 		want.add(at.replaced, -1)
 	}
 	// When the pool is nearly full, a transaction under the base fee must not make it fuller.
 	fits := func() bool {
-		grows := want.count > p.filling.usage.count || want.bytes > p.filling.usage.bytes
+		grows := want.count > p.usage.count || want.bytes > p.usage.bytes
 		return want.fits(&p.opts) && !(k.low && k.grows && !c.restored && grows && want.over(&p.opts, pressureOnPercent))
 	}
 	if fits() {
@@ -199,7 +192,7 @@ func (p *Pool) trim(s *sender) {
 
 // enforceHeldShare evicts held transactions, always of the sender who has most, until they are within their share.
 func (p *Pool) enforceHeldShare() {
-	for p.filling.usage.heldOver(&p.opts) && !p.ahead() {
+	for p.usage.heldOver(&p.opts) && !p.ahead() {
 		p.index.order.refresh()
 		p.evict([]*entry{p.index.order.top(byHeld).victim(partHeld)})
 		p.promoteFreed()

@@ -72,8 +72,14 @@ type sender struct {
 	spent types.Amount // Σ cost of run, at most the balance
 	held  []*entry     // the others, ascending by nonce
 
-	pays  payments // transactions that it pays for
-	freed bool     // in Pool.freed
+	// The transactions for which the account is named as payer. Its own transactions may spend only what is not
+	// reserved for these; see [sender.free]. Otherwise one transaction that spends everything could make many others,
+	// whose signatures were verified, impossible.
+	reserved types.Amount // Σ of their fee caps
+	payCount int
+	payList  []*entry // in order of arrival; may contain entries that have left
+
+	freed bool // in Pool.freed
 
 	rules    uint64 // value of revalidation.rules when it was last validated; behind it while it waits to be revalidated
 	runIndex int    // index in index.executable; −1 while run is empty; undefined until it is revalidated
@@ -232,7 +238,7 @@ func (p *Pool) remember(e *entry) {
 		p.index.keep(e.payer)
 	}
 	delete(p.fates.of, e.tx.ID())
-	p.filling.add(e, 1)
+	p.addUsage(e, 1)
 }
 
 // forget removes an entry, if it was not removed before, and records its fate if that has a cause. [Pool.settle]
@@ -257,14 +263,14 @@ func (p *Pool) forget(e *entry, fate Fate) {
 			p.freed = append(p.freed, e.payer)
 		}
 	}
-	p.filling.add(e, -1)
+	p.addUsage(e, -1)
 }
 
 func (p *Pool) setHeld(e *entry, held bool) {
-	p.filling.usage.add(e, -1)
+	p.usage.add(e, -1)
 	e.held = held
 	if held {
 		e.floor = e.fees()
 	}
-	p.filling.usage.add(e, 1)
+	p.usage.add(e, 1)
 }

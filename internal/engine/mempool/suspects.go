@@ -35,8 +35,9 @@ type verifier struct {
 	honest *lane
 	p256   *lane           // for honest sources too
 	turns  *semaphore.Fair // for suspects
-	counts signatureCounts
 	closed atomic.Bool
+
+	good, bad, batches atomic.Uint64 // verified signatures, and calls of verify, since the start
 
 	mu       sync.Mutex
 	suspects map[string]time.Time // source → its last bad signature
@@ -49,7 +50,7 @@ func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
 		turns:    semaphore.New(semaphore.Limits{Total: 1, PerClient: 1, Waiting: suspectWaiting}),
 		suspects: make(map[string]time.Time),
 	}
-	v.verify = v.counts.counting(verify)
+	v.verify = v.counting(verify)
 	gather := 1
 	if bip340.Lanes() {
 		gather = 8 // one group of vector lanes, which costs hardly more than one signature

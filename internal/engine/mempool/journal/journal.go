@@ -48,33 +48,24 @@ type Journal struct {
 	synced  uint64 // number of durable appends
 	failed  error  // why the file cannot be trusted; only a rewrite clears it
 	closed  bool
-	syncer  syncer
-}
 
-// syncer is the goroutine that syncs appends.
-type syncer struct {
+	// The goroutine that syncs appends:
 	dirty chan struct{} // requests a sync
 	done  chan struct{} // closed to end it
 	ended sync.WaitGroup
 }
 
-// wake requests a sync.
-func (s *syncer) wake() {
+// requestSync wakes the goroutine that syncs appends.
+func (j *Journal) requestSync() {
 	select {
-	case s.dirty <- struct{}{}:
+	case j.dirty <- struct{}{}:
 	default: // already requested
 	}
 }
 
-// end ends the goroutine and waits for it.
-func (s *syncer) end() {
-	close(s.done)
-	s.ended.Wait()
-}
-
 // Create atomically replaces the file at opts.Path by a new journal with the given payloads, and opens it.
 func Create(opts Options, payloads iter.Seq[[]byte]) (*Journal, error) {
-	j := &Journal{opts: opts, syncer: syncer{dirty: make(chan struct{}, 1), done: make(chan struct{})}}
+	j := &Journal{opts: opts, dirty: make(chan struct{}, 1), done: make(chan struct{})}
 	j.settled = sync.NewCond(&j.mu)
 	file, size, err := j.writeNew(payloads)
 	if err != nil {
@@ -87,7 +78,7 @@ func Create(opts Options, payloads iter.Seq[[]byte]) (*Journal, error) {
 		return nil, j.discard(file, err)
 	}
 	j.file, j.size = file, size
-	j.syncer.ended.Go(j.syncLoop)
+	j.ended.Go(j.syncLoop)
 	return j, nil
 }
 
@@ -134,7 +125,7 @@ func (j *Journal) write(buf []byte) error {
 	}
 	j.size += int64(len(buf))
 	j.written++
-	j.syncer.wake()
+	j.requestSync()
 	return nil
 }
 
@@ -164,14 +155,14 @@ func (j *Journal) syncLoop() {
 	}
 	for {
 		select {
-		case <-j.syncer.done:
+		case <-j.done:
 			return
-		case <-j.syncer.dirty:
+		case <-j.dirty:
 		}
 		if !j.opts.Sync {
 			delay := time.NewTimer(wait)
 			select {
-			case <-j.syncer.done:
+			case <-j.done:
 				delay.Stop()
 				return
 			case <-delay.C:
@@ -341,7 +332,8 @@ func (j *Journal) Close() error {
 	}
 	j.closed = true
 	j.mu.Unlock()
-	j.syncer.end()
+	close(j.done)
+	j.ended.Wait()
 	err := j.Sync()
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
