@@ -35,12 +35,13 @@ type connection struct {
 	tasks   sync.WaitGroup
 	closing sync.Once
 
-	crowd      *crowd        // guarded by the server's lock; nil once displaced
-	place      *list.Element // in crowd
-	opened     chan struct{} // closed when ws is set
-	writing    chan struct{} // holds a token while a message is rendered in a turn, or written
-	rateCharge rateCharge    // charges notifications; guarded by the token
-	frames     Ticket        // charges frames that are no messages
+	crowd   *crowd        // guarded by the server's lock; nil once displaced
+	place   *list.Element // in crowd
+	opened  chan struct{} // closed when ws is set
+	writing chan struct{} // holds a token while a message is rendered in a turn, or written
+	ticket  Ticket        // charges notifications
+	unpaid  int           // bytes of notifications that are not charged yet; the token guards it
+	frames  Ticket        // charges frames that are no messages
 
 	received atomic.Uint64 // messages
 	busy     atomic.Bool   // reading waits for a call to end, or for the client's rate
@@ -53,7 +54,7 @@ type connection struct {
 func newConnection(ctx context.Context, s *Server, r *request.Request) *connection {
 	c := &connection{
 		server: s, request: r, opened: make(chan struct{}), writing: make(chan struct{}, 1),
-		rateCharge: rateCharge{ticket: s.config.Ticket(r)}, frames: s.config.Ticket(r),
+		ticket: s.config.Ticket(r), frames: s.config.Ticket(r),
 		subscriptions: make(map[api.Quantity]*subscription),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -297,7 +298,7 @@ func (c *connection) close(code websocket.StatusCode, reason string) {
 		c.finish()
 		select {
 		case <-c.opened:
-			c.rateCharge.ticket.Closing()
+			c.ticket.Closing()
 			_ = c.ws.Close(code, reason) // the peer may be gone already
 		case <-c.ctx.Done():
 		}

@@ -28,17 +28,12 @@ func (c *connection) acquireToken(ctx context.Context) error {
 
 func (c *connection) releaseToken() { <-c.writing }
 
-// rateCharge charges a client's rate for notifications.
-type rateCharge struct {
-	ticket Ticket
-	unpaid int // bytes
-}
-
-func (t *rateCharge) charge(bytes int) {
-	if t.unpaid += bytes; t.unpaid >= spentStep {
-		t.ticket.Spend(t.unpaid)
-		t.ticket.Release() // charges the rate
-		t.unpaid = 0
+// charge charges the client's rate for a notification. The caller must hold the token.
+func (c *connection) charge(bytes int) {
+	if c.unpaid += bytes; c.unpaid >= spentStep {
+		c.ticket.Spend(c.unpaid)
+		c.ticket.Release() // charges the rate
+		c.unpaid = 0
 	}
 }
 
@@ -98,7 +93,7 @@ func (s *subscription) emit(ctx context.Context, results [][]byte, err error) er
 		if !c.write(s.prefix, result, suffix) {
 			return context.Canceled
 		}
-		c.rateCharge.charge(len(s.prefix) + len(result) + len(suffix))
+		c.charge(len(s.prefix) + len(result) + len(suffix))
 		c.server.sent.Add(1)
 	}
 	return err
