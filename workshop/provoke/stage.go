@@ -27,7 +27,8 @@ type stage struct {
 	mounted  bool
 	treasury crypto.PrivateKey
 	client   *client.Client // of the node
-	history  history        // largest block, for damage to the history
+	largest  []byte         // largest block, for damage to the history
+	height   types.Height   // of that block
 }
 
 func newStage(ctx context.Context, s settings, c cause, dir string) (st *stage, err error) {

@@ -197,12 +197,6 @@ func frame(text string) []byte {
 	return append([]byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0}, text...)
 }
 
-// history is a block of the chain.
-type history struct {
-	height  types.Height
-	encoded []byte
-}
-
 // writeHistory makes blocks of transfers, makes the node write them to files, and restarts it, so that they are not in
 // memory. The node makes no more blocks, as that could read the damaged data and stop the node.
 func writeHistory(ctx context.Context, st *stage) error {
@@ -219,8 +213,8 @@ func writeHistory(ctx context.Context, st *stage) error {
 		return err
 	}
 	for i, encoded := range blocks {
-		if len(encoded) > len(st.history.encoded) {
-			st.history = history{types.Height(1 + i), encoded}
+		if len(encoded) > len(st.largest) {
+			st.height, st.largest = types.Height(1+i), encoded
 		}
 	}
 	return errors.Join(st.stop(os.Interrupt), st.start(ctx, slices.Concat(st.args, []string{"--block-time", "1h"})...))
@@ -234,14 +228,14 @@ func damageHistory(ctx context.Context, st *stage) error {
 	}
 	flipped := 0
 	for _, name := range files {
-		flips, err := flipIn(name, st.history.encoded)
+		flips, err := flipIn(name, st.largest)
 		if err != nil {
 			return err
 		}
 		flipped += flips
 	}
 	if flipped == 0 {
-		return fmt.Errorf("no file of the database has the transactions of block %d", st.history.height)
+		return fmt.Errorf("no file of the database has the transactions of block %d", st.height)
 	}
 	select { // let Prometheus see the counter without an error
 	case <-time.After(3 * scrape):
@@ -249,9 +243,9 @@ func damageHistory(ctx context.Context, st *stage) error {
 		return nil
 	}
 	var block json.RawMessage
-	err = st.client.Raw(ctx, api.GetBlockByNumber.Name, []any{st.history.height, true}, &block)
+	err = st.client.Raw(ctx, api.GetBlockByNumber.Name, []any{st.height, true}, &block)
 	if failure := new(client.Error); !errors.As(err, &failure) || failure.Code != -32603 {
-		return asAsked(ctx, fmt.Errorf("block %d, of which a bit was flipped, is answered with %v", st.history.height, err))
+		return asAsked(ctx, fmt.Errorf("block %d, of which a bit was flipped, is answered with %v", st.height, err))
 	}
 	<-ctx.Done()
 	return nil
