@@ -107,7 +107,7 @@ type refusals struct {
 	count  uint64
 	last   time.Time
 	member uint64    // last member that was logged
-	told   time.Time // time of that log line
+	logged time.Time // time of that log line
 }
 
 // Refusals are logged at a limited rate, as refused members retry: for each cause once per refusalPause, and for the
@@ -347,16 +347,16 @@ func (l *Link) logRefusal(member uint64, r *Refusal, from net.Addr) {
 	if member == of.member {
 		again = refusalAgain
 	}
-	tell, count := now.Sub(of.told) >= again, of.count
-	if tell {
-		of.member, of.told = member, now
+	due, count := now.Sub(of.logged) >= again, of.count
+	if due {
+		of.member, of.logged = member, now
 	}
 	name := l.removed[member]
 	if p := l.peers[member]; p != nil {
 		name = p.Name
 	}
 	l.mu.Unlock()
-	if tell {
+	if due {
 		l.config.Log.Warn("refused a connection to or from a cluster member", "member", cmp.Or(name, fmt.Sprintf("%x", member)), "address", from,
 			"error", r, "all", count)
 	}

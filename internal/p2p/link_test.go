@@ -30,11 +30,11 @@ type member struct {
 	*Link
 	Peer
 	identity Identity
-	told     *told
+	handler  *testHandler
 }
 
-// told is a handler that keeps what it is told.
-type told struct {
+// testHandler is a handler that records its calls.
+type testHandler struct {
 	arrived     chan *raftpb.Message
 	unreachable chan uint64
 	refused     chan *Refusal
@@ -42,25 +42,27 @@ type told struct {
 	hangs       sync.Mutex // held while it answers no pendingCall how it is
 }
 
-func (m *told) Deliver(message *raftpb.Message) { m.arrived <- message }
+func (m *testHandler) Deliver(message *raftpb.Message) { m.arrived <- message }
 
-func (m *told) Unreachable(id uint64) {
+func (m *testHandler) Unreachable(id uint64) {
 	select {
 	case m.unreachable <- id:
 	default: // nobody looks at them all
 	}
 }
 
-func (m *told) Refused(_ Peer, r *Refusal) {
+func (m *testHandler) Refused(_ Peer, r *Refusal) {
 	select {
 	case m.refused <- r:
 	default: // one is enough
 	}
 }
 
-func (m *told) Take(_ context.Context, _ uint64, encoded [][]byte) Taken { return m.taken(encoded) }
+func (m *testHandler) Take(_ context.Context, _ uint64, encoded [][]byte) Taken {
+	return m.taken(encoded)
+}
 
-func (m *told) Blocks(from, to types.Height) (blocks [][]byte, err error) {
+func (m *testHandler) Blocks(from, to types.Height) (blocks [][]byte, err error) {
 	if from == 404 {
 		return nil, errors.New("no such block")
 	}
@@ -70,7 +72,7 @@ func (m *told) Blocks(from, to types.Height) (blocks [][]byte, err error) {
 	return blocks, nil
 }
 
-func (m *told) Pending() (cluster.Pending, error) {
+func (m *testHandler) Pending() (cluster.Pending, error) {
 	p := cluster.Pending{Applied: 6, Head: cluster.Head{Height: 7, Hash: types.BlockHash{8}}}
 	for i := range 30 { // pages of a MiB
 		tx := cluster.PendingTransaction{Time: uint64(i), Encoded: bytes.Repeat([]byte{byte(i)}, 100_000)}
@@ -79,9 +81,9 @@ func (m *told) Pending() (cluster.Pending, error) {
 	return p, nil
 }
 
-func (m *told) Lease(_ uint64, h types.Height) bool { return h == 5 }
+func (m *testHandler) Lease(_ uint64, h types.Height) bool { return h == 5 }
 
-func (m *told) Proof(of []types.Height) (types.Height, []byte, error) {
+func (m *testHandler) Proof(of []types.Height) (types.Height, []byte, error) {
 	switch of[0] {
 	case 404:
 		return 0, nil, errors.New("the disk is broken")
@@ -95,8 +97,8 @@ func (m *told) Proof(of []types.Height) (types.Height, []byte, error) {
 	return 0, nil, nil
 }
 
-func (m *told) Members() []byte { return []byte("the members") }
-func (m *told) Report() Report {
+func (m *testHandler) Members() []byte { return []byte("the members") }
+func (m *testHandler) Report() Report {
 	m.hangs.Lock()
 	defer m.hangs.Unlock()
 	return Report{Wall: uint64(time.Now().Add(time.Hour).UnixMilli()), Applied: 3, Height: 4, Boot: 5, Program: "test"}
@@ -142,11 +144,11 @@ func start(t *testing.T, identity Identity, address string) *member {
 	})
 	m := &member{
 		Peer: Peer{Address: listener.Addr().String(), Pin: identity.Pin()}, identity: identity,
-		told: &told{
+		handler: &testHandler{
 			arrived: make(chan *raftpb.Message, 1000), unreachable: make(chan uint64, 1), refused: make(chan *Refusal, 1),
 		},
 	}
-	m.Link = New(Config{Identity: identity, Handler: m.told, Hello: testHello, Required: 3})
+	m.Link = New(Config{Identity: identity, Handler: m.handler, Hello: testHello, Required: 3})
 	served := make(chan error, 1)
 	go func() { served <- m.Serve(listener) }()
 	t.Cleanup(func() {
@@ -169,7 +171,7 @@ func TestServeClosesItsListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := New(Config{Identity: newIdentity(t), Handler: new(told), Hello: testHello})
+	l := New(Config{Identity: newIdentity(t), Handler: new(testHandler), Hello: testHello})
 	defer l.Close()
 	l.ctx = over{l.ctx}
 	conn, err := net.Dial("tcp", listener.Addr().String())
@@ -188,7 +190,7 @@ func TestServeClosesItsListener(t *testing.T) {
 	}
 }
 
-// apart is an address whose port nobody else gets while it is given back, where there is such a one. On 127.0.0.1 all
+// apart is an address whose port nobody else gets while it is given back, if there is such a one. On 127.0.0.1 all
 // that dials, and who serves at any port, may take it.
 func apart() string {
 	if runtime.GOOS == "linux" {
@@ -241,7 +243,7 @@ func TestMessagesOfALaneArriveInOrder(t *testing.T) {
 	}
 	next := map[raftpb.MessageType]uint64{}
 	for range 2 * count {
-		m := <-b.told.arrived
+		m := <-b.handler.arrived
 		if m.GetIndex() != next[m.GetType()] || m.GetTerm() != 9 || m.GetFrom() != a.ID() {
 			t.Fatalf("got %v, expected index %d", m, next[m.GetType()])
 		}
@@ -256,7 +258,7 @@ func TestMessagesOfALaneArriveInOrder(t *testing.T) {
 func TestWhatCannotBeSentIsReported(t *testing.T) {
 	a, b := start(t, newIdentity(t), "127.0.0.1:0"), start(t, newIdentity(t), "127.0.0.1:0")
 	a.Send(message(a, b, raftpb.MsgApp, 1))
-	if id := <-a.told.unreachable; id != b.ID() {
+	if id := <-a.handler.unreachable; id != b.ID() {
 		t.Errorf("%x is said to be unreachable, it is %x", id, b.ID())
 	}
 	box := outbox{ready: make(chan struct{}, 1), up: true}
@@ -286,7 +288,7 @@ func TestWhatCannotBeSentIsReported(t *testing.T) {
 func TestCalls(t *testing.T) {
 	a, b := startPair(t)
 	ctx := t.Context()
-	b.told.taken = func(encoded [][]byte) Taken {
+	b.handler.taken = func(encoded [][]byte) Taken {
 		results := make([]Result, len(encoded))
 		results[1] = Result{Code: -32010, Message: "no", Data: []byte(`{"x":1}`)}
 		return Taken{Index: 77, Results: results}
@@ -296,11 +298,11 @@ func TestCalls(t *testing.T) {
 		got.Results[0].Code != 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	b.told.taken = func([][]byte) Taken { return Taken{Refused: 1} }
+	b.handler.taken = func([][]byte) Taken { return Taken{Refused: 1} }
 	if got, err = a.Take(ctx, b.ID(), [][]byte{{1}}); err != nil || got.Refused != 1 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	b.told.taken = func([][]byte) Taken { return Taken{Index: 1} }
+	b.handler.taken = func([][]byte) Taken { return Taken{Index: 1} }
 	if _, err = a.Take(ctx, b.ID(), [][]byte{{1}}); !errors.Is(err, ErrFrame) {
 		t.Errorf("no result of one transaction: %v", err)
 	}
@@ -356,11 +358,11 @@ func checkProofs(t *testing.T, a *Link, b uint64) {
 	}
 }
 
-// Who waits for an answer is told when the connection breaks, and when its own time is over.
+// A call fails when the connection breaks, and when its own time is over.
 func TestCallsEnd(t *testing.T) {
 	a, b := startPair(t)
 	asked, release := make(chan struct{}), make(chan struct{})
-	b.told.taken = func(encoded [][]byte) Taken {
+	b.handler.taken = func(encoded [][]byte) Taken {
 		asked <- struct{}{}
 		<-release
 		return Taken{Results: make([]Result, len(encoded))}
@@ -394,7 +396,7 @@ func TestAMemberThatComesBackIsReached(t *testing.T) {
 	again.SetPeers([]Peer{a.Peer})
 	eventually(t, func() bool { return a.Peers()[b.ID()].Connected })
 	a.Send(message(a, again, raftpb.MsgApp, 3))
-	if m := <-again.told.arrived; m.GetIndex() != 3 {
+	if m := <-again.handler.arrived; m.GetIndex() != 3 {
 		t.Errorf("got %v", m)
 	}
 }
@@ -402,12 +404,12 @@ func TestAMemberThatComesBackIsReached(t *testing.T) {
 // A member that hangs keeps its connections, and is not reached.
 func TestAMemberThatHangsIsNotReached(t *testing.T) {
 	a, b := startPair(t)
-	b.told.hangs.Lock()
+	b.handler.hangs.Lock()
 	eventually(t, func() bool {
 		s := a.Peers()[b.ID()]
 		return !s.Connected && s.Fault == errSilent.Error()
 	})
-	b.told.hangs.Unlock()
+	b.handler.hangs.Unlock()
 	eventually(t, func() bool { return a.Peers()[b.ID()].Connected })
 }
 
@@ -468,7 +470,7 @@ func TestEveryRefusal(t *testing.T) {
 	}
 }
 
-// A member that is refused for what time does not mend is told so, with what it takes to see why, and what to do.
+// A member that is refused for a permanent reason learns that reason, with the facts behind it and the remedy.
 func TestFinalRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		cause Cause
@@ -499,7 +501,7 @@ func TestFinalRefusals(t *testing.T) {
 				a.SetPeers([]Peer{b.Peer})
 			}
 			b.SetPeers([]Peer{a.Peer})
-			r := <-b.told.refused
+			r := <-b.handler.refused
 			if r.Cause != tc.cause {
 				t.Errorf("the cause is %v, want %v", r.Cause, tc.cause)
 			}
@@ -541,7 +543,7 @@ func TestAPromiseDuringAHello(t *testing.T) {
 	}
 }
 
-// Another key is refused by whoever dials, before it says anything, and by whoever is dialed, after the Hello.
+// The dialing side refuses a wrong key before it sends anything; the other side does so after the Hello.
 func TestOtherKeys(t *testing.T) {
 	a, b, other := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t), newIdentity(t)
 	a.SetPeers([]Peer{{Address: "127.0.0.1:1", Pin: b.Pin()}})
@@ -579,10 +581,10 @@ func TestRefusalsAreToldNowAndThen(t *testing.T) {
 	for _, n := range a.Refused() {
 		counted += n
 	}
-	told, most := strings.Count(lines.String(), "refused a connection to or from a cluster member"), 1+int(time.Since(begun)/refusalPause)
-	if counted != strangers || told < 1 || told > most {
-		t.Errorf("%d were refused, of which the log was told %d times, at most %d expected:\n%s",
-			counted, told, most, &lines)
+	logged, most := strings.Count(lines.String(), "refused a connection to or from a cluster member"), 1+int(time.Since(begun)/refusalPause)
+	if counted != strangers || logged < 1 || logged > most {
+		t.Errorf("%d were refused, of which %d were logged, at most %d expected:\n%s",
+			counted, logged, most, &lines)
 	}
 }
 
@@ -620,7 +622,7 @@ func TestPromises(t *testing.T) {
 		{message(b, a, raftpb.MsgAppResp, 40), promise{9, 50}},
 	} {
 		b.Send(step.m)
-		<-a.told.arrived
+		<-a.handler.arrived
 		if got := of(); got != step.want {
 			t.Errorf("after %v: %+v, want %+v", step.m, got, step.want)
 		}
