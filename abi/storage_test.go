@@ -89,7 +89,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestStored has values that both encodings hold alike, those that they do not, and what is none.
+// TestStored has values with the same form in both encodings, values with different forms, and invalid ones.
 func TestStored(t *testing.T) {
 	prefixed, plain := parsed(t, storageABI(Prefixed)), parsed(t, storageABI(Bare))
 	for _, test := range []struct{ kind, prefixed, bare, want string }{

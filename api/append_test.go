@@ -39,7 +39,7 @@ var fullPage = PaymentPage{Resume: "00ff", Height: math.MaxUint64, Payments: []P
 	},
 }}
 
-// What parses itself reads exactly what it writes, and nothing that encoding/json would not read alike.
+// Types with a parser of their own parse exactly their own output, and otherwise agree with encoding/json.
 func TestParsedJSON(t *testing.T) {
 	for _, page := range []PaymentPage{{Payments: []Payment{}}, fullPage} {
 		text := page.AppendJSON(nil)

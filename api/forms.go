@@ -146,7 +146,7 @@ var formOf = map[reflect.Type]string{
 	reflect.TypeFor[types.InclusionProof](): "InclusionProof",
 }
 
-// data returns the schema of so many bytes.
+// data returns the schema of the given size.
 func data(bytes int) Schema {
 	return Schema{"type": "string", "pattern": fmt.Sprintf("^0x[0-9a-fA-F]{%d}$", 2*bytes)}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What the forms say is what the types write: every member, and no other.
+// The forms describe exactly the members that the types write.
 func TestFormsAreWhatTypesWrite(t *testing.T) {
 	policy := types.Policy{
 		Number: 1 << 60,
@@ -52,7 +52,7 @@ func TestFormsAreWhatTypesWrite(t *testing.T) {
 	}
 }
 
-// fits returns in what a value is not of a schema of a form; empty if it is.
+// fits returns how a value violates a form's schema, or "" if it matches.
 func fits(named map[string]Schema, s Schema, value any) string {
 	if ref, ok := s["$ref"].(string); ok {
 		return fits(named, named[strings.TrimPrefix(ref, "#/components/schemas/")], value)

@@ -67,7 +67,7 @@ func TestResultsBeginWithTheSpecifiedFields(t *testing.T) {
 }
 
 // TestNamesAreOfOneStyle holds each object's names to one style. The specification has both: camelCase in blocks,
-// transactions, receipts and what belongs to them, snake_case in lists, filters and what a node says of itself.
+// transactions, receipts and their parts, snake_case in lists, filters and a node's own status.
 func TestNamesAreOfOneStyle(t *testing.T) {
 	for name, schema := range NewDocument(Declarations()).Components.Schemas {
 		properties, _ := schema["properties"].(map[string]Schema)

@@ -213,7 +213,7 @@ func TestWrongCommand(t *testing.T) {
 	}
 }
 
-// TestJSONAfterTheMistake: flags after the wrong one are not parsed, but what they ask for holds.
+// TestJSONAfterTheMistake: --json takes effect even after a wrong flag, where flags are no longer parsed.
 func TestJSONAfterTheMistake(t *testing.T) {
 	desk := newDesk(t, nil)
 	for _, args := range [][]string{{"status", "--nope", "--json"}, {"nope", "--json"}, {"--nope", "--json=true"}} {
@@ -241,7 +241,7 @@ func TestMistypedFlags(t *testing.T) {
 	}
 }
 
-// Who takes one of http and https for the other, or does not know a certificate, is told.
+// A user who confuses http and https, or does not trust a certificate, gets a message that says so.
 func TestTransportHints(t *testing.T) {
 	plain, secure := httptest.NewServer(http.NotFoundHandler()), httptest.NewUnstartedServer(http.NotFoundHandler())
 	defer plain.Close()
@@ -476,8 +476,8 @@ func TestCommandsFromOutside(t *testing.T) {
 	}
 }
 
-// TestRPCTakesNames: a parameter that is an account or a contract is given by any name that other commands take; what is
-// none of these is sent as it was typed.
+// TestRPCTakesNames: a parameter that is an account or a contract is given by any name that other commands take; what
+// is none of these is sent as it was typed.
 func TestRPCTakesNames(t *testing.T) {
 	desk := newDesk(t, startNode(t))
 	for name, similar := range map[string]string{"svc_getBlance": "svc_getBalance", "getBalance": "svc_getBalance"} {

@@ -19,7 +19,7 @@ import (
 // goldCode is a module that says the hash of its source.
 const goldCode = "\x00asm\x01\x00\x00\x00\x00\x2e\x0ccairn_source\x01" + "0123456789abcdef0123456789abcdef"
 
-// goldABI is that of a token with a function of each kind of parameter besides.
+// goldABI is the ABI of a token with additional functions, one for each kind of parameter.
 const goldABI = `{"functions":[
 	{"name":"init","mode":"init","args":[{"name":"owner","type":"account"},{"name":"cap","type":"u64?"}]},
 	{"name":"balanceOf","mode":"read","args":[{"name":"address","type":"account"}],"returns":"u64"},
@@ -194,7 +194,7 @@ func TestCallTakesParametersAsFlags(t *testing.T) {
 	}
 }
 
-// TestTraceOfWhatIsNotSent: a view and a dry run have a trace where one is asked for, and a dry run says what it would cost.
+// TestTraceOfWhatIsNotSent: views and dry runs print a trace on request, and a dry run prints its cost.
 func TestTraceOfWhatIsNotSent(t *testing.T) {
 	d := newDesk(t, startNode(t))
 	view := result[printedCall](t, d.run(t, "call", gold, "balanceOf", "--address", "dev1", "--trace", "--json"))
@@ -328,7 +328,7 @@ func TestTraceNamesNoRawBytes(t *testing.T) {
 	}
 }
 
-// TestTraceHasItsOwnLinesOnly: what a contract chose begins no line of the trace.
+// TestTraceHasItsOwnLinesOnly: text chosen by a contract cannot begin a line of the trace.
 func TestTraceHasItsOwnLinesOnly(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
@@ -404,7 +404,7 @@ func TestHelpOfAFunction(t *testing.T) {
 	}
 }
 
-// Who mistypes a call reads what the contract has, and what the function takes.
+// The error of a mistyped call lists the contract's functions, or the function's arguments.
 func TestCallWithAParameterAsAWordNamesTheHelp(t *testing.T) {
 	o := newDesk(t, startNode(t)).run(t, "call", "gold", "transfer", "5", "--from", "dev0")
 	if o.exit != 2 || !strings.Contains(o.err, "parameters are flags, see cairn call gold transfer --help") {

@@ -36,9 +36,9 @@ type fakeNode struct {
 	poor    types.Account // who has no coins
 	// account changes what the node tells of an account: by default its own key signs.
 	account func(*api.Account)
-	// refuse, where it is not nil, is what sending fails with.
+	// refuse, unless nil, is the error of sending.
 	refuse error
-	// late, where it is not nil, is what waiting for a transaction fails with.
+	// late, unless nil, is the error of waiting for a transaction.
 	late error
 	// receipt changes the receipt of a transaction.
 	receipt func(*api.Receipt)
@@ -310,7 +310,7 @@ func (n *fakeNode) onlySent(t *testing.T) types.SignedTransaction {
 	return n.sent[0]
 }
 
-// desk is where a person sits: a home directory, an environment, and the answers to questions in their order.
+// desk is a user's environment: a home directory, variables, and the answers to questions in their order.
 type desk struct {
 	home    string
 	env     []string
@@ -365,7 +365,7 @@ func (d *desk) answer(question string) (string, error) {
 	return answer, nil
 }
 
-// outcome is what a command did.
+// outcome is the result of a command.
 type outcome struct {
 	exit     int
 	out, err string
@@ -386,7 +386,7 @@ func (d *desk) runContext(ctx context.Context, args ...string) outcome {
 	return outcome{exit, out.String(), prose.String()}
 }
 
-// document is what a command prints with --json.
+// document parses the output of a command with --json.
 type document struct {
 	OK     bool            `json:"ok"`
 	Result json.RawMessage `json:"result"`

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// promotable is a node that can be promoted, at a desk that has the admin's key.
+// promotable returns a node that can be promoted, a desk with the admin's key, and the new producer's key.
 func promotable(t *testing.T) (*fakeNode, *desk, types.PublicKey) {
 	t.Helper()
 	n := startNode(t)

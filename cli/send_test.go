@@ -138,7 +138,7 @@ func TestTimeUp(t *testing.T) {
 	}
 }
 
-// TestBalanceUnknownAfterwards: what is done is done, even when the node does not answer any more.
+// TestBalanceUnknownAfterwards: the command succeeds although the node stops answering after the payment.
 func TestBalanceUnknownAfterwards(t *testing.T) {
 	asked := 0
 	node := &fakeNode{chainID: api.DevelopmentChainID}
@@ -244,7 +244,7 @@ func TestRefusedSendNamesNoTransaction(t *testing.T) {
 	}
 }
 
-// TestNodeGoneWhileWaiting: the transaction may be in a block all the same, and the error says which.
+// TestNodeGoneWhileWaiting: the transaction may be in a block anyway, and the error says which.
 func TestNodeGoneWhileWaiting(t *testing.T) {
 	for _, gone := range []string{api.SendRawTransaction.Name, api.SendRawTransactionSync.Name} {
 		node := startNode(t)
@@ -273,7 +273,7 @@ func TestNodeGoneWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestCannotPayInCoins: what is typed in coins is answered in coins.
+// TestCannotPayInCoins: an amount given in coins gets an error in coins.
 func TestCannotPayInCoins(t *testing.T) {
 	node := startNode(t)
 	o := newDesk(t, node).run(t, "send", "dev1", "11.5", "--from", "dev0")

@@ -25,7 +25,7 @@ func foreignArchive(t *testing.T) string {
 	return string(archive)
 }
 
-// TestTraceWithoutLines has sources that cannot say a line: the trace is shown all the same, and why there are none.
+// TestTraceWithoutLines has sources that give no lines: the trace is shown without them, and says why.
 func TestTraceWithoutLines(t *testing.T) {
 	node := startNode(t)
 	d := newDesk(t, node)

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestTraceReadsStorage has writes that the ABI describes, and others that have its names but are not what it says.
+// TestTraceReadsStorage has writes that match the ABI, and writes under its names with values of other types.
 func TestTraceReadsStorage(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)

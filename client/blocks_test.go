@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// blocksFile is what a node answers: as many blocks as it says, or not.
+// blocksFile is a node's answer, whose number of blocks may differ from the announced one.
 func blocksFile(count uint64, blocks ...string) []byte {
 	e := codec.NewEncoder(64)
 	e.U64(count)
@@ -106,7 +106,7 @@ func TestEncodedBlocks(t *testing.T) {
 	}
 }
 
-// FuzzEncodedBlocks has no answer do harm, and what is read be what was written.
+// FuzzEncodedBlocks: no answer does harm, and accepted blocks encode to the bytes that were read.
 func FuzzEncodedBlocks(f *testing.F) {
 	f.Add(blocksFile(2, "block 7", "block 8"))
 	f.Add(blocksFile(1 << 60))

@@ -44,7 +44,7 @@ func TestCallAs(t *testing.T) {
 	}
 }
 
-// TestCostsOf: what is paid is bound by the max fee, what is bound by the gas limit.
+// TestCostsOf: the max fee bounds the price paid, and the gas limit bounds the total.
 func TestCostsOf(t *testing.T) {
 	tx := types.Transaction{
 		GasLimit: 300_000, MaxFeePerGas: 20, MaxPriorityFeePerGas: 3, Value: 7, Payload: types.Call{},

@@ -45,7 +45,7 @@ func connect(t *testing.T, pauses *[]time.Duration, methods ...jsonrpc.Method) *
 	return c
 }
 
-// signer is that of the private key 3, whose public key is that of test vector 0 of BIP-340.
+// signer signs with the private key 3 of test vector 0 of BIP-340.
 func signer(t *testing.T) KeySigner {
 	t.Helper()
 	key, err := crypto.NewPrivateKey([32]byte{31: 3})

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// TestProofBundle has a node answer with a status; only of what is not found it is asked why.
+// TestProofBundle has a node answer with a status. Only after "not found" does the client ask for the reason.
 func TestProofBundle(t *testing.T) {
 	for _, test := range []struct {
 		name     string

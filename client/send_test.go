@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// slowReceipts answers with a receipt after so many times null.
+// slowReceipts answers null the given number of times before it answers with a receipt.
 func slowReceipts(nulls int) jsonrpc.Method {
 	return answer(api.GetTransactionReceipt, func(p api.TransactionParams) (*api.Receipt, error) {
 		if nulls--; nulls >= 0 {

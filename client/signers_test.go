@@ -155,7 +155,7 @@ func (h holders) signer(t *testing.T, network types.Network, account types.Accou
 				}
 			}
 		}
-		slices.Reverse(all) // the witness has them in order all the same
+		slices.Reverse(all) // the witness has them in order anyway
 		signer, err := NewPolicySigner(network, PolicyAccount{ID: account, Policy: w.Policy}, all...)
 		if err != nil {
 			t.Fatal(err)
@@ -182,8 +182,8 @@ func recoveryOf(p types.Policy) types.Rule {
 	return p.Recovery.Rule
 }
 
-// TestSignersByTheVectors: each kind of signer says what the vectors say, and its witnesses hold, claim the same, and are
-// as large as the vectors', and no larger than the samples of them.
+// TestSignersByTheVectors: each kind of signer agrees with the vectors. Its witnesses are valid, have the vectors'
+// claims and size, and are no larger than its samples.
 func TestSignersByTheVectors(t *testing.T) {
 	v := readVectors(t)
 	h, network := v.holders(t), v.JudgedIn.Network
@@ -481,7 +481,7 @@ func TestParseTextSignature(t *testing.T) {
 	}
 }
 
-// TestRawSignature brings s down and refuses what is no signature.
+// TestRawSignature lowers s, and refuses invalid signatures.
 func TestRawSignature(t *testing.T) {
 	der := func(r, s []byte) []byte {
 		var b []byte
@@ -695,7 +695,7 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestParseDraftRefuses: what a file says is checked, each signature too.
+// TestParseDraftRefuses: a file's content is checked, including each signature.
 func TestParseDraftRefuses(t *testing.T) {
 	d, _ := draftOfTwo(t)
 	text, err := json.Marshal(d)
@@ -781,7 +781,7 @@ func FuzzParseTextSignature(f *testing.F) {
 	})
 }
 
-// TestSampleIsTheDearest: whoever signs for a policy, the gas limit of an estimate by the sample is enough.
+// TestSampleIsTheDearest: an estimate with the policy's sample signers gives enough gas for any other signers.
 func TestSampleIsTheDearest(t *testing.T) {
 	var account types.Account
 	key, p256 := types.SignerKey{Key: types.PublicKey{1}}, types.SignerP256{Point: [64]byte{2}}

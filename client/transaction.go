@@ -30,7 +30,7 @@ func (c *Client) CheckRecipient(ctx context.Context, account types.Account) erro
 	return err
 }
 
-// TxFields holds optional fields of a transaction. The client asks the node for the nil ones of the first four.
+// TxFields holds optional fields of a transaction. The client asks the node for those of the first four that are nil.
 type TxFields struct {
 	Nonce    *uint64       // default: the nonce after the sender's executable transactions
 	GasLimit *types.Gas    // default: from svc_estimateGas
@@ -46,8 +46,8 @@ type TxFields struct {
 	// ValidUntil is the timestamp, in milliseconds, of the last block that may include the transaction; nil: see
 	// ValidFor.
 	ValidUntil *uint64
-	// ValidFor is the time from now to ValidUntil; 0: without end, or 5 minutes with a payer. With a payer it is at most
-	// [MaxSponsored].
+	// ValidFor is the time from now to ValidUntil; 0: without end, or 5 minutes with a payer. With a payer it is at
+	// most [MaxSponsored].
 	ValidFor time.Duration
 }
 
@@ -56,8 +56,8 @@ const sponsoredTime = 5 * time.Minute
 
 // Build returns a transaction ready to be signed. Fields that are nil come from the node: the sender's nonce, the fees
 // and the gas limit. The nonce also follows the transactions that this client has sent within the last minute. Build
-// returns [api.ErrCannotPay], with the amounts in the error's data, if the sender's balance does not cover what it moves
-// and gas limit × max fee, and [api.ErrPayerCannotPay] if a payer's does not cover the latter. It returns
+// returns [api.ErrCannotPay], with the amounts in the error's data, if the sender's balance does not cover what it
+// moves and gas limit × max fee, and [api.ErrPayerCannotPay] if a payer's does not cover the latter. It returns
 // [ErrSponsoredTooLong] for a payer's transaction that would be valid for too long.
 func (c *Client) Build(ctx context.Context, from Party, action Action, fields TxFields) (types.Transaction, error) {
 	chainID, err := c.ChainID(ctx)

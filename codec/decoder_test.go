@@ -151,7 +151,7 @@ func TestErrorSticks(t *testing.T) {
 	}
 }
 
-// Length refuses by itself what the input cannot hold: a caller allocates by its result.
+// Length refuses a length that exceeds the input, because callers allocate by its result.
 func TestLengthChecksInput(t *testing.T) {
 	for n, want := range map[byte]int{0: 0, 2: 2, 3: 0} {
 		d := codec.NewDecoder([]byte{n, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5})

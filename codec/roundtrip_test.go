@@ -155,7 +155,7 @@ func TestEncodeDecode(t *testing.T) {
 	})
 }
 
-// Whatever is read from whatever bytes: an input that is accepted is the encoding of what was read.
+// Any input that a decoder accepts is the encoding of the decoded value.
 func FuzzDecoder(f *testing.F) {
 	f.Add([]byte{readU8, readU16, readU32, readU64}, bytes.Repeat([]byte{1}, 15))
 	f.Add([]byte{readFixed, readOption, readVariant8}, []byte{1, 2, 3, 4, 5, 1, 3})

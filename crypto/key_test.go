@@ -165,7 +165,7 @@ func TestSignVectors(t *testing.T) {
 	}
 }
 
-// signWithBtcec is what Sign must return: btcec verifies it, too.
+// signWithBtcec returns btcec's signature, which Sign must return too.
 func signWithBtcec(t testing.TB, scalar, message, aux [32]byte) [64]byte {
 	t.Helper()
 	key, _ := btcec.PrivKeyFromBytes(scalar[:])

@@ -211,7 +211,7 @@ var (
 	legend   = regexp.MustCompile(`\{\{\s*(?:\$labels\.)?([a-z_]+)\s*\}\}`)
 )
 
-// target is what Prometheus adds to every series.
+// target holds the labels that Prometheus adds to every series.
 var target = []string{"instance", "job"}
 
 // check reports the mistakes of a query.
@@ -349,7 +349,7 @@ func readDashboard(t *testing.T) (d dashboard) {
 	return d
 }
 
-// Whoever is paged finds on the dashboard what the alert asked, of one node or of all, each under its own name.
+// The dashboard shows the quantity of each alert, for one node or for all, each under its own name.
 func TestDashboardShowsWhatAlertsAsk(t *testing.T) {
 	d := readDashboard(t)
 	shown := map[string]bool{}

@@ -128,7 +128,7 @@ func frameOf(t testing.TB, b []byte, options ...zstd.EOption) []byte {
 	return e.EncodeAll(b, nil)
 }
 
-// TestUnshrinkRefuses: hostile frames are refused, and take no memory but for what is allowed.
+// TestUnshrinkRefuses: hostile frames are refused, and take no more memory than is allowed.
 func TestUnshrinkRefuses(t *testing.T) {
 	const limit = 1 << 20
 	zeros := make([]byte, 64<<20)

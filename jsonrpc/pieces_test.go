@@ -136,7 +136,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// scant is a quota with room for so many bytes.
+// scant is a quota with room for the given number of bytes.
 type scant int
 
 func (s scant) Room(bytes int) int { return int(s) }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzScanner compares the scanner with encoding/json: what each takes, and where it sees the fault of what it does not
-// take. It also compares the messages and arguments that each takes apart.
+// FuzzScanner compares the scanner with encoding/json: which documents each accepts, and where it finds the fault of
+// the others. It also compares the parsed messages and arguments.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","method":"m","params":[1,"a\u00e9",{"x":[null,true,false]}],"id":-1.5e+3}`,

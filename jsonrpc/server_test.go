@@ -127,7 +127,7 @@ func fail(_ context.Context, p failParams) (any, error) {
 	return nil, nil
 }
 
-// A recorder keeps what Incident was told.
+// A recorder keeps the arguments of Incident.
 type recorder struct {
 	mu      sync.Mutex
 	methods []string

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// slots are turns of so many at a time.
+// slots allows a limited number of turns at a time.
 type slots struct {
 	taken chan struct{}
 	busy  error // that refuses work instead of letting it wait; nil: it waits
@@ -129,7 +129,7 @@ func TestRunning(t *testing.T) {
 				t.Errorf("answer %s", got)
 			}
 		})
-		// Whoever's time ends while others run is told so.
+		// A call whose time ends while others run gets that error.
 		short, cancel := context.WithTimeout(t.Context(), time.Second/3)
 		defer cancel()
 		if got := string(s.Serve(short, []byte(`{"jsonrpc":"2.0","id":1,"method":"work"}`))); !strings.Contains(

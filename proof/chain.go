@@ -96,7 +96,7 @@ func (c *Chain) follow(headers []types.SignedHeader, accesses []types.Access) er
 	case c.known && !before.Equal(c.parameters):
 		return errors.New("the parameters are not those that the blocks before left")
 	case c.blocks && !c.known && before.Producer != c.parameters.Producer:
-		return errors.New("the parameters name another producer than that of the blocks before")
+		return errors.New("the parameters name a different producer from the blocks before")
 	}
 	if o := c.override; o != nil && len(headers) == 1 && first.Height == o.Height {
 		if !listed {

@@ -161,7 +161,7 @@ func TestFollowerRefuses(t *testing.T) {
 	}
 }
 
-// A proof of the parameters decides, whoever sealed the header before.
+// A proof of the parameters decides, whichever key sealed the header.
 func TestFollowerProofs(t *testing.T) {
 	one, two := testKey(t, 1), testKey(t, 2)
 	mine, others := params.Default(one.PublicKey()), params.Default(two.PublicKey())

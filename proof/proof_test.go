@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// FuzzVerify replaces a part of an honest bundle. What is accepted is an honest bundle to the byte, and what is refused
-// is so with ErrRefused. A verification takes no more memory than the bundle's length allows, whatever lengths the
+// FuzzVerify replaces a part of an honest bundle. Each accepted bundle is honest to the byte, and each other one gets
+// ErrRefused. A verification takes no more memory than the bundle's length allows, whatever lengths the
 // bundle claims.
 //
 // The fuzzer varies the replacement and not the bundle: it would spend its time on trying to shorten each of 200 KB.

@@ -179,7 +179,7 @@ func wrongFor(member any) []any {
 	}
 }
 
-// sameJSON compares values by what they are written as, and by their encodings where they have one.
+// sameJSON compares values by their JSON, and by their encodings if they have one.
 func sameJSON(t *testing.T, a, b any) bool {
 	t.Helper()
 	x, err := json.Marshal(a)

@@ -17,7 +17,7 @@ func drawSignature(t *rapid.T) types.Signature {
 	return types.Signature(rapid.SliceOfN(rapid.Byte(), 64, 64).Draw(t, "signature"))
 }
 
-// drawBytes is nil where it is empty, as decoders have it.
+// drawBytes returns nil for no bytes, as decoders do.
 func drawBytes(t *rapid.T, name string, limit int) []byte {
 	if b := rapid.SliceOfN(rapid.Byte(), 0, limit).Draw(t, name); len(b) > 0 {
 		return b

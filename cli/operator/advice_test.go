@@ -33,7 +33,7 @@ func allCommands(root *cobra.Command) []*cobra.Command {
 // advice is a text of the repository that people read, by the file that it stands in.
 type advice struct{ file, text string }
 
-// advised are all texts that may name commands: pages, the explorer's sources, and what the program says.
+// advised returns all texts that may name commands: pages, the explorer's sources, and the program's messages.
 func advised(t *testing.T) (found []advice) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(repository), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -83,7 +83,8 @@ var (
 	flags = regexp.MustCompile(`^--([a-z][a-z0-9-]*)`)
 )
 
-// notCommands are words behind the program's name in texts that name no command: the first words of files and certificates.
+// notCommands are words behind the program's name in texts that name no command: the first words of files and
+// certificates.
 var notCommands = []string{"journal", "machine", "member", "key’s"}
 
 // prose are words that go on with a sentence behind a command.
@@ -160,14 +161,15 @@ func TestFlagsAreOne(t *testing.T) {
 	}
 }
 
-// arguments are what commands are given that only ask a node, by how their usage calls them.
+// arguments has values for the arguments of commands that only query a node, by their names in the usage.
 var arguments = map[string]string{
 	"ACCOUNT": strings.Repeat("ab", 32), "OWNER": strings.Repeat("ab", 32), "SPENDER": strings.Repeat("ab", 32),
 	"TOKEN": strings.Repeat("cd", 32), "CONTRACT": strings.Repeat("cd", 32), "HASH": strings.Repeat("ef", 32),
 	"HEIGHT": "1", "METHOD": "svc_blockNumber", "FUNCTION": "get", "DATA": "0x", "TO": "1",
 }
 
-// TestAskingNeedsNoHome: a command that asks a node and signs nothing runs without a home directory, and writes no file.
+// TestAskingNeedsNoHome: a command that asks a node and signs nothing runs without a home directory, and writes no
+// file.
 func TestAskingNeedsNoHome(t *testing.T) {
 	t.Setenv("HOME", "")
 	t.Setenv("XDG_DATA_HOME", "")

@@ -31,8 +31,8 @@ func numbers(command *cobra.Command) map[string]string {
 	return found
 }
 
-// Every setting that is a number or a duration has bounds, and what is below them is refused, with them and by where it
-// stands: flag, variable or file. No command has begun then.
+// Every setting that is a number or a duration has bounds. A lower value is refused before the command begins, with the
+// bounds and the place of the value: flag, variable or file.
 func TestEverySettingHasBounds(t *testing.T) {
 	root := NewRoot(func() error { return nil })
 	count := 0
@@ -72,7 +72,7 @@ func TestEverySettingHasBounds(t *testing.T) {
 	}
 }
 
-// outside is a value of a setting of a node that no bounds have: a negative one where it can be, or one too large.
+// outside returns a value outside a node setting's bounds: negative if possible, otherwise too large.
 func outside(name string) string {
 	settings := reflect.ValueOf(defaultNode())
 	kind := reflect.Uint64

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What is wrong with the settings is all said at once; what is right is fine.
+// All problems with the settings are reported at once; correct settings give none.
 func TestDoctorChecksSettings(t *testing.T) {
 	unreadable := filepath.Join(t.TempDir(), "nothing")
 	for _, test := range []struct {
@@ -66,7 +66,7 @@ func TestDoctorChecksSettings(t *testing.T) {
 	}
 }
 
-// Each upstream is asked; one that is silent is a problem where there is no other, one of another chain always.
+// Doctor asks each upstream. A silent one is a problem only if it is the only one; one of another chain always is.
 func TestDoctorAsksUpstreams(t *testing.T) {
 	genesis := types.BlockHash{1}
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -138,7 +138,7 @@ func TestDoctorKnowsTheChain(t *testing.T) {
 	}
 }
 
-// Root finds every file readable, and says that this is not what the node's user finds.
+// Root can read every file, so the message warns that the node's user may not.
 func TestDoctorOfRoot(t *testing.T) {
 	if got := checkUser(0); len(got) != 1 || got[0].State != stateWarning || !strings.Contains(got[0].Detail, "not checked") {
 		t.Errorf("root: got %+v, want a warning of what is not checked", got)

@@ -22,8 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 )
 
-// What the storage finds wrong, and what the system says of a disk, is told as an emergency by whoever opens a directory
-// or runs on one.
+// Whoever opens a directory or runs on it reports damage in the storage, and the system's disk errors, as emergencies.
 func TestStorageErrorsAreExplained(t *testing.T) {
 	for _, err := range []error{
 		chain.ErrCorrupt, chain.ErrOtherSchedule, &chain.FormatError{Has: 4, Reads: 5}, kv.ErrDamaged, raftlog.ErrDamaged,
@@ -50,8 +49,8 @@ func TestStorageErrorsAreExplained(t *testing.T) {
 var emergencyWords = regexp.MustCompile(`(?i)\bdamaged\b|\bhalt(s|ed)\b|\bmoved? \S+ ?\S* ?away\b|\brestore\b|\bmake room\b|` +
 	`\bnewer version\b|\bstart it again\b|\bchain's producer is\b|does not know it\b`)
 
-// notEmergencies are messages with such words for somebody else than an operator whose node does not go on, or parts of
-// which an emergency is made, by what they begin with.
+// notEmergencies are the beginnings of messages with such words that are parts of an emergency, or not for an operator
+// whose node cannot continue.
 var notEmergencies = map[string]string{
 	"the file is damaged":          "a cause: of a lock, a journal or a note, of each of which there is a message",
 	"the store is damaged":         "a cause, which datadir.Explain makes a message of",

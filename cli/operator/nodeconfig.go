@@ -29,8 +29,8 @@ type nodeConfig struct {
 	member  bool             // the node is a member of a cluster
 }
 
-// config checks the settings and reads the files that they name. It only checks that the node can get its chain's
-// genesis.
+// config checks the settings and reads the files that they name. It does not read the genesis, but checks that the node
+// can get it.
 func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config nodeConfig, err error) {
 	options = s.options(log)
 	config.Config = node.Config{Build: build.Read(), SyncJournal: s.Journal == "sync", Log: log}

@@ -26,7 +26,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Every level and format that is documented logs what is of its level and above, in its form; others are refused.
+// Each documented level logs messages of that level and above, each format in its form; other values are refused.
 func TestNewLogger(t *testing.T) {
 	levels := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
@@ -71,7 +71,7 @@ func TestNewLogger(t *testing.T) {
 	}
 }
 
-// Addresses and networks of proxies are told from other words, and settings become the servers'.
+// Proxies must be addresses or networks, and the settings reach the servers.
 func TestHTTPSettings(t *testing.T) {
 	bad := defaultHTTP()
 	bad.TrustedProxy = []string{"proxy.example"}
@@ -88,7 +88,7 @@ func TestHTTPSettings(t *testing.T) {
 	}
 }
 
-// Settings of a node that follows another, and of one without state, are refused where they would do nothing.
+// Settings for replicas, or for nodes without state, are refused on nodes on which they would have no effect.
 func TestFollowSettings(t *testing.T) {
 	const trusted = "7:0x0000000000000000000000000000000000000000000000000000000000000001"
 	for _, test := range []struct {

@@ -240,7 +240,7 @@ func TestControlsAreShown(t *testing.T) {
 			t.Errorf("%q is the note %q", text, prose.String())
 		}
 	}
-	// A cell of a table would lose what is before a carriage return.
+	// A carriage return in a table's cell would hide the text before it.
 	evil := stringer("gold\r\x1b[31mGold")
 	for _, name := range []any{string(evil), evil} {
 		var out bytes.Buffer

@@ -26,7 +26,7 @@ func module(t *testing.T, name string) []byte {
 	return code
 }
 
-// sessionWallet is a wallet with coins and tokens, and what a model says is left to its session.
+// sessionWallet is a wallet with coins and tokens, and a model of what its session may still spend.
 type sessionWallet struct {
 	t        *testing.T
 	chain    *contracttest.Chain
@@ -65,7 +65,7 @@ func newSessionWallet(t *testing.T, module string) *sessionWallet {
 	return s
 }
 
-// allow begins a session, with what the model then has.
+// allow begins a session, in the model too.
 func (s *sessionWallet) allow(r *rand.Rand) {
 	s.t.Helper()
 	s.until = s.chain.Time() + uint64(r.IntN(40))
@@ -97,7 +97,7 @@ func near(r *rand.Rand, limit uint64) uint64 {
 	}
 }
 
-// steps makes a run, and says whether the session may take it and what it then has left.
+// steps makes a run, and returns whether the session may execute it and what it may spend afterwards.
 func (s *sessionWallet) steps(r *rand.Rand) (steps []step, allowed bool, coins uint64, left []uint64) {
 	allowed, coins, left = true, s.coins, append([]uint64{}, s.left...)
 	for range 1 + r.IntN(4) {

@@ -48,7 +48,7 @@ func TestCallsInTheBinaryForm(t *testing.T) {
 	}
 }
 
-// vectors are those of docs/vectors.json that a contract can be asked for.
+// vectors are the cases of docs/vectors.json that a contract can be tested with.
 type vectors struct {
 	ABI struct {
 		Values, Refused []struct {
@@ -88,7 +88,8 @@ func TestVectorsOfTheABI(t *testing.T) {
 	}
 }
 
-// checkVectors asks a contract for what it is given, in both forms. It has to know the types of so many values.
+// checkVectors has a contract return its arguments, in both forms. It must know the
+// types of at least the given number of values.
 func checkVectors(t *testing.T, k *contracttest.Contract, least int) {
 	t.Helper()
 	functions, asked := functionsByType(k.ABI), 0

@@ -237,7 +237,7 @@ func TestNFT(t *testing.T) {
 			t.Errorf("transfer gives %s and %s %s, want %s", moved.Output, e.Name, e.Data, want)
 		}
 		k.Call(bob, "transfer", args{"to": eve, "tokenId": "0x01"}).Reverts(t, "not the owner's, nor approved")
-		// A contract gets it too, which does not ask to be told.
+		// A contract that exports no onNEP11Payment gets it too.
 		k.Call(bob, "transfer", args{"to": k.Account(), "tokenId": "0x02"}).Must(t)
 		k.Call(eve, "burn", args{"tokenId": "0x01"}).Must(t)
 		shows(t, k, "tokens", args{"start": 0, "count": 9}, `["0x03","0x02"]`)
@@ -284,7 +284,7 @@ func TestMultisig(t *testing.T) {
 	})
 }
 
-// codeHash is that of a module, as the router's init takes it.
+// codeHash returns a module's hash in the form that the router's init takes.
 func codeHash(t *testing.T, name string) string {
 	t.Helper()
 	code, err := os.ReadFile("../wasm/" + name + ".wasm")
@@ -385,7 +385,8 @@ func TestAmountsOfEventsAreNumbers(t *testing.T) {
 	}
 }
 
-// TestRefusedArgumentsReadTheSame holds the two SDKs to one wording: whoever calls a token cannot tell its language.
+// TestRefusedArgumentsReadTheSame: both SDKs refuse arguments with the same text, so that a token's caller cannot tell
+// its language.
 func TestRefusedArgumentsReadTheSame(t *testing.T) {
 	c := contracttest.New(t)
 	bob := c.Account("bob")

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// pieces are what JSON is made of, and what it must not be.
+// pieces are fragments of valid and of invalid JSON.
 var pieces = []string{
 	`"`, `\`, `,`, `:`, `[`, `]`, `{`, `}`, ` `, "\n", "\x00", "\x7f", "\xff", "-", "+", "0", "1", "9", ".", "e", "E",
 	"null", "true", `"Open"`, `{"Sold":`, `"to":`, `"price":`, `"note":`, `"0x`, "0X", "f", "G", `\u0000`, `\ud83e`,
@@ -38,8 +38,8 @@ func mutated(r *rand.Rand, text string) string {
 	return text
 }
 
-// TestBothSDKsTakeTheSame: what a contract in Rust takes as a value, one in AssemblyScript takes too, and gives back as
-// the same bytes. What one refuses the other does.
+// TestBothSDKsTakeTheSame: contracts in Rust and in AssemblyScript accept the same values, return the same bytes for
+// them, and refuse the same ones.
 func TestBothSDKsTakeTheSame(t *testing.T) {
 	c := contracttest.New(t)
 	k, other := deploy(c, t, "types", nil), deploy(c, t, "as-types", nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// flaws are what tokens do that cannot be trusted, by their numbers in tests/flawed, and rules that they must be told to
+// flaws are the misbehaviours of the tokens in tests/flawed, by number, with the rules that each must be found to
 // break.
 var flaws = []struct {
 	number int
@@ -77,7 +77,7 @@ func TestFlawedTokens(t *testing.T) {
 	}
 }
 
-// TestFeeIsSaid: what a broken rule says has the amounts.
+// TestFeeIsSaid: the message of a broken rule has the amounts.
 func TestFeeIsSaid(t *testing.T) {
 	c := contracttest.New(t)
 	k := deploy(c, t, "flawed", args{"flaw": 4, "supply": 1_000_000})

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestGasOfTheExamples holds what the examples pay, in both languages, to testdata/gas.json. Who changes a price, an
-// SDK or an example sees here what of, and writes the file anew with GAS_SNAPSHOT=update.
+// TestGasOfTheExamples compares the gas of the examples, in both languages, with testdata/gas.json. After a change of a
+// price, an SDK or an example it shows the effect, and GAS_SNAPSHOT=update rewrites the file.
 func TestGasOfTheExamples(t *testing.T) {
 	s := contracttest.NewGasSnapshot(t, "testdata/gas.json", 0)
 	for _, prefix := range []string{"", "as-"} {

@@ -25,12 +25,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// hostVectors is what both chains of native tests read: lines of a host function, its arguments and its result. Data of
-// hashes is told by its length, as its byte i is i modulo 251.
+// hostVectors is the file that the test chains of both SDKs read: each line has a host function, its arguments and its
+// result. Input of hashes is given by its length: its byte i is i modulo 251.
 const hostVectors = "../testdata/host.txt"
 
-// TestHostVectors has the node's own code say what the functions give that both chains of native tests have to make
-// again. UPDATE=1 writes the file.
+// TestHostVectors computes, with the node's own code, the results that the test chains of both SDKs must reproduce.
+// UPDATE=1 writes the file.
 func TestHostVectors(t *testing.T) {
 	var b bytes.Buffer
 	for _, n := range []int{0, 1, 3, 55, 64, 135, 136, 137, 272, 1023, 1024, 1025, 2048, 2049, 3073, 8193} {
@@ -308,8 +308,8 @@ func keyNamed(name string) crypto.PrivateKey {
 	return key
 }
 
-// TestNativeChainsHaveEveryHostFunction: what a contract may import, both chains of native tests have, and those that
-// compute have vectors.
+// TestNativeChainsHaveEveryHostFunction: the test chains of both SDKs have every host function, and each function that
+// computes has vectors.
 func TestNativeChainsHaveEveryHostFunction(t *testing.T) {
 	vectors, err := os.ReadFile(hostVectors)
 	if err != nil {

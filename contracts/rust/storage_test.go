@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// described gives what a contract wrote as its ABI reads it, a line a write. All of it must be described.
+// described returns a contract's writes as decoded by its ABI, a line each. The ABI must describe all of them.
 func described(t *testing.T, k *contracttest.Contract, call contracttest.Result) []string {
 	t.Helper()
 	var lines []string
@@ -34,7 +34,7 @@ func described(t *testing.T, k *contracttest.Contract, call contracttest.Result)
 	return lines
 }
 
-// TestStorageIsRead holds what both SDKs write, as their contracts describe it, to what was given.
+// TestStorageIsRead compares the values that both SDKs store, decoded by their ABIs, with the given ones.
 func TestStorageIsRead(t *testing.T) {
 	c := contracttest.New(t)
 	alice := c.Account("alice")

@@ -22,7 +22,7 @@ func signedMessages(t testing.TB, n int) []SignedMessage {
 	return items
 }
 
-// verifySingly is what VerifyBatch must say.
+// verifySingly returns the results that VerifyBatch must return.
 func verifySingly(items []SignedMessage) []bool {
 	valid := make([]bool, len(items))
 	for i, item := range items {

@@ -27,7 +27,7 @@ func useLanes(t testing.TB, on bool) {
 	}
 }
 
-// withVerifiers runs a test with the portable code, and with lanes where there are any.
+// withVerifiers runs a test with the portable code, and with lanes if there are any.
 func withVerifiers(t *testing.T, f func(*testing.T)) {
 	defer useLanes(t, Lanes())
 	for _, on := range verifiers() {

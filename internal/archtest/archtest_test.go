@@ -31,7 +31,7 @@ func TestEveryAllowanceIsNeeded(t *testing.T) {
 	for _, s := range stale {
 		t.Error(s)
 	}
-	// Of a tree with one file all that the table allows its package is stale but what the file imports.
+	// In a tree with one file, every allowance of its package is stale except for the file's imports.
 	stale, err = CheckAllowances(fstest.MapFS{"crypto/x.go": {Data: []byte("package crypto")}})
 	if err != nil || !slices.Contains(stale, "rows: nobody needs that crypto allows crypto/bip340") {
 		t.Errorf("got %q, %v", stale, err)

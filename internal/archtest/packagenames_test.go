@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// scope is that of all packages for JavaScript: names within it cannot be taken by strangers, as free names can.
+// scope is the npm scope of all JavaScript packages. Strangers cannot take names within it, as they can others.
 const scope = "@cairn-chain/"
 
 // freeName is a package of this product that is asked for, or imported, by a name outside of its scope.

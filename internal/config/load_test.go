@@ -171,7 +171,7 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// Of a variable that names no setting of any command the nearest is told; of what others set nothing is said.
+// For a variable that names no command's setting, the nearest name is suggested; other programs' variables are ignored.
 func TestUnknownVariables(t *testing.T) {
 	for variable, want := range map[string]string{
 		"CAIRN_RPC_ULR=x":            "CAIRN_RPC_ULR: there is no such setting; is CAIRN_RPC_URL meant?",

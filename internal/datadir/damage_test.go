@@ -57,7 +57,7 @@ func rows(t *testing.T, dir string) (digest [32]byte) {
 	return [32]byte(h.Sum(nil))
 }
 
-// checked is what checking a directory finds, and the chain's height.
+// checked holds the problems that a check of a directory finds, and the chain's height.
 func checked(t *testing.T, dir string) (found bool, head types.Height, err error) {
 	t.Helper()
 	d, err := datadir.OpenChain(dir, datadir.Options{CheckFiles: nothing})
@@ -68,8 +68,8 @@ func checked(t *testing.T, dir string) (found bool, head types.Height, err error
 	return !report.OK(), report.Head, errors.Join(err, d.Close())
 }
 
-// A byte that is changed anywhere in a database is found, or it is of no use: all rows are there all the same. The one
-// exception is the last write before a node was killed: it is taken for one that was cut off.
+// A changed byte anywhere in a database is found, or has no effect: all rows are intact. The one exception is the last
+// write before a node was killed, which is taken for an incomplete one.
 func TestEveryFlippedByteIsFound(t *testing.T) {
 	stopped, killed := usedDir(t)
 	for name, dir := range map[string]string{"stopped": stopped, "killed": killed} {
@@ -130,7 +130,7 @@ func TestEveryProofIsVerified(t *testing.T) {
 	}
 }
 
-// witnessed changes the last byte of a witness as whoever wrote it would have done.
+// witnessed changes the last byte of a witness, with a valid checksum.
 func witnessed(t *testing.T, dir string, witness []byte) {
 	t.Helper()
 	db, err := kv.Open(filepath.Join(dir, "db"), kv.Options{Logger: slog.New(slog.DiscardHandler)})

@@ -2,7 +2,8 @@ package datadir
 
 import "testing"
 
-// Root is told the command that reaches a directory as its owner: the user alone does not reach what systemd keeps.
+// For root, the message has the command that opens a directory as its owner: being that user alone does not give access
+// to a directory of systemd.
 func TestAsOwner(t *testing.T) {
 	args := []string{"cairn", "cluster", "join"}
 	for path, want := range map[string]string{

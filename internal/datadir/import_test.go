@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// exported is the blocks of a development chain of so many after genesis, as they are exported, with its genesis.
+// exported returns an export of a development chain with the given number of blocks after genesis, and its genesis.
 func exported(t *testing.T, blocks uint64) (file []byte, genesis types.Genesis) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func exported(t *testing.T, blocks uint64) (file []byte, genesis types.Genesis) 
 	return buffer.Bytes(), genesis
 }
 
-// frames are where the blocks of a file begin, and its end.
+// frames returns the offsets of a file's blocks, and of its end.
 func frames(file []byte) (at []int) {
 	for i := 0; i < len(file); i += 8 + int(binary.LittleEndian.Uint64(file[i:])) {
 		at = append(at, i)

@@ -139,7 +139,7 @@ func TestJoiningIsBegunOnce(t *testing.T) {
 	}
 }
 
-// A directory whose member was told that it must not run again is refused, and says why.
+// The directory of a removed or recovered member is refused with the reason.
 func TestEndedMember(t *testing.T) {
 	dir, _ := newChainDir(t)
 	d := openDir(t, dir)

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// deeds end the program with an exit code where they come to something else than they should.
+// deeds end the program with an exit code if their result is wrong.
 var deeds = map[string]func(){
 	"writes where nobody reads": func() {
 		for _, stream := range []*os.File{os.Stdout, os.Stderr} {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/role"
 )
 
-// A change is told once, whatever its numbers do, and once it has stayed for as long as its kind is to stay.
+// A change is logged once, however its numbers change, after it has lasted for its kind's minimum time.
 func TestChangesAreToldOnce(t *testing.T) {
 	var lines bytes.Buffer
 	c := newChanges(slog.New(slog.NewTextHandler(&lines, nil)))

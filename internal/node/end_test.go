@@ -17,7 +17,7 @@ func TestNothingKeepsANodeFromEnding(t *testing.T) {
 	never := func() <-chan time.Time { return nil }
 	hanging, ended := make(chan error), make(chan error, 1)
 	for name, c := range map[string]struct {
-		cause     error // nil: it is told to end
+		cause     error // nil: an ordinary shutdown
 		ended     chan error
 		over      func() <-chan time.Time
 		want      []error

@@ -99,7 +99,7 @@ func (c network) run(t *testing.T) (n *Node, end func()) {
 	})
 }
 
-// made makes so many blocks and returns the newest.
+// made produces the given number of blocks and returns the newest.
 func (c network) made(t *testing.T, blocks uint64) types.SignedHeader {
 	t.Helper()
 	n, end := c.run(t)
@@ -151,7 +151,7 @@ func (c network) held(t *testing.T) signstate.Block {
 	return lock.Last()
 }
 
-// refused is what a node says that does not start because blocks are lost.
+// refused is the error of a node that does not start because blocks are lost.
 func (c network) refused(t *testing.T) string {
 	t.Helper()
 	n, err := c.open(t)
@@ -185,7 +185,7 @@ func TestOlderCopyIsRefused(t *testing.T) {
 				copied, older = filepath.Join(copied, "db"), filepath.Join(older, "db")
 			}
 			signed := config.made(t, 1)
-			config.made(t, 0) // started anew
+			config.made(t, 0) // restarted
 			replace(t, copied, older)
 			said := config.refused(t)
 			for _, part := range []string{
@@ -313,8 +313,8 @@ func holds(t *testing.T, n *Node) {
 	}
 }
 
-// A node with blocks of its own key that it did not make, wherever it has them from, makes none before somebody says
-// so, and says why. It does so now, started anew, and started anew without the upstream that they came from.
+// A node that finds blocks signed with its key that it did not make produces none until an operator confirms, and says
+// why: at once, after a restart, and after a restart without the upstream that they came from.
 func TestKeyUsedElsewhereHolds(t *testing.T) {
 	for name, blocks := range map[string]uint64{
 		"followed":                  2,
@@ -370,7 +370,7 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 	}
 }
 
-// A node whose key signed blocks of its chain and has no lock does not start, and nobody is told that another node
+// A node whose key signed blocks of its chain and has no lock does not start, and nobody is notified that another node
 // signed. With or without an upstream it goes on once it is promoted.
 func TestMissingLockIsNotGoneOnWithout(t *testing.T) {
 	for _, upstreams := range [][]string{nil, {"http://127.0.0.1:1"}} {

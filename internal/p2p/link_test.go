@@ -809,7 +809,7 @@ func TestCausesHaveNames(t *testing.T) {
 	}
 }
 
-// A member that does not read what it is sent keeps only the one waiting who writes: others go by their contexts.
+// A member that does not read blocks only the goroutine that writes to it: other calls end with their contexts.
 func TestHangingMemberKeepsOneWaiting(t *testing.T) {
 	near, far := net.Pipe()
 	var c caller

@@ -105,7 +105,7 @@ func newClient(t *testing.T, s *Server, address string, i p2p.Identity) *Client 
 	return c
 }
 
-// After block 3: what is signed, and each rule broken once. What is refused changes nothing.
+// After block 3: requests that are signed, and each rule broken once. A refused request changes nothing.
 func TestRules(t *testing.T) {
 	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"))
 	chain := headers(s.config.Key, 5)
@@ -144,8 +144,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// The power goes anywhere while a block is signed. What was answered gets the same signature again from whoever starts
-// on that disk, and any other block of its height none.
+// The power fails at any point while a block is signed. A signer restarted on that disk gives an answered request the
+// same signature again, and refuses any other block of that height.
 func TestCrashes(t *testing.T) {
 	const path = "signed"
 	chain := headers(producerKey(t), 3)
@@ -249,8 +249,8 @@ func (l *lines) has(words ...string) (count int) {
 	return count
 }
 
-// Of two nodes that ask for blocks of the same heights the second is told of the first. The first is told of the second
-// while that goes on asking, and the signer's operator of both, each once.
+// Of two nodes that request blocks of the same heights, the second learns of the first. The first learns of the second
+// while that one continues to ask. The signer logs both, each once.
 func TestBothNodesAreToldOf(t *testing.T) {
 	a, b := identity(t), identity(t)
 	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"), a.Pin(), b.Pin())

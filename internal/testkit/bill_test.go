@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// bill adds up the parts of a transaction's gas as a tracer is told of them. Every simulation is held to it.
+// bill adds up the parts of a transaction's gas as a tracer gets them. It checks every simulation.
 type bill struct {
 	open  []types.Gas // of the calls that are active
 	own   types.Gas   // of the transaction, its call included

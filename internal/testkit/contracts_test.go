@@ -61,7 +61,7 @@ func (b *batch) Next() *types.VerifiedTx {
 
 func (b *batch) SkipSender() { b.skipped++ }
 
-// action is what a transaction of the user does.
+// action is the action of a user's transaction.
 type action struct {
 	target  types.Account
 	value   types.Amount

@@ -112,10 +112,10 @@ func takesAll(r exec.Reason) bool {
 	return r == exec.OutOfGas || r == exec.Trap || r == exec.StackOverflow
 }
 
-// held is what a process can leak.
+// held counts the resources that a process can leak.
 type held struct{ goroutines, files, maps int }
 
-// holdings counts what the process has; files and maps are 0 where there is no /proc.
+// holdings counts the process's resources; files and maps are 0 without /proc.
 func holdings(t *testing.T) (h held) {
 	t.Helper()
 	runtime.GC()

@@ -237,7 +237,7 @@ func cmpError(err error) error {
 	return err
 }
 
-// naiveSegment is what a proof says about a segment.
+// naiveSegment is a proof's part about a segment.
 type naiveSegment struct {
 	levels []byte
 	others []naiveOther

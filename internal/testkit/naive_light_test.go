@@ -9,8 +9,8 @@ import (
 )
 
 // What a client without state checks, a second time, as docs/protocol.md defines it: that a transaction is in a block
-// with its receipt, and headers that follow each other. It works on bytes, without a line of packages proof, lists, tree,
-// types, codec, crypto and poseidon.
+// with its receipt, and headers that follow each other. It works on bytes, without a line of packages proof, lists,
+// tree, types, codec, crypto and poseidon.
 
 // skipPayload reads a payload and forgets it.
 func (r *naiveReader) skipPayload() {
@@ -42,7 +42,7 @@ func (r *naiveReader) skipPayload() {
 	}
 }
 
-// skipOption skips an Option of so many bytes.
+// skipOption skips an Option of the given size.
 func (r *naiveReader) skipOption(size uint64) {
 	if r.take(1)[0] == 1 {
 		r.take(size)

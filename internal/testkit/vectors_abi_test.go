@@ -80,7 +80,7 @@ func abiSection(t *testing.T) abiVectors {
 	return v
 }
 
-// refusedValues are what no reader takes.
+// refusedValues are values that every decoder must refuse.
 func refusedValues(account string) (refused []abiValueVector) {
 	for _, value := range [][2]string{
 		{"u64", `01`}, {"u64", `"+1"`}, {"u64", `1e1`}, {"u64", `1.0`}, {"u64", `-1`}, {"u64", `18446744073709551616`},

@@ -65,7 +65,7 @@ func (m memoryState) commit(accesses []types.Access) {
 	}
 }
 
-// codes are those of the contracts so far.
+// codes holds the codes of the contracts so far.
 type codes map[types.CodeHash][]byte
 
 // Code implements exec.Codes.

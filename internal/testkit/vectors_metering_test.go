@@ -222,7 +222,7 @@ func pricedInstructions() *Module {
 
 // atLimits are modules just within and just beyond limits, and two of random ones.
 func atLimits() []meteredModule {
-	// A loop that sets 99 locals and is named 161 times.
+	// A loop that sets 99 locals and is the target of 161 branches.
 	wide := func(constants int) *Module {
 		var body []byte
 		for i := range uint32(99) {

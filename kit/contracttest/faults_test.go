@@ -28,7 +28,7 @@ func TestConstantsOf(t *testing.T) {
 	}
 }
 
-// TestFaults: calls that end by a fault of the code are told, also if their caller goes on; a refusal is none.
+// TestFaults: calls that end by a fault of the code are reported, also if their caller goes on; a refusal is none.
 func TestFaults(t *testing.T) {
 	m := wasmgen.Contract(1, 1)
 	const texts = "the contract panicked" + "no"

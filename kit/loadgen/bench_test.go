@@ -30,7 +30,7 @@ type toyNode struct {
 
 func hashOf(tx string) [32]byte { return sha256.Sum256([]byte(tx)) }
 
-// toyCall is what the toy node understands.
+// toyCall is a call that the toy node understands.
 type toyCall struct {
 	ID     int       `json:"id"`
 	Method string    `json:"method"`

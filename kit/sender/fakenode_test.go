@@ -37,7 +37,7 @@ type fakeNode struct {
 	behaviour
 }
 
-// fakeChain is what is included.
+// fakeChain holds the included transactions.
 type fakeChain struct {
 	height   types.Height
 	view     types.Height            // the newest block of the node that answers the present request
@@ -49,7 +49,7 @@ type fakeChain struct {
 	foreign  uint64                  // how many transactions the other program made
 }
 
-// behaviour is what a test asks of the node.
+// behaviour holds the faults that a test demands of the node.
 type behaviour struct {
 	calm   bool // nothing goes wrong any more
 	still  bool // no blocks are made
@@ -102,7 +102,7 @@ func method[P, R any](m api.Method[P, R], fn func(P) (R, error)) jsonrpc.Method 
 	return jsonrpc.NewMethod(m.Name, func(_ context.Context, p P) (R, error) { return fn(p) })
 }
 
-// one reports, once in so many times, that a fault happens.
+// one reports whether a fault happens: once in n times.
 func (n *fakeNode) one(in int, fault string) bool {
 	if n.calm || n.random.IntN(in) != 0 {
 		return false

@@ -36,7 +36,7 @@ func write(t *testing.T, path string, ids ...string) {
 	}
 }
 
-// read is what a journal has: an ID of each append.
+// read returns a journal's content: an ID of each append.
 func read(path string, of sender.Scope) (ids []string, err error) {
 	f := sender.NewFile(path)
 	entries, err := f.Open(of)
@@ -102,7 +102,7 @@ func TestFileTornAtItsEnd(t *testing.T) {
 	wantIDs(t, path, "a")
 }
 
-// A flipped bit of any byte is told, and costs the line that it is in and no other.
+// A flipped bit of any byte is reported, and only the line that it is in is lost.
 func TestFileSalvages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	ids := []string{"a", "b", "c"}

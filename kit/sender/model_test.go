@@ -149,7 +149,7 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 	return node.faults
 }
 
-// outcomes are what came of jobs.
+// outcomes holds the results of jobs.
 type outcomes struct {
 	mu        sync.Mutex
 	receipts  map[int]api.Receipt
@@ -177,8 +177,8 @@ func payOne(t *testing.T, s *sender.Sender, id int) (api.Receipt, error) {
 	return api.Receipt{}, sender.ErrCancelled
 }
 
-// pay sends all jobs that are not cancelled, those that were paid too, and waits for them. What was refused is sent
-// once more.
+// pay sends all jobs that are not cancelled, those that were paid too, and waits for them. Refused ones are
+// resent once.
 func pay(t *testing.T, s *sender.Sender, jobs int, results *outcomes) error {
 	var all sync.WaitGroup
 	var failures error

@@ -76,7 +76,7 @@ type play struct {
 	over  event // the script is
 }
 
-// told is what the sender was told to do, by ID, and what it told.
+// told records the sender's jobs, by ID, and its notifications.
 type told struct {
 	heard  []any
 	sent   map[string]*sender.Sent
@@ -260,7 +260,7 @@ func numbered(n int) (a types.Account) {
 	return a
 }
 
-// ended is a context that has ended: who waits with it is told what is known.
+// ended is a context that has ended: a wait with it returns what is known.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -281,7 +281,7 @@ func cancelled(sent *sender.Sent) string {
 	return err.Error()
 }
 
-// outcome is what became of a job until now.
+// outcome is the state of a job.
 func (p *play) outcome(id string) string {
 	p.mu.Lock()
 	sent := p.sent[id]
@@ -376,7 +376,7 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer is what a script answers a call with.
+// answer is a script's answer to a call.
 func (p *play) answer(said any, c scriptCall) any {
 	reply := map[string]any{"jsonrpc": "2.0", "id": c.ID}
 	word, isText := said.(string)

@@ -30,15 +30,15 @@ type overrideCase struct {
 	Parameters string       `json:"parameters"`
 }
 
-// headerStep is a header with a proof of the parameters before it, and the member of the refusal that is true: "refused"
-// for none of them, empty if the header is taken.
+// headerStep is a header with a proof of the parameters before it, and the member of the refusal that is true:
+// "refused" for none of them, empty if the header is taken.
 type headerStep struct {
 	Header     string `json:"header"`
 	Parameters any    `json:"parameters"`
 	Refused    string `json:"refused"`
 }
 
-// inclusionCase is what svc_getInclusionProof answers, and what the verifier says, nil if it refuses.
+// inclusionCase is an answer of svc_getInclusionProof with the verifier's result, nil if it refuses.
 type inclusionCase struct {
 	Answer map[string]any `json:"answer"`
 	Said   any            `json:"said,omitempty"`

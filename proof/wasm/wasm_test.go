@@ -52,8 +52,8 @@ type blockRef struct {
 	Hash   types.BlockHash `json:"hash"`
 }
 
-// chainCases go on from genesis and from a block in the middle, by blocks and as a range. What does not follow, or is
-// changed, is refused in between.
+// chainCases go on from genesis and from a block in the middle, by blocks and as a range. Blocks that do not
+// follow, or are changed, are refused in between.
 func chainCases(blocks []provenchain.Block, whole blockproof.Range) (all []testCase) {
 	ref := func(h types.Height) blockRef { return blockRef{h, whole.Headers[h].Header.Hash()} }
 	good := func(encoded []byte, end types.Height) step {
@@ -85,7 +85,7 @@ func chainCases(blocks []provenchain.Block, whole blockproof.Range) (all []testC
 	return all
 }
 
-// result is what testdata/check.js found.
+// result is the result of testdata/check.js.
 type result struct {
 	Checked      int       `json:"checked"`
 	Problems     []string  `json:"problems"`

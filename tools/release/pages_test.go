@@ -77,7 +77,7 @@ func TestPagesNameWhatIsReleased(t *testing.T) {
 	}
 }
 
-// Each file has a place of its own in a package, and what systemd looks for is where it looks.
+// Each file has its own place in a package, and systemd's files are where systemd looks for them.
 func TestPlaces(t *testing.T) {
 	for name, want := range map[string]string{
 		"deploy/cairn.service":        "/usr/lib/systemd/system/cairn.service",

@@ -45,7 +45,8 @@ func serve(t *testing.T, address string, handle http.HandlerFunc) {
 	t.Cleanup(server.Close)
 }
 
-// front starts a balancer with the shipped configuration before two stubs. ask tells an answer's status, and who gave it.
+// front starts a balancer with the shipped configuration before two stubs. ask tells an answer's status, and who gave
+// it.
 func front(t *testing.T, name string) (stubs []*stub, ask func(body string) (status int, by string)) {
 	t.Helper()
 	s := settings{configs: "../../deploy", firstPort: freePorts(t)}
@@ -134,8 +135,7 @@ func TestOneClientsRefusalsAreItsOwn(t *testing.T) {
 	}
 }
 
-// HAProxy asks those that are ready while there is one, and whoever lives while there is none. No request fails when it
-// changes.
+// HAProxy uses the ready nodes or, if there are none, all that are alive. No request fails when that changes.
 func TestReadyOnesComeFirst(t *testing.T) {
 	stubs, ask := front(t, "haproxy")
 	answered := false

@@ -23,7 +23,7 @@ func TestTimesOfDecisions(t *testing.T) {
 			w.after(w.upTo(time.Second), c.act)
 		}
 		w.runUntil(10 * time.Second)
-		// The time of the last block may be told just now: a follower can release it before the leader does.
+		// The last block's time may have been announced just now: a follower can release it before the leader does.
 		for until := w.now + 50*time.Millisecond; len(w.book.releases) < len(w.book.released) && w.now < until; {
 			w.runUntil(w.now + time.Millisecond)
 		}

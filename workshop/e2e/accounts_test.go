@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// shownAccount is what `cairn account show --json` prints of who signs.
+// shownAccount is the part about signers in the output of `cairn account show --json`.
 type shownAccount struct {
 	Account, Authority types.Account
 	Policy             *types.Policy

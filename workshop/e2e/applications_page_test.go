@@ -19,7 +19,7 @@ func applicationsPage(t *testing.T) string {
 	return string(page)
 }
 
-// promised is what a comment of the page says that a call answers, up to what it leaves out.
+// promised returns the answer that a comment of the page gives for a call, up to what it omits.
 var promised = regexp.MustCompile(`# \{.*("result":[^…]*?)(?:…|\}(?:: .*)?$)`)
 
 // The calls of docs/applications.md, in their order and in a shell, are answered, and as its comments say.

@@ -261,7 +261,7 @@ func TestBootstrapKilled(t *testing.T) {
 }
 
 // killImporting starts a replica and kills it once its import has begun. It reports whether the import was still going
-// on; where it was not, the replica is left with what it had fetched and nothing else.
+// on; if not, the replica has only the snapshot that it had fetched.
 func killImporting(t *testing.T, dir string, arguments []string) bool {
 	t.Helper()
 	database, importing := filepath.Join(dir, "db"), filepath.Join(dir, "db.importing")

@@ -350,7 +350,7 @@ func (c *clusterOfNodes) loggedFrom(name string, from int, words ...string) {
 	}
 }
 
-// shownStatus is what cairn cluster status prints of a member.
+// shownStatus is a member's part of the output of `cairn cluster status`.
 func (c *clusterOfNodes) shownStatus(name string) string {
 	return newUser(c.t).run("cluster", "status", "--admin", c.nodes[name].Admin).stdout
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// made is how many proofs each member that runs has made.
+// made returns the number of proofs that each running member has made.
 func (c *clusterOfNodes) made() map[string]float64 {
 	c.t.Helper()
 	made := make(map[string]float64)

@@ -18,7 +18,7 @@ type signedCluster struct {
 	clients         []string
 }
 
-// newSignedCluster makes a cluster of three that has its key, and then gives that to a signer.
+// newSignedCluster makes a cluster of three whose members have the key, and then moves the key to a signer.
 func newSignedCluster(t *testing.T, l *load) *signedCluster {
 	t.Helper()
 	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off")

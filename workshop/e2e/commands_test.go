@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// receipt is what `cairn send --json` and its like print.
+// receipt is the output of `cairn send --json` and similar commands.
 type receipt struct {
 	TransactionHash   types.TxID
 	BlockHeight       types.Height

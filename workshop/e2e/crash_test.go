@@ -72,7 +72,7 @@ type survivor struct {
 	lives, stillborn int
 }
 
-// newSurvivor makes a network with funded senders, of whom each may have so many transactions pending.
+// newSurvivor makes a network with funded senders, of whom each may have the given number of transactions pending.
 func newSurvivor(t *testing.T, stream, outstanding uint64) *survivor {
 	t.Helper()
 	s := &survivor{
@@ -85,7 +85,7 @@ func newSurvivor(t *testing.T, stream, outstanding uint64) *survivor {
 	return s
 }
 
-// run kills the node so many times, and at last lets it finish its work.
+// run kills the node the given number of times, and at last lets it finish its work.
 func (s *survivor) run(kills int) {
 	s.t.Helper()
 	begun := time.Now()

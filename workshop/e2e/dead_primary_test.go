@@ -127,7 +127,7 @@ func TestPrimaryIsLost(t *testing.T) {
 	l.finish(m)
 }
 
-// A directory is not promoted while a replica that is told of has more blocks, or does not answer.
+// A directory is not promoted while a named replica has more blocks, or does not answer.
 func TestBehindIsNotPromoted(t *testing.T) {
 	t.Parallel()
 	l := newLostPrimary(t)

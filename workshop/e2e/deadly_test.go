@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// deadlyCalls is how many calls there are, of which one is to be seen while it runs. The sender can pay for no more.
+// deadlyCalls is the number of calls, one of which must be observed while it runs. The sender can pay for no more.
 const deadlyCalls = 10
 
 // endAt kills a node while its note of what it runs says a word, and returns the transaction that the note names. What

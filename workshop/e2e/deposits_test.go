@@ -53,7 +53,7 @@ func compiled(t *testing.T, source string) string {
 	return program
 }
 
-// killsOf is how often a walk kills what it runs: as the variable CAIRN_KILLS says, and otherwise a few times.
+// killsOf returns how often a walk kills its programs: CAIRN_KILLS times, or a few times without that variable.
 func killsOf(t *testing.T, otherwise int) int {
 	t.Helper()
 	text := os.Getenv("CAIRN_KILLS")
@@ -77,7 +77,7 @@ type depositWalk struct {
 	dir      string
 	watcher  *exec.Cmd
 	lines    io.Reader
-	// complaint is what the watcher says where it ends by itself
+	// complaint is the watcher's error when it ends by itself
 	complaint bytes.Buffer
 	random    *rand.Rand
 }
@@ -119,7 +119,7 @@ func (e *depositWalk) startWatcher() {
 	e.lines = lines
 }
 
-// killWatcher ends it at once: after so many of its lines, which it prints as pages come.
+// killWatcher kills the watcher after the given number of its lines, of which it prints one for each page.
 func (e *depositWalk) killWatcher(lines int) {
 	e.t.Helper()
 	scanner := bufio.NewScanner(e.lines)
@@ -150,7 +150,7 @@ func (e *depositWalk) watchTo(height types.Height) {
 	}
 }
 
-// booked is what the book has, in its order.
+// booked returns the book's entries in order.
 func (e *depositWalk) booked() (payments []api.Payment) {
 	e.t.Helper()
 	text, err := os.ReadFile(e.book)
@@ -270,7 +270,7 @@ func succeeded(t *testing.T, sent []*txsender.Sent) (receipts []api.Receipt) {
 	return receipts
 }
 
-// firstDeposits are what an account was paid before the watcher began.
+// firstDeposits are the payments to an account before the watcher began.
 func (e *depositWalk) firstDeposits(c *client.Client, account types.Account) (found []deposit) {
 	e.t.Helper()
 	page, err := client.Invoke(e.t.Context(), c, api.GetPayments, api.GetPaymentsParams{

@@ -152,7 +152,7 @@ func TestEventsAreSeenOnce(t *testing.T) {
 	}
 }
 
-// text is what the book has.
+// text returns the book's content.
 func (e *depositWalk) text() []byte {
 	e.t.Helper()
 	text, err := os.ReadFile(e.book)

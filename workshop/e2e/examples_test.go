@@ -247,7 +247,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// same compares two examples but for what is volatile.
+// same compares two examples without their volatile parts.
 func same(t *testing.T, got, want api.Example) bool {
 	t.Helper()
 	plain := func(e api.Example) any {

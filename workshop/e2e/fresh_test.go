@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// freshRounds is how often each method is asked right after each way in which a block becomes known.
+// freshRounds is the number of times that each method is called right after a block becomes known, in each way.
 const freshRounds = 4
 
 // asker deploys copies of a token, each in a block of its own, and asks methods about the newest one.
@@ -66,7 +66,7 @@ func (a *asker) deploy() (signed types.SignedTransaction, id types.ContractID) {
 	return signed, id
 }
 
-// params are those of a method, all about what a block has just brought.
+// params returns a method's parameters, all about the newest block.
 func (a *asker) params(d api.Declaration, tx types.SignedTransaction, id types.ContractID, at *api.Receipt) (params []any) {
 	for i := range d.Params.NumField() {
 		field := d.Params.Field(i)
@@ -120,7 +120,7 @@ func (a *asker) params(d api.Declaration, tx types.SignedTransaction, id types.C
 	return params
 }
 
-// answer is what a method says, an error too, without what differs with the time.
+// answer returns a method's answer or error, without the parts that change with time.
 func (a *asker) answer(method string, params []any) string {
 	a.t.Helper()
 	var result any
@@ -196,7 +196,7 @@ func (a *asker) byReceipt(tx types.SignedTransaction) *api.Receipt {
 	return &receipt
 }
 
-// byNotification sends, and returns at once when the block is told of. What a receipt would say of it follows from it.
+// byNotification sends a transaction, and returns as soon as its block is announced, with the receipt's values.
 func (a *asker) byNotification(tx types.SignedTransaction, told *teller) *api.Receipt {
 	a.t.Helper()
 	if _, err := client.Invoke(a.t.Context(), a.client, api.SendRawTransaction, api.RawTransactionParams{Transaction: tx.Encode()}); err != nil {

@@ -61,7 +61,7 @@ func startAt(t *testing.T, address string, args ...string) *process {
 	return node
 }
 
-// promoted is what cairn promote tells.
+// promoted is the output of `cairn promote`.
 type promoted struct {
 	Height, FirstBlock types.Height
 	Seconds            float64
@@ -162,7 +162,7 @@ func chainIDOf(t *testing.T, c *client.Client) uint64 {
 	return id
 }
 
-// awaitLoad waits until so many transactions are acknowledged.
+// awaitLoad waits until the given number of transactions are acknowledged.
 func (h *handover) awaitLoad(count int) {
 	h.t.Helper()
 	deadline := time.After(checkTime)

@@ -23,7 +23,7 @@ const vectorsFile = "../../docs/vectors.json"
 // clientTimeout bounds one run of the independent client.
 const clientTimeout = 2 * time.Minute
 
-// clientReport is what the independent client prints.
+// clientReport is the independent client's output.
 type clientReport struct {
 	OK     bool            `json:"ok"`
 	Checks map[string]bool `json:"checks"`
@@ -149,8 +149,8 @@ func TestIndependentClient(t *testing.T) {
 	}
 }
 
-// TestIndependentClientOfContracts has the client run contracts with its own interpreter. It believes no access list but
-// the one that its execution gives.
+// TestIndependentClientOfContracts has the client run contracts with its own interpreter. It believes no access list
+// but the one that its execution gives.
 func TestIndependentClientOfContracts(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")

@@ -83,7 +83,7 @@ func (l *load) prepare() error {
 	return errors.Join(errs...)
 }
 
-// offer is what a sender sends with a nonce. All before it is signed too.
+// offer returns a sender's transaction with a nonce. It also signs all earlier ones.
 func (l *load) offer(s *sender, nonce uint64) (offer, error) {
 	for uint64(len(s.signed)) <= nonce {
 		tx, err := l.transaction(s, uint64(len(s.signed)))

@@ -182,7 +182,7 @@ func launchProgram(t *testing.T, binary, address string, args ...string) *proces
 	return node
 }
 
-// printed is what the node wrote to its standard output and error.
+// printed returns the node's standard output and error.
 func (node *process) printed(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(node.log)

@@ -31,8 +31,7 @@ type paid struct {
 	amount   types.Amount
 }
 
-// ledgerPage is what the naive model knows of the chain after a block: it counts nonces and what each bank owes, and
-// lists what the block paid.
+// ledgerPage is the naive model's state after a block: nonces, each bank's debts, and the block's payments.
 type ledgerPage struct {
 	payments []paid
 	nonces   map[types.Account]uint64
@@ -50,7 +49,7 @@ type sentPayment struct {
 	starved bool
 }
 
-// run is what the transaction does, by the rules of transfers and of the bank alone.
+// run applies the transaction by the rules of transfers and of the bank alone.
 func (p *ledgerPage) run(s sentPayment, at api.Receipt) (success bool) {
 	tx := s.tx.Transaction
 	pay := func(kind api.PaymentKind, from, to types.Account, amount types.Amount) {
@@ -328,7 +327,7 @@ func (w *paymentWalk) block() {
 	w.pages = append(w.pages, now)
 }
 
-// list is what a filter asks for, of the blocks of a range.
+// list returns the payments in a range of blocks that match a filter.
 func (w *paymentWalk) list(accounts []string, direction api.Direction, from, to types.Height) (list []paid) {
 	for _, page := range w.pages {
 		for _, p := range page.payments {
@@ -396,7 +395,7 @@ func (w *paymentWalk) comparePages(what string) {
 	}
 }
 
-// walk makes so many blocks, and goes back and kills the node between them.
+// walk makes the given number of blocks, and goes back and kills the node between them.
 func (w *paymentWalk) walk(blocks int) {
 	type point struct {
 		id    uint64
@@ -426,8 +425,8 @@ func (w *paymentWalk) walk(blocks int) {
 	}
 }
 
-// What accounts are paid is what a naive model says, by the topic and by pages in both directions. It holds however
-// coins move, over blocks that are taken back and over kills. What fails pays nothing.
+// The payments to accounts, by the topic and by pages in both directions, are those of a naive model, however coins
+// move, across reverted blocks and kills. Failed transactions pay nothing.
 func TestPaymentsAgainstAModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(killsOf(t, 2)) {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestSubscriberMissesNoBlock follows the blocks of a node that is killed again and again. The client connects anew by
+// TestSubscriberMissesNoBlock follows the blocks of a node that is killed again and again. The client reconnects by
 // itself. It gets each height once, each the child of the one before.
 func TestSubscriberMissesNoBlock(t *testing.T) {
 	t.Parallel()

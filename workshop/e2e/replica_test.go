@@ -25,7 +25,7 @@ import (
 // catchUpTime is how long a replica may take to have every block, once nothing is in its way.
 const catchUpTime = 3 * time.Minute
 
-// link is the way to a node that is started anew at other ports: a proxy at one address, with the faults of a bad
+// link is the way to a node that is restarted at other ports: a proxy at one address, with the faults of a bad
 // network while there are any.
 type link struct {
 	server *httptest.Server

@@ -137,8 +137,8 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 	}
 }
 
-// TestDamagedDatabaseIsRefused damages a database's files. The node does not start, says why in a sentence, and ends with
-// the exit code after which nothing starts it again.
+// TestDamagedDatabaseIsRefused damages a database's files. The node does not start, says why in a sentence, and ends
+// with the exit code after which nothing starts it again.
 func TestDamagedDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := usedDirectory(t)
@@ -186,8 +186,8 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-// TestLostBlocksAreNoticed takes the end of the database's log away from a node that was killed. It does not go on
-// behind an earlier block before someone says so, not even where one block is missing that was made a moment before.
+// TestLostBlocksAreNoticed takes the end of the database's log away from a node that was killed. It does not
+// continue after an earlier block without an operator's consent, even if only the newest block is missing.
 func TestLostBlocksAreNoticed(t *testing.T) {
 	t.Parallel()
 	dir := initialize(t, "--block-time", "100ms")

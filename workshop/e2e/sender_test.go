@@ -20,7 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// fundedSigner is the signer of an account that is given so many coins, and the node's client.
+// fundedSigner returns the signer of an account with the given coins, and the node's client.
 func fundedSigner(t *testing.T, node *process, key byte, coins types.Amount) (*client.Client, client.Signer) {
 	t.Helper()
 	c, err := client.New(node.RPC, client.WithRetry(0))
@@ -145,7 +145,7 @@ func TestCommandsAtOnceFromOneAccount(t *testing.T) {
 	}
 }
 
-// A pending transaction is cancelled by its hash and by its nonce; what is in a block, or nowhere, is told.
+// A pending transaction is cancelled by its hash and by its nonce. For an included or unknown one there is an error.
 func TestCancelCommand(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "1h", "--prove", "off", "--rate-limit", "0")

@@ -250,7 +250,8 @@ func TestAdminAddressOfServices(t *testing.T) {
 	}
 }
 
-// A replica whose only upstream is of no use says why, and what to do, the same everywhere. What nobody says is absent.
+// A replica whose only upstream is unusable gives the reason and the remedy, in the same words everywhere. Unknown
+// values are absent.
 func TestReplicaTellsWhyItDoesNotFollow(t *testing.T) {
 	t.Parallel()
 	primary := startDev(t, "--ephemeral", "--prove", "off")

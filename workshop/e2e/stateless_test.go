@@ -19,7 +19,7 @@ import (
 // megabytes of log, and machine code of contracts is kept.
 const maxStatelessBytes = 64 << 20
 
-// awaitBlock returns once a node has a block, which must be that of another, as must those before it.
+// awaitBlock waits until a node has the block at a height. That block and all before it must be the primary's.
 func awaitBlock(t *testing.T, node, primary *process, height types.Height) {
 	t.Helper()
 	awaitBlocks(t, node, primary, 0, height)

@@ -152,8 +152,8 @@ var tamperings = []tampering{
 	{name: "estimate", method: "svc_estimateGas", change: at(), sends: true, want: "estimated_gas"},
 }
 
-// proxy serves what the node at url serves, but for the lie, and returns its own URL. At the end of the test the lie
-// must have been told.
+// proxy serves the answers of the node at url, except for the lie, and returns its own URL. By the end of the test it
+// must have served the lie.
 func (lie tampering) proxy(t *testing.T, url string) string {
 	t.Helper()
 	told := make(chan struct{}, 1)

@@ -16,10 +16,10 @@ import (
 var counters = flag.String("counters", "",
 	"directories of the example counter, with commas, that TestLinesOfATrace compiles")
 
-// refusal is what both counters revert with when they overflow.
+// refusal is the reason with which both counters revert when they overflow.
 const refusal = "the count overflows"
 
-// tracedLines are what the test reads of a trace.
+// tracedLines are the parts of a trace that the test reads.
 type tracedLines struct {
 	Root struct {
 		Error *string

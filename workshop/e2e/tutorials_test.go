@@ -36,8 +36,8 @@ func blocksOf(t *testing.T, page string) (blocks []block) {
 // mark parts what the blocks of a page print.
 const mark = "==== block"
 
-// script is what the blocks of a page are as one script. A block that begins a node runs beside the next ones, which
-// wait until it serves. It is the node's process itself, which the script ends.
+// script returns the code blocks of a page as one script. A block that starts a node runs in the background, and the
+// next ones wait until the node serves. The process is the node itself, so that the script can end it.
 func script(t *testing.T, blocks []block, ports []string) string {
 	t.Helper()
 	place := strings.NewReplacer(

@@ -48,7 +48,7 @@ func (u *user) of(node *process) *user {
 	return u
 }
 
-// result is what a command did that has ended.
+// result is the result of a command.
 type result struct {
 	args           []string
 	stdout, stderr string
@@ -133,7 +133,7 @@ func (u *user) fails(code int, args ...string) failure {
 	return *document.Error
 }
 
-// document is what a command prints with --json.
+// document parses the output of a command with --json.
 type document struct {
 	OK     *bool
 	Result json.RawMessage

@@ -85,8 +85,8 @@ func (l *later) next(m *Member) error {
 	return event(m)
 }
 
-// TestFetchedProposalIsReleased has a block come from another member between what is done for a proposal. The chain
-// has it then, and there is nothing to derive and to append.
+// TestFetchedProposalIsReleased has the proposal's block arrive from another member during each step. The chain then
+// has the block, and there is nothing left to derive or append.
 func TestFetchedProposalIsReleased(t *testing.T) {
 	for name, c := range map[string]struct {
 		step  int // before which the chain gets a block
@@ -167,8 +167,8 @@ func (e ticking) Run(_ types.CodeHash, _ *vm.Module, _ string, _ vm.Host, gas *v
 	return vm.Returned, nil
 }
 
-// TestSecondOpinion has a decided block that a member's engine comes to another end with. The member goes on if another
-// engine comes to what is decided, and else takes no further part, with what each came to.
+// TestSecondOpinion has a decided block for which a member's engine derives another header. The member continues if
+// another engine derives the decided one. Otherwise it stops participating, and reports each engine's result.
 func TestSecondOpinion(t *testing.T) {
 	for name, c := range map[string]struct {
 		price  uint64 // in the other engine

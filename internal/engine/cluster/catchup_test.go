@@ -14,7 +14,7 @@ type still struct{ Env }
 
 func (still) Now() time.Time { return time.Unix(9, 0) }
 
-// What another member's pool held before it was where the snapshot is may lack what was acknowledged.
+// A pool that another member sends from before the snapshot's entry may lack acknowledged transactions.
 func TestOldPoolIsNotTaken(t *testing.T) {
 	const index, height = 7, 5
 	at := uint64(index)
@@ -80,7 +80,7 @@ type idle struct{ still }
 
 func (idle) Do(Worker, func() Event) {}
 
-// A snapshot waits for what is being applied. If that comes past it, it is left: what was pending there is old.
+// A snapshot waits for entries that are being applied. If these go beyond it, it is abandoned: its pool is outdated.
 func TestOldSnapshotIsLeft(t *testing.T) {
 	index := uint64(7)
 	for done, left := range map[uint64]bool{index - 1: false, index: true, index + 1: true} {

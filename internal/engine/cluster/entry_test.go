@@ -114,8 +114,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// A block of a version that is not known is told from what no member writes: the member that gets it stops, and a later
-// program goes on.
+// A block of an unknown version is distinguished from an invalid entry: the member that gets it stops, and a later
+// program continues.
 func TestDecodeTellsOfUnknownVersions(t *testing.T) {
 	data := Encode(samples(t)[2])
 	for _, version := range []uint32{0, params.Version - 1, params.Version + 1, 1<<32 - 1} {

@@ -18,8 +18,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// sendsOf is a member that hears of no leader, and what has it take transactions of so many bytes: the answers come
-// into told, nil for what waits.
+// sendsOf returns a member without a leader, and a function that sends it a transaction of the given size and returns
+// the answer, or nil if the transaction waits.
 func sendsOf(t *testing.T) (m *Member, take func(size int) *Answer) {
 	t.Helper()
 	m = &Member{env: still{}}
@@ -195,7 +195,7 @@ func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
 	}
 }
 
-// A member does not verify again what it has forwarded, once the log brings it back, and keeps it no longer than that.
+// A member does not verify a forwarded transaction again when the log returns it, and keeps it only until then.
 func TestForwardedIsVerifiedOnce(t *testing.T) {
 	m := memberOf(t)
 	env := &follower{answer: Answer{Index: 1, Results: []error{nil}}}

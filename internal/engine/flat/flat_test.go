@@ -19,7 +19,7 @@ func newTable(tb testing.TB) *Table {
 	return t
 }
 
-// lengths are those of values at the bounds of classes, and of none.
+// lengths are value lengths at the bounds of the size classes, and 0.
 var lengths = []int{0, 0, 0, 1, 16, 17, 48, 49, 88, Short, Short + 1}
 
 // TestModel applies random writes to a table and a map: keys that come and go, and values that change their class.

@@ -53,7 +53,8 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// benchmarkChain is the encoded blocks, so many of so many transfers each, of a chain of the genesis.
+// benchmarkChain returns the given number of encoded blocks, each with the given number of transfers, and their
+// genesis.
 func benchmarkChain(b *testing.B, blocks, transfers int) ([][]byte, *types.Genesis) {
 	l := benchmarkLedger(b)
 	genesis := l.Store().Genesis()

@@ -152,7 +152,7 @@ func TestBuildWithoutAFault(t *testing.T) {
 	}
 }
 
-// callsOf are the codes that run in a block of [provenChain.extend]: the token's, where it calls or deploys.
+// callsOf returns the codes that run in a block of [provenChain.extend]: the token's, if the block calls or deploys it.
 func callsOf(t *testing.T, block types.Block) []types.CodeHash {
 	t.Helper()
 	code, _ := token(t, "init", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100}`)
@@ -165,8 +165,8 @@ func callsOf(t *testing.T, block types.Block) []types.CodeHash {
 	return nil
 }
 
-// A block whose header the first engine does not come to, and another does, is taken wherever blocks are judged. The
-// codes that ran in it are told of.
+// A block whose header only a fallback engine derives is accepted, whichever way it is verified. The codes that ran in
+// it are reported.
 func TestOneExecutionCondemnsNobody(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()
@@ -218,7 +218,7 @@ func TestOneExecutionCondemnsNobody(t *testing.T) {
 	}
 }
 
-// checkMistakes holds what was told of a block to the codes that ran in it.
+// checkMistakes compares the reported mistakes with the codes that ran in a block.
 func checkMistakes(t *testing.T, got []Mistake, block types.Block, ran []types.CodeHash, asked int) {
 	t.Helper()
 	if ran == nil {
@@ -241,7 +241,7 @@ func checkMistakes(t *testing.T, got []Mistake, block types.Block, ran []types.C
 	}
 }
 
-// In a range, too, another engine is asked; what the first one looked at beside the list does not count.
+// A range is derived with a fallback engine too; keys that the first one read outside the list do not count.
 func TestRangeByAnotherEngine(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()

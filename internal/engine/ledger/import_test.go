@@ -36,7 +36,7 @@ func encodedBlock(t *testing.T, l *Ledger, h types.Height) types.Block {
 	return block
 }
 
-// signed signs a block anew, after its transactions' root was derived anew.
+// signed derives a block's transactions' root again, and signs the block again.
 func signed(t *testing.T, signer string, b types.Block) []byte {
 	t.Helper()
 	b.Header.TransactionsRoot = lists.TransactionsRoot(types.NewTxs(b.Transactions...))
@@ -265,8 +265,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// A chain announces an upgrade. Blocks of the new version are told from others by the part of the header that never
-// changes, and blocks of the old one are not valid from that time on.
+// A chain announces an upgrade. Blocks of the new version are recognised by the part of the header that never changes,
+// and blocks of the old version are invalid from that time on.
 func TestImportStopsBeforeAnUnknownVersion(t *testing.T) {
 	g := testGenesis(t)
 	const newer = params.Version + 1

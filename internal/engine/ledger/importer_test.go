@@ -135,8 +135,8 @@ func TestImportRunUpToABadBlock(t *testing.T) {
 	}
 }
 
-// TestRunIsOnDiskBeforeItIsTold looks at each write to the disk at what the ledger says, and holds what a crash then
-// leaves to it.
+// TestRunIsOnDiskBeforeItIsTold records the ledger's announced head at each write to the disk, and checks that a crash
+// at that point keeps it.
 func TestRunIsOnDiskBeforeItIsTold(t *testing.T) {
 	g := testGenesis(t)
 	primary := paid(t, g, 12)

@@ -441,8 +441,8 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// TestSignatureLeavesOnlyAfterTheBlockIsOnDisk crashes the disk at every write of a block. The chain on it is then the
-// one before or the one with the block, and whoever was told of the block finds it.
+// TestSignatureLeavesOnlyAfterTheBlockIsOnDisk crashes the disk at every write of a block. The chain on it then
+// has the block or ends before it; if anyone was notified of the block, the chain has it.
 func TestSignatureLeavesOnlyAfterTheBlockIsOnDisk(t *testing.T) {
 	g := testGenesis(t)
 	for crashAt := 0; ; crashAt++ {

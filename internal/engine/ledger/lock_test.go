@@ -28,7 +28,7 @@ func openLock(t *testing.T, l *Ledger, disk *kv.CrashDisk) *signstate.State {
 }
 
 // TestLockAndBlockAtEveryMoment cuts the power before every operation on the disk while blocks are made. The chain is
-// never behind the lock, or it could not go on; and what anybody was told of is in both.
+// never behind the lock, or it could not go on, and both have every block that was announced.
 func TestLockAndBlockAtEveryMoment(t *testing.T) {
 	type moment struct {
 		told types.Height
@@ -107,8 +107,8 @@ func TestNoSecondBlockOfAHeight(t *testing.T) {
 	}
 }
 
-// TestBlockThatIsNotHeldIsNotTold lets the lock's disk fail: nobody is told of the block, which is on disk, and none is
-// made after it.
+// TestBlockThatIsNotHeldIsNotTold lets the lock's disk fail: nobody is notified of the block, which is on disk, and
+// none is made after it.
 func TestBlockThatIsNotHeldIsNotTold(t *testing.T) {
 	g := testGenesis(t)
 	disk, lockDisk := kv.NewCrashDisk(), kv.NewCrashDisk()

@@ -120,7 +120,7 @@ func (c *provenChain) fetch() Fetch {
 	}}
 }
 
-// importBlock is what the follower makes of a block with what came with it.
+// importBlock has the follower import a block with its bundle.
 func (c *provenChain) importBlock(block types.Block, bundle []byte, fetch Fetch) error {
 	c.t.Helper()
 	proven, err := c.Verify(must(Receive(types.Regtest, block.Encode()))(c.t), bundle)
@@ -256,7 +256,7 @@ func TestStatelessFollowsAChain(t *testing.T) {
 	}
 }
 
-// TestOpenStatelessRefusesState has a store stay what it was begun as.
+// TestOpenStatelessRefusesState: a store stays with or without state, as it began.
 func TestOpenStatelessRefusesState(t *testing.T) {
 	g := testGenesis(t)
 	full := openLedger(t, g)
@@ -332,7 +332,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		return must(types.DecodeBlock(signed(t, "producer", b)))(t)
 	}
 	first := encodedBlock(t, c.primary, 1)
-	// whose transaction pays somebody else, and whose roots, writes and proof are those of the list all the same
+	// whose transaction pays somebody else, and whose roots, writes and proof are those of the list anyway
 	toAnother := block
 	toAnother.Transactions = []types.SignedTransaction{*transfer(t, "alice", 1, types.Account{10}, 7).Signed()}
 	toAnother = must(types.DecodeBlock(signed(t, "producer", toAnother)))(t)

@@ -39,7 +39,7 @@ func (c *provenChain) proveRange(blocks []types.Block, list []types.Access) []by
 	return r.Encode()
 }
 
-// importRange is what the follower makes of blocks with what came with them.
+// importRange has the follower import blocks with their range.
 func (c *provenChain) importRange(blocks []types.Block, encoded []byte) error {
 	c.t.Helper()
 	var received []*Received
@@ -66,7 +66,7 @@ func (c *provenChain) blocksUpTo(first, last types.Height) (blocks []types.Block
 }
 
 // TestStatelessImportsRanges follows a chain with deployments, calls and new parameters by a range, and then block by
-// block. What it has then is what the primary has.
+// block. It then has what the primary has.
 func TestStatelessImportsRanges(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()
@@ -123,7 +123,7 @@ func (c *provenChain) resigned(blocks []types.Block, i int, change func(*types.H
 }
 
 // TestStatelessIsNotFooledByRanges gives the follower false ranges. Each proof is valid unless the case says otherwise:
-// who is to blame, the upstream or the producer, is told from what the blocks do.
+// the blocks' effects show who is to blame, the upstream or the producer.
 func TestStatelessIsNotFooledByRanges(t *testing.T) {
 	c := newProvenChain(t)
 	build(t, c.primary, transfer(t, "alice", 0, types.Account{9}, 7))

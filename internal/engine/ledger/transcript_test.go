@@ -33,8 +33,8 @@ func (n nesting) Invoke(function vm.Function, memory vm.Memory, stack []uint64, 
 	return vm.Returned, nil
 }
 
-// One code calls another and then says something. Where two engines differ the code is told that one of them runs
-// wrongly, not the one that called it or that hears of it later.
+// One code calls another and then says something. Where two engines differ, the code that one of them runs
+// wrongly is reported, not its caller or a code that gets its result later.
 func TestWhichCodeIsRunWrongly(t *testing.T) {
 	outer, inner := types.CodeHash{1}, types.CodeHash{2}
 	type words struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// startOf is what begins a chain at a block that follows the one of before.
+// startOf returns the data that begins a chain at a block, with its parent.
 func (c *provenChain) startOf(block types.Block, bundle []byte) Start {
 	c.t.Helper()
 	return Start{
@@ -345,7 +345,7 @@ func is(want error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, want) }
 }
 
-// A start goes down so many empty blocks and no further, however many an answer holds.
+// A start goes back a bounded number of empty blocks, however many an answer holds.
 func TestWalkIsBounded(t *testing.T) {
 	changed := errors.New("the block that changed the state is asked for")
 	for _, test := range []struct {

@@ -33,7 +33,7 @@ func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.Tx
 // AddMany is like [Pool.Add] for each transaction in turn, but verifies the signatures together.
 func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []Result {
 	b := p.examine(ctx, encoded, source)
-	p.screen(b) // again, after the verification: what is refused here is not journaled
+	p.screen(b) // again after the verification, because transactions refused here are not journaled
 	return p.take(b)
 }
 

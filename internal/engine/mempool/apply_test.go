@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What is screened is not in the pool; what is kept is, by the log's time, whatever the clock says.
+// CheckBatch adds nothing to the pool. ApplyBatches does, with the log's time, whatever the clock says.
 func TestScreenAndKeep(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)
@@ -99,8 +99,8 @@ func TestRestoreBeforeItsTime(t *testing.T) {
 	}
 }
 
-// A member that catches up again holds what it restored before: what the others have dropped since must go, also from
-// its journal.
+// A member that catches up again still has what it restored before. Transactions that the others have dropped since
+// must leave its pool and journal.
 func TestRestoreReplaces(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t), Clock: func() time.Time { return time.Unix(1_000_000, 0) }}
@@ -182,8 +182,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A member that starts again is told again of what was decided. It adds nothing that its journal has, though by now
-// there would be room. What had to make way does not come back.
+// A restarted member applies decided entries again. It adds nothing that its journal covers, even if there is room by
+// now: evicted transactions do not come back.
 func TestKeptOnce(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)
@@ -231,7 +231,7 @@ func TestKeptOnce(t *testing.T) {
 	if results, err := keepEntry(again, 5, first[1:2], unknown); err != nil || results[0].Err != nil {
 		t.Errorf("the next entry: %v, error %v", results, err)
 	}
-	roomy.Cluster = [16]byte{2} // another log, which begins anew
+	roomy.Cluster = [16]byte{2} // another log, which begins again
 	other := openCopy(t, c, opts.Journal, roomy)
 	if results, err := keepEntry(other, 3, first[1:2], unknown); err != nil || len(results) != 1 || results[0].Err != nil {
 		t.Errorf("another log: %v, error %v", results, err)

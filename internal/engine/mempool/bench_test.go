@@ -70,7 +70,7 @@ func BenchmarkBest(b *testing.B) {
 	}
 }
 
-// BenchmarkVerify is what of BenchmarkAdd the signatures alone take, in the largest batches.
+// BenchmarkVerify measures the signatures' part of BenchmarkAdd, in the largest batches.
 func BenchmarkVerify(b *testing.B) {
 	txs := make([]*types.Tx, batchSize)
 	for i, encoded := range signedTransfers(batchSize, 16) {
@@ -162,7 +162,7 @@ func BenchmarkPool(b *testing.B) {
 }
 
 // BenchmarkReplace replaces the first transaction of a run of 1,024 under the pool's lock. One replacement leaves the
-// floors of the others alone, and one changes all of them. "settle" judges the run anew instead.
+// floors of the others alone, and one changes all of them. "settle" revalidates the run instead.
 func BenchmarkReplace(b *testing.B) {
 	p := openPool(b, newChain(), Options{})
 	for _, r := range p.AddMany(b.Context(), signedTransfers(1024, 1), "test") {

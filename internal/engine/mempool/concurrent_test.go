@@ -129,7 +129,7 @@ func TestCloseWhileAdding(t *testing.T) {
 	}
 }
 
-// TestSameNonceAtOnce offers many transactions for one nonce at the same time: one stays, whoever was acknowledged.
+// TestSameNonceAtOnce offers many transactions for one nonce at the same time: one stays, whichever were acknowledged.
 func TestSameNonceAtOnce(t *testing.T) {
 	p := openPool(t, newChain(), Options{})
 	var work sync.WaitGroup

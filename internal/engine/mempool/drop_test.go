@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What was dropped does not come back with a restart, from a journal that was never written anew either; what was sent
-// again after that does.
+// A dropped transaction does not come back after a restart, even from a journal that was never rewritten, unless it was
+// sent again after the drop.
 func TestDroppedStaysDropped(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t)}
@@ -76,7 +76,7 @@ func TestTornJournalWithDrops(t *testing.T) {
 	}
 }
 
-// A drop that cannot be written is told, and counts in the pool.
+// A drop that cannot be written is reported, and counts in the pool.
 func TestDropWithoutDisk(t *testing.T) {
 	c, fs := newChain(), newFaultyFS()
 	p := openPool(t, c, Options{Journal: journalPath(t), FS: fs})
@@ -133,7 +133,7 @@ func TestDecodeRecord(t *testing.T) {
 	}
 }
 
-// Senders that are put off come in their round, by what they pay, with all that is left of them.
+// Skipped senders come in the next round, by their fees, with all their remaining transactions.
 func TestBestLater(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})

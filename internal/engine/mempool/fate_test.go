@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Whatever leaves the pool without a block is known by its cause, and who waits for it is told at once.
+// The pool remembers why a transaction left without a block, and notifies those who wait for it at once.
 func TestFates(t *testing.T) {
 	tests := []struct {
 		name string

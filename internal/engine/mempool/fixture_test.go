@@ -471,7 +471,7 @@ func checkPayments(t testReporter, p *Pool, s *sender) {
 	}
 }
 
-// testReporter is what testing.TB and rapid.T have in common.
+// testReporter holds the methods that testing.TB and rapid.T share.
 type testReporter interface {
 	Helper()
 	Fatalf(format string, args ...any)

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// model is the pool's rules over one plain list, with everything computed anew for every question.
+// model is the pool's rules over one plain list, with everything recomputed for every question.
 type model struct {
 	chain    *fakeChain
 	opts     Options
@@ -57,7 +57,7 @@ func (tx modelTx) paidBy(a types.Account) bool { return tx.Payer != nil && *tx.P
 
 func (m *model) account(a types.Account) state.Account { return m.chain.accounts[a] }
 
-// paid is what an account pays for, in order of arrival, and the sum of its fee caps.
+// paid returns the transactions that an account pays for, in order of arrival, and the sum of their fee caps.
 func (m *model) paid(a types.Account) (txs []modelTx, sum types.Amount) {
 	for _, tx := range m.txs {
 		if tx.paidBy(a) {
@@ -67,7 +67,7 @@ func (m *model) paid(a types.Account) (txs []modelTx, sum types.Amount) {
 	return txs, sum
 }
 
-// free is what an account has for its own transactions.
+// free returns the balance that an account has for its own transactions.
 func (m *model) free(a types.Account) types.Amount {
 	_, reserved := m.paid(a)
 	if m.reserves != nil {
@@ -199,14 +199,14 @@ func first(owners []modelOwner, part func(modelOwner) []modelTx, before func(a, 
 func heldOf(o modelOwner) []modelTx { return o.held }
 func runOf(o modelOwner) []modelTx  { return o.run }
 
-// mostHeld is the last held transaction of whoever holds most, or has held for longest.
+// mostHeld returns the last held transaction of the account that holds most or, among equals, has held for longest.
 func (m *model) mostHeld(but types.Account) *modelTx {
 	return first(m.owners(but), heldOf, func(a, b modelOwner) int {
 		return cmp.Or(cmp.Compare(len(b.held), len(a.held)), oldest(a.held).Compare(oldest(b.held)))
 	})
 }
 
-// victim is what makes way next for a claim, nil for nothing.
+// victim returns the next transaction to evict for a claim, or nil.
 func (m *model) victim(c modelClaim, onlyHeld bool) *modelTx {
 	includable := c.executable && c.tip >= 0
 	ownRun, ownHeld := m.split(c.tx.Sender)

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// feeCap is what a transfer with a max fee of 100 reserves of its payer.
+// feeCap is the amount that a transfer with a max fee of 100 reserves of its payer's balance.
 const feeCap = types.Amount(testGas * 100)
 
 // sponsored is a transfer of nothing by the i-th key for which the payer-th pays.

@@ -95,7 +95,7 @@ func openImage(t *testing.T, c *fakeChain, b []byte, opts Options) *Pool {
 	return p
 }
 
-// contents is what of each pending transaction a restart must keep.
+// contents returns the properties of each pending transaction that a restart must keep.
 func contents(p *Pool) map[types.TxID]Pending {
 	all := make(map[types.TxID]Pending)
 	for _, e := range p.Pending(1 << 30) {
@@ -322,7 +322,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestSyncFailureHeals refuses after a failed sync, and takes again once the journal could be written anew.
+// TestSyncFailureHeals: the pool refuses transactions after a failed sync until the journal is rewritten.
 func TestSyncFailureHeals(t *testing.T) {
 	c, fs := newChain(), newFaultyFS()
 	opts := Options{Journal: journalPath(t), FS: fs, SyncJournal: true}
@@ -351,7 +351,7 @@ func TestSyncFailureHeals(t *testing.T) {
 }
 
 // TestJournalIsRewritten adds and includes large transactions from several senders at once until the journal was
-// rewritten several times. What is acknowledged and not included is in every copy.
+// rewritten several times. Every copy has all transactions that are acknowledged and not included.
 func TestJournalIsRewritten(t *testing.T) {
 	c, fs := newChain(), newFaultyFS()
 	opts := Options{Journal: journalPath(t), FS: fs, MaxBytes: 1 << 20}

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// logEvent is what an entry of a log does to a pool: it brings transactions, or the block that makes head the head.
+// logEvent is an entry's effect on a pool: it adds transactions, or brings the block that makes head the head.
 type logEvent struct {
 	moment time.Time
 	txs    []*types.Tx
@@ -24,7 +24,7 @@ type logEvent struct {
 	block  []types.Access
 }
 
-// logWorld is a log, and what it came to in a pool that never ended.
+// logWorld is a log, with its results in a pool that never restarted.
 type logWorld struct {
 	path   string
 	moment time.Time
@@ -45,7 +45,7 @@ func (w *logWorld) headAt(h types.Height) (Head, error) {
 	return head, nil
 }
 
-// options are those of a pool of the world, with its journal at a path.
+// options returns the options of a pool of the world, with its journal at a path.
 func (w *logWorld) options(path string) Options {
 	return Options{
 		MaxTransactions: 24,
@@ -80,7 +80,7 @@ func newLogWorld(t *rapid.T) (*logWorld, *fakeChain) {
 	return w, c
 }
 
-// apply has a pool apply an event; what the chain has already it is only told of.
+// apply has a pool apply an event. For a block that the chain has already, the pool only learns of the new head.
 func (w *logWorld) apply(t *rapid.T, p *Pool, index int) {
 	e := w.events[index]
 	w.moment = e.moment
@@ -162,8 +162,8 @@ func (c *fakeChain) frozen() Head {
 	return head
 }
 
-// A member was killed, and its chain and journal have lost what was not synced, or some of it. It is told its log again
-// from the beginning. Its pool comes to what the others hold, in the same order.
+// A member was killed, and its chain and journal have lost what was not synced, or some of it. It receives its log
+// again from the beginning. Its pool comes to what the others hold, in the same order.
 func TestPoolFollowsItsLogAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, c := newLogWorld(t)
@@ -206,7 +206,7 @@ func TestPoolFollowsItsLogAgain(t *testing.T) {
 	})
 }
 
-// It is the same how many entries a pool is told of at a time, also after a start.
+// The number of entries that a pool applies at a time makes no difference, also after a start.
 func TestEntriesTogetherAreThoseOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, c := newLogWorld(t)

@@ -324,8 +324,8 @@ func TestPendingLists(t *testing.T) {
 	}
 }
 
-// What a builder prefers comes first, its sender's next at its turn; what is not there, or cannot come first, changes
-// nothing.
+// A builder's preferred transaction comes first, and its sender's next one at its usual turn. A preference for a
+// transaction that is absent, or cannot come first, changes nothing.
 func TestBestPrefers(t *testing.T) {
 	p := openPool(t, newChain(), Options{})
 	a := addRun(t, p, 1, 0, 2)

@@ -39,7 +39,7 @@ func crowdedPool(t testing.TB) (*fakeChain, *Pool) {
 	return c, p
 }
 
-// staleSenders is how many senders wait to be revalidated.
+// staleSenders returns the number of senders that wait to be revalidated.
 func (p *Pool) staleSenders() (count int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 )
 
-// A chain that is taken back: what came after that block is forgotten, and neither it nor what was included since comes
-// back from the journal.
+// After a rewind the pool forgets later transactions. Neither they nor those included since come back from the journal.
 func TestForget(t *testing.T) {
 	c := newChain()
 	files := newFaultyFS()

@@ -88,7 +88,7 @@ func TestFullEvictsHeldFirst(t *testing.T) {
 	if _, ok := p.Get(later); ok {
 		t.Fatal("the later held transaction is still there")
 	}
-	// What is held makes no room by evicting what is executable, nor what is held of a sender who has as little.
+	// A held transaction evicts no executable ones, and no held ones of a sender who has as few.
 	refuse(t, p, transfer(32, 1, 100, 90), ErrFull)
 	if _, ok := p.Get(first); !ok {
 		t.Fatal("the earlier held transaction is gone")

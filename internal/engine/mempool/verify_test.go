@@ -62,7 +62,7 @@ func openRecorded(t *testing.T, c *fakeChain, r *recorder) *Pool {
 	return p
 }
 
-// TestSignatureIsLast sends what the cheap rules refuse: no signature is verified.
+// TestSignatureIsLast sends transactions that the cheap rules refuse: no signature is verified.
 func TestSignatureIsLast(t *testing.T) {
 	r := &recorder{}
 	p := openRecorded(t, newChain(), r)

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// span is that of the blocks from one to another.
+// span returns the span of the blocks from … to.
 func span(t *testing.T, first, last types.Height) blockproof.Span {
 	t.Helper()
 	s, is := blockproof.SpanOf(first, last)
@@ -23,7 +23,7 @@ func span(t *testing.T, first, last types.Height) blockproof.Span {
 	return s
 }
 
-// newScheduled is the queue of a node with so many blocks, of which spans of two and of four get a proof together.
+// newScheduled returns the queue of a node with the given number of blocks, which proves spans of two and of four too.
 func newScheduled(t *testing.T, blocks int) (*node, *Queue) {
 	t.Helper()
 	n := newNodeThat(t, 1<<20)
@@ -57,8 +57,8 @@ func proveAll(t *testing.T, q *Queue) (made []blockproof.Span) {
 	}
 }
 
-// TestSpansAreProven: the blocks first, then spans by their length; all proofs hold for whoever has only the range.
-// Then nothing that they were made of is left.
+// TestSpansAreProven: the blocks are proven first, then spans by length. All proofs hold for a verifier that has only
+// the range. Afterwards their witnesses are deleted.
 func TestSpansAreProven(t *testing.T) {
 	n, q := newScheduled(t, 7)
 	want := []blockproof.Span{1, 2, 3, 4, 5, 6, 7, span(t, 1, 2), span(t, 3, 4), span(t, 5, 6), span(t, 1, 4)}

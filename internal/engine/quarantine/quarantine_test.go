@@ -60,8 +60,8 @@ func open(t *testing.T, opts Options) *List {
 	return b
 }
 
-// What the engine does wrong is its fault, whatever way. What its host or the store do wrong is not, and a nested fault
-// is that of the code which it happened in.
+// Every kind of failure of the engine is its fault; failures of its host or of the store are not. A nested fault counts
+// against the code in which it happened.
 func TestWhoseFault(t *testing.T) {
 	nested := &vm.Fault{Code: types.CodeHash{9}, Err: errInjected}
 	for name, test := range map[string]struct {
@@ -182,7 +182,7 @@ func code(h ...types.CodeHash) func() ([]types.CodeHash, error) {
 	return func() ([]types.CodeHash, error) { return h, nil }
 }
 
-// Waits double up to a day, are over at their time, and begin anew after a day without one.
+// Waits double up to a day, end on time, and start from the shortest again after a day without one.
 func TestWaits(t *testing.T) {
 	c := &clock{time.Unix(1_700_000_000, 0)}
 	b := open(t, Options{Now: c.Now})

@@ -300,8 +300,8 @@ func (r *recorder) times(id types.TxID) int {
 	return r.sent[id]
 }
 
-// What was forwarded and is in no block is sent again: once to an upstream that is followed instead, and to one that
-// comes back. An upstream that goes on gets it only after a while. What is in a block is not sent again.
+// Forwarded transactions that are in no block are resent: once to a new upstream, and to one that is reachable again.
+// An upstream without interruption gets them only after a while. Transactions in a block are not resent.
 func TestForwardedIsSentAgain(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		first, second := newRecorder(), newRecorder()
@@ -349,7 +349,7 @@ func TestForwardedIsSentAgain(t *testing.T) {
 	})
 }
 
-// accessesOf is what a block read and wrote.
+// accessesOf returns the keys that a block read and wrote.
 func accessesOf(t *testing.T, l *ledger.Ledger, height types.Height) []types.Access {
 	t.Helper()
 	accesses, err := l.Store().Accesses(height)
@@ -385,8 +385,8 @@ func TestKnownIsKept(t *testing.T) {
 	})
 }
 
-// What was forwarded is sent again to an upstream that was away for a moment only: it may have started anew, without
-// what it had.
+// Forwarded transactions are resent to an upstream even after a short interruption: it may have restarted and lost
+// them.
 func TestForwardedIsSentAgainAfterAMoment(t *testing.T) {
 	for name, lose := range map[string]func(*fixture){
 		"it stops pushing": func(f *fixture) {
@@ -471,9 +471,9 @@ func TestForwardedAsTheUpstreamEndsIsSentAgain(t *testing.T) {
 	})
 }
 
-// TestHandOn sends what waits, the oldest first, to a node that takes it, only while this one holds. It is sent once
-// more when that node might have lost it. What a block has there is not sent again.
-func TestHandOn(t *testing.T) {
+// TestDrain drains the pool to a node that takes transactions, the oldest first, but only while this node neither
+// follows nor produces. They are resent if that node may have lost them, unless a block there has them.
+func TestDrain(t *testing.T) {
 	in(t, 0, 2, func(f *fixture) {
 		pool, err := mempool.New(mempool.Options{}, mempool.HeadOf(f.chain))
 		check(f.t, err)
@@ -485,7 +485,7 @@ func TestHandOn(t *testing.T) {
 		answer := errDropped
 		var refused int
 		var order []types.TxID
-		// seen are what the sources were sent since the last time; from now on they give another answer.
+		// seen returns what the sources were sent since the last call, and sets their answer from now on.
 		seen := func(next error) (sent []types.TxID, refusals int) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -39,7 +39,7 @@ func testGenesis() types.Genesis { return testchain.Genesis(producerKey, 1_000*t
 // openChain opens a chain in memory.
 func openChain(t *testing.T, g types.Genesis) *ledger.Ledger { return openChainThat(t, g, 0) }
 
-// openChainThat keeps so many blocks behind the head once it is pruned.
+// openChainThat opens a chain that keeps the given number of blocks behind the head once it is pruned.
 func openChainThat(t *testing.T, g types.Genesis, retention uint64) *ledger.Ledger {
 	return openChainWith(t, g, retention, nil)
 }
@@ -81,8 +81,8 @@ func idOf(encoded []byte) types.TxID {
 	return tx.ID()
 }
 
-// Tests make the same blocks again and again. Signing and verifying take nearly all of that under the race detector, so
-// what was signed once is remembered: what a replica is given, it verifies.
+// Tests make the same blocks repeatedly, and signing takes most of that time under the race detector. So signatures are
+// cached; a replica still verifies all that it gets.
 var (
 	seals     sync.Map // sealOf → types.Signature
 	transfers sync.Map // types.Height → *types.VerifiedTx
@@ -144,7 +144,7 @@ type faultySource struct {
 	evidence
 }
 
-// replies are what is answered instead of what the chain has. A nil one changes nothing.
+// replies replace the chain's answers. A nil reply leaves the chain's.
 type replies struct {
 	blocks   func(from, to types.Height, answer [][]byte) ([][]byte, error)
 	header   func(types.Height, *types.SignedHeader) *types.SignedHeader
@@ -155,7 +155,7 @@ type replies struct {
 	headers  func(to types.Height) ([]types.SignedHeader, error)
 }
 
-// evidence is what a source gives to who holds no state.
+// evidence is the data that a source gives to stateless nodes.
 type evidence struct {
 	bundle func(context.Context, types.Height, int64) ([]byte, error)
 	code   func(types.CodeHash) ([]byte, error)
@@ -361,7 +361,7 @@ type fixture struct {
 	stop func() error
 }
 
-// logBuffer is what was logged.
+// logBuffer collects the log.
 type logBuffer struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
@@ -373,7 +373,7 @@ func (b *logBuffer) Write(line []byte) (int, error) {
 	return b.text.Write(line)
 }
 
-// count is how many lines of the log have a text.
+// count returns the number of log lines that contain a text.
 func (b *logBuffer) count(text string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -394,7 +394,7 @@ func newFixture(t *testing.T, blocks, sources int) *fixture {
 	return f
 }
 
-// start runs the replica, anew where it ran before.
+// start runs the replica, again if it ran before.
 func (f *fixture) start() {
 	f.t.Helper()
 	check(f.t, f.stop())
@@ -418,7 +418,7 @@ func (f *fixture) start() {
 	}
 }
 
-// verify is told of all blocks: they must be the primary's, and the last one the head.
+// verify is called with all blocks: they must be the primary's, and the last one the head.
 func (f *fixture) verify(blocks []ledger.Block) error {
 	f.longest.Store(max(f.longest.Load(), int64(len(blocks))))
 	for _, b := range blocks {
@@ -461,12 +461,12 @@ func (f *fixture) synced() {
 	}
 }
 
-// faults are how often an upstream was left for a cause.
+// faults returns the number of an upstream's failures with a cause.
 func (f *fixture) faults(source int, cause Cause) uint64 {
 	return f.Status().Upstreams[source].Faults[cause]
 }
 
-// resigned is a block with changes that its producer has signed; the transactions' root is derived anew.
+// resigned returns a changed block with a new root of its transactions, signed by its producer.
 func resigned(t *testing.T, encoded []byte, change func(*types.Block)) []byte {
 	t.Helper()
 	block, err := types.DecodeBlock(slices.Clone(encoded))

@@ -47,7 +47,7 @@ func waitsForProofs(f *fixture) {
 	f.synced()
 }
 
-// TestLeavesWhoGivesNoProof has two upstreams, one of which does not give what it takes to verify a block.
+// TestLeavesWhoGivesNoProof has two upstreams, one of which does not give the data to verify a block.
 func TestLeavesWhoGivesNoProof(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -88,7 +88,7 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 	}
 }
 
-// TestAsksForCodes has a source be to blame for what it does not give; what it gives is the ledger's to check.
+// TestAsksForCodes: a source is to blame for codes that it does not give; the ledger checks those that it gives.
 func TestAsksForCodes(t *testing.T) {
 	for _, test := range []struct {
 		name  string

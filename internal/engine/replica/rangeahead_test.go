@@ -72,7 +72,8 @@ func (s *rangeServer) requests() []types.Height {
 	return slices.Clone(s.asked)
 }
 
-// emptyBlocks runs a test on a chain of so many blocks, a source that has all ranges of four of them, and a replica.
+// emptyBlocks runs a test on a chain of the given number of blocks, a source that has all ranges of four of them, and a
+// replica.
 func emptyBlocks(t *testing.T, n types.Height, test func(
 	ctx context.Context, server *rangeServer, from *faultySource, i Importer, blocks []*ledger.Received,
 )) {

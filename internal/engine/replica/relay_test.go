@@ -23,7 +23,7 @@ type keeper struct {
 	mu      sync.Mutex // guards what follows
 	kept    []types.Height
 	awaited []types.Height
-	refuse  error // what the next bundle is refused with
+	refuse  error // error for the next bundle
 	refused int
 }
 
@@ -39,7 +39,7 @@ func (k *keeper) Await(from *types.Height) {
 	k.awaited = append(k.awaited, awaited)
 }
 
-// seen is what was kept, and from which blocks on proofs were awaited, 0 for none.
+// seen records the proofs that were kept, and the first blocks whose proofs were awaited, 0 for none.
 func (k *keeper) seen() (kept, awaited []types.Height) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -112,8 +112,8 @@ func TestRelaysProofs(t *testing.T) {
 	})
 }
 
-// TestRelaysFromAnother has the upstream in use give false proofs, or fail: another's are taken, and where there is
-// none, nothing is awaited.
+// TestRelaysFromAnother has the upstream in use give false proofs, or fail: proofs come from another upstream, and if
+// there is none, nothing waits for them.
 func TestRelaysFromAnother(t *testing.T) {
 	good := func(_ context.Context, h types.Height, _ int64) ([]byte, error) {
 		return binary.BigEndian.AppendUint64(nil, uint64(h)), nil

@@ -305,7 +305,7 @@ func TestLyingProducer(t *testing.T) {
 	}
 }
 
-// TestTwoBlocksOfOneHeight has a producer that signs another block where it has signed one before.
+// TestTwoBlocksOfOneHeight has a producer that signs two blocks of one height.
 func TestTwoBlocksOfOneHeight(t *testing.T) {
 	for name, c := range map[string]struct{ since, now types.Height }{
 		"at the head":                {30, 30},
@@ -329,7 +329,7 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 					check(t, err)
 				}
 				f.sources[1].set(func(s *faultySource) { s.chain = fork })
-				if c.now < 30 { // what is behind is asked for its block at our head only, which it has not
+				if c.now < 30 { // an upstream that is behind is asked for its block at our head, which it lacks
 					f.sources[0].set(func(s *faultySource) { s.chain = fork })
 					f.pass(10 * time.Second)
 					if f.Halt() != nil || f.height() != 30 {
@@ -441,7 +441,7 @@ func TestStatusWithoutUpstreams(t *testing.T) {
 	})
 }
 
-// TestProgress is about rate and ETA while the upstream gives so many blocks a second.
+// TestProgress checks rate and ETA while the upstream gives the given number of blocks a second.
 func TestProgress(t *testing.T) {
 	in(t, 300, 1, func(f *fixture) {
 		f.sources[0].set(func(s *faultySource) {

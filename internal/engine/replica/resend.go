@@ -29,7 +29,7 @@ type resender struct {
 	// send sends a batch to the first node that decides about it.
 	send func(ctx context.Context, batch [][]byte) []error
 	log  *slog.Logger
-	// usedFor is the extra time for which the answer that a transaction's nonce is used is trusted.
+	// usedFor further delays the next resend of a transaction after the answer that its nonce is used.
 	usedFor time.Duration
 
 	mu sync.Mutex

@@ -24,7 +24,7 @@ var strange = []Ranges{
 	{8, 1, 1<<56 | 8}, {8, math.MaxUint64 - 7, 8}, {16, math.MaxUint64 - 14, math.MaxUint64}, {8, 0, math.MaxUint64},
 }
 
-// TestBelievesRangesThatCanBe has a source say of ranges what it likes, at any length.
+// TestBelievesRangesThatCanBe has a source claim arbitrary ranges, of any length.
 func TestBelievesRangesThatCanBe(t *testing.T) {
 	good := []Ranges{{2, 1, 20}, {4, 5, 16}}
 	source := &faultySource{evidence: evidence{ranges: append(slices.Clone(strange), good[1], good[0])}}
@@ -132,8 +132,8 @@ func receive(t *testing.T, l *ledger.Ledger, first, last types.Height) []*ledger
 	return blocks
 }
 
-// TestGathers waits for the blocks of a range that a source has, and no longer than these can be one. What it says that
-// it has, beyond that, is not waited for.
+// TestGathers: the replica waits for the blocks of a range that a source has while they can form one, and for no range
+// that the source merely claims to have.
 func TestGathers(t *testing.T) {
 	primary := openChain(t, testGenesis())
 	extend(t, primary, 8)

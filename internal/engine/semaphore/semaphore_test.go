@@ -15,7 +15,7 @@ type desk struct {
 	t     *testing.T
 	turns *Fair
 
-	mu    sync.Mutex // guards what follows, where two are told at once
+	mu    sync.Mutex // guards what follows, where two are notified at once
 	order []string
 	gives []func()
 	errs  []error
@@ -88,7 +88,7 @@ func TestTurnsGoRoundByClient(t *testing.T) {
 	})
 }
 
-// Some slots are free for others however many a client asks for, and only so many of its requests wait.
+// However many slots a client asks for, some stay free for others, and only a limited number of its requests wait.
 func TestClientIsBounded(t *testing.T) {
 	at(t, Limits{Total: 3, PerClient: 2, Waiting: 2}, func(d *desk) {
 		for range 5 {

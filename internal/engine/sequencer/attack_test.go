@@ -64,7 +64,7 @@ func TestThreeFaultyCodesCloseTheBlock(t *testing.T) {
 	}
 }
 
-// Who has overrun waits longer each time, with the sender's other transactions and whoever calls the code.
+// After each overrun, the sender's transactions and all calls of the code wait longer.
 func TestOverrunIsPenalised(t *testing.T) {
 	f, engine, calls := withFakes(t, time.Second, 2)
 	engine.steps = 10
@@ -146,7 +146,8 @@ func starve(t *testing.T, random *rand.Rand) {
 		if len(block.Included) == 0 {
 			t.Fatalf("block %d is empty", n)
 		}
-		// One that has all its time, 2 s, then the block's, and what the engine takes before it asks.
+		// The worst case: a transaction's full time of 2 s, then the block's time, and the engine's delay before it
+		// checks.
 		if took := f.clock.now.Sub(begun); took > 2*time.Second+time.Second+4*slowest {
 			t.Fatalf("block %d took %v", n, took)
 		}

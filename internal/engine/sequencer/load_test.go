@@ -55,8 +55,8 @@ func TestNoRoomForLoad(t *testing.T) {
 	f.block(refused, alike, dear)
 }
 
-// Of the transactions that wait for room, as many have their turn in a block as certainly find it, in their order. A
-// dozen accounts are not a dozen blocks in the way of whoever waits behind them.
+// Of the transactions that wait for room, a block takes as many as certainly fit, in order. So a dozen accounts do not
+// delay those behind them by a dozen blocks.
 func TestManyHaveTheirTurnInABlock(t *testing.T) {
 	f, _, calls := withFakes(t, time.Second, 1)
 	most := forLoad(params.DefaultGasLimit)

@@ -130,8 +130,8 @@ func (f *contractFixture) tell(want ...told) {
 	f.told = nil
 }
 
-// A transaction that takes too long though it has all its time is dropped. What it did is nowhere, its sender and its
-// code wait, and its sender's later ones too. The block goes on with others.
+// A transaction that exceeds its full time is dropped without effects. Its sender and its code must wait, and so must
+// the sender's later transactions. The block continues with others.
 func TestSlowTransactionIsDropped(t *testing.T) {
 	for _, blockTime := range []time.Duration{Manual, time.Second, 8 * time.Second} {
 		f := withContract(t, blockTime)

@@ -40,7 +40,7 @@ func (l local) Sign(_ context.Context, h types.Header) (types.Signature, error) 
 // signPause is the time between two requests to a signer that does not sign.
 const signPause = time.Second
 
-// errEnded is returned for a block that was still waiting for its signature when the engine was told to end.
+// errEnded is returned for a block that was still waiting for its signature when the engine was ended.
 var errEnded = errors.New("the engine ended before the block was signed")
 
 // decided stores the block that another process is asked to sign. That process remembers the block it signed before

@@ -134,7 +134,7 @@ func (s *Solo) Run(ctx context.Context) error {
 	}
 }
 
-// unlessEnded returns err, or nil if the engine was told to end while it waited for the signer. No block was made then.
+// unlessEnded returns err, or nil if the engine was ended while it waited for the signer. No block was made then.
 func (s *Solo) unlessEnded(err error) error {
 	if s.running.Err() != nil && errors.Is(err, errEnded) {
 		return nil

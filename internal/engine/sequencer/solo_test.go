@@ -167,7 +167,7 @@ func call(contract types.ContractID, function string, args ...byte) action {
 
 func configure(p types.Parameters) action { return action{Payload: types.Configure{Parameters: p}} }
 
-// parameters are those of the genesis of the tests, with another producer.
+// parameters returns the parameters of the tests' genesis, with another producer.
 func parameters(producer types.PublicKey) types.Parameters {
 	p := params.Default(producer)
 	p.Admin, p.Notice = types.Account(producerKey.PublicKey()), 0

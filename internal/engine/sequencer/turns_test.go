@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A call that ran for long and then found no room for what it loads is not tried again before its turn, which comes;
-// one that ran shortly is.
+// A call that ran long and then exceeded the block's limit of loaded code is retried only at its turn, which comes. One
+// that ran briefly is retried at once.
 func TestWhoRanInVainWaitsForItsTurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		took  time.Duration

@@ -20,7 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// tester is what testing.T and rapid.T share.
+// tester holds the methods that testing.T and rapid.T share.
 type tester interface {
 	Helper()
 	Fatal(...any)
@@ -196,7 +196,7 @@ func testPolicy(number uint64) types.Policy {
 	return types.Policy{Number: number, Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{}}}}
 }
 
-// policiesOf are those of a store, in their order.
+// policiesOf returns a store's policies in order.
 func policiesOf(t tester, store *chain.Store) (policies []types.Policy) {
 	t.Helper()
 	st, err := store.StateAt(store.Head().Header.Height)
@@ -206,7 +206,8 @@ func policiesOf(t tester, store *chain.Store) (policies []types.Policy) {
 	return policies
 }
 
-// pay gives a new account coins of the sender's. Some of these accounts have an authority, or a recovery that has begun.
+// pay gives a new account coins of the sender's. Some of these accounts have an authority, or a recovery that has
+// begun.
 func (b *blockBuilder) pay() {
 	var to types.Account
 	binary.LittleEndian.PutUint64(to[b.r.IntN(24):], b.r.Uint64())

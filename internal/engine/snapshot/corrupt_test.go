@@ -123,7 +123,7 @@ func sample(t *testing.T, seed uint64) fs.FS {
 	return os.DirFS(filepath.Join(dir, "2"))
 }
 
-// Whatever is changed in what chunks hold is found, though hashes and sizes fit, and the message says what it is.
+// Any change of a chunk's content is found although hashes and sizes match, and the message names it.
 func TestVerifyFinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -58,7 +58,8 @@ func TestDirectory(t *testing.T) {
 	}
 	must(t, d.Prune(2))
 	requireHeights(t, d, 3, 4)
-	// What a crash left of making or of removing one goes at the next start; a download stays; what is none is left out.
+	// The next start removes what a crash left of creating or removing a snapshot. It keeps downloads, and ignores other
+	// files.
 	for _, name := range []string{
 		"5.new/000000.zst", "2.new/manifest.json", "6.part/manifest.json", "4/manifest.json", "8/manifest.json",
 	} {
@@ -135,7 +136,7 @@ func TestCreateAppearsWhole(t *testing.T) {
 	requireHeights(t, openDirectory(t, dir), 1)
 }
 
-// stoppingContext ends after it was asked so many times whether it has.
+// stoppingContext ends after the given number of calls of Err.
 type stoppingContext struct {
 	context.Context
 	left int

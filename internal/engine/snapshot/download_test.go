@@ -165,7 +165,7 @@ func TestFetchOvercomes(t *testing.T) {
 	}
 }
 
-// A download that was broken off is continued: whole chunks are not fetched again, and one in part from where it ends.
+// An interrupted download is resumed: complete chunks are not fetched again, and a partial one from its end.
 func TestFetchContinues(t *testing.T) {
 	c, m, sources := offeredBy(t, 1)
 	into := t.TempDir()
@@ -222,7 +222,7 @@ func TestFetchWaits(t *testing.T) {
 	}
 }
 
-// A whole snapshot that is there, as when its import was killed, is checked again, and only what is damaged is fetched.
+// A complete snapshot, as after a killed import, is checked again, and only damaged parts are fetched.
 func TestFetchTakesUp(t *testing.T) {
 	c, m, sources := offeredBy(t, 1)
 	into := t.TempDir()
@@ -237,7 +237,7 @@ func TestFetchTakesUp(t *testing.T) {
 	}
 }
 
-// A snapshot of another block than a broken download's is fetched anew where nobody offers the old one any more.
+// If nobody offers an interrupted download's snapshot any more, that of another block is fetched from the beginning.
 func TestFetchForgets(t *testing.T) {
 	c, _, sources := offeredBy(t, 1)
 	into := t.TempDir()
@@ -288,7 +288,7 @@ func TestFetchOfAnotherOfTheBlock(t *testing.T) {
 	}
 }
 
-// Who offers what is not the chain's, or not true, is left for another; alone it gives nothing.
+// A source with another chain's or a false snapshot is replaced by another source. Alone it gives nothing.
 func TestFetchRefuses(t *testing.T) {
 	otherState := func(t *testing.T) fs.FS { // true chunks, but of another snapshot, under the manifest's name
 		other := newTestChain(t, 77)

@@ -123,7 +123,7 @@ func (r *reader) addRun(run provenRun) error {
 	}
 	switch {
 	case r.run.chain == nil && run.before != nil:
-		return fmt.Errorf("%w: it is not the first of the state", ErrFalse)
+		return fmt.Errorf("%w: it is not the first chunk of the state", ErrFalse)
 	case r.run.chain != nil && (run.before == nil || *run.before != r.runEnd.Path):
 		return fmt.Errorf("%w: it does not start where the previous chunk ends", ErrFalse)
 	}

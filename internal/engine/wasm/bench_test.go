@@ -23,7 +23,7 @@ func (e *Engine) bench(b *testing.B, c contract, function string, h vm.Host, gas
 	}
 }
 
-// writer writes to so many OS pages behind its data.
+// writer writes to the given number of OS pages behind its data.
 func writer(pages, touched int) *guest {
 	g := &guest{pages: pages, globals: []int64{1, 2, 3}, data: []guestData{{1024, []byte("some data")}}}
 	g.functions = []guestFunction{{export: "run", locals: 1, body: seq(i64(9), setG(0),
@@ -196,7 +196,7 @@ func BenchmarkMetered(b *testing.B) {
 	}
 }
 
-// large is a module of about so many bytes of straight and branching code.
+// large returns a module of about the given size, of straight and branching code.
 func large(bytes int) *guest {
 	g := &guest{pages: 1}
 	part := seq(get(0), i32(1), opI32Add, set(1), get(1), opI32Eqz, opIf, noResult, get(1), load8(0), set(0), opEnd)

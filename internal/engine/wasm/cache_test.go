@@ -175,7 +175,7 @@ func TestCacheIsBounded(t *testing.T) {
 	if files := codeFiles(t, dir); len(files) != 3 || c.size != 3*size {
 		t.Errorf("%d files, %d bytes", len(files), c.size)
 	}
-	// The order of use survives a restart, by the files' times; what a killed process left goes.
+	// The order of use survives a restart by the files' times; a killed process' leftovers are removed.
 	old := time.Now().Add(-time.Hour)
 	for _, file := range codeFiles(t, dir) {
 		if filepath.Base(file) != c.name(types.CodeHash{2}) {

@@ -187,7 +187,7 @@ func TestLentMemoryIsClean(t *testing.T) {
 	}
 }
 
-// A region is lent so many times, and so many are kept.
+// A region is reused a limited number of times, and a limited number of regions are kept.
 func TestRegionsAreBounded(t *testing.T) {
 	e := newEngine(t, Options{})
 	c := e.load(t, body(i32(5), i32(5), store8(0)))

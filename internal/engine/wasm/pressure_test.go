@@ -13,7 +13,7 @@ import (
 
 var pressure = flag.Int("pressure", 40, "contracts under pressure: 40, 1000, or any number without a digest")
 
-// outcome is what a call came to.
+// outcome is the result of a call.
 type outcome struct {
 	exit   vm.Exit
 	left   uint64

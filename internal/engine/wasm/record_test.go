@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What is on disk is run without the code being read, and it is what is in memory otherwise.
+// Compiled code on disk runs without reading the contract's code, and is the same as compiled code in memory.
 func TestRecord(t *testing.T) {
 	dir := t.TempDir()
 	g := &guest{pages: 1, table: []int{2}, data: []guestData{{70, []byte{5}}}, functions: []guestFunction{
@@ -37,7 +37,7 @@ func TestRecord(t *testing.T) {
 			t.Error("another module came from the disk")
 		}
 		second.forget(t, hash)
-		// A module that was asked for and fell out is run all the same.
+		// A module that was requested and then evicted still runs.
 		if exit, left := second.run(t, contract{hash, m}, "run", &host{}, 1000); exit != vm.Returned || left != want {
 			t.Errorf("exit %d with %d gas left, want %d", exit, left, want)
 		}

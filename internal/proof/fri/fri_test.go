@@ -30,7 +30,7 @@ func random(r *rand.Rand, n int) []field.Ext {
 	return v
 }
 
-// values are those on the domain of the polynomial with these coefficients.
+// values evaluates the polynomial with these coefficients on the domain.
 func values(d Domain, coefficients []field.Ext) field.ExtVector {
 	v := make(field.ExtVector, 1<<(d.Log+d.LogBlowup))
 	for i := range v {

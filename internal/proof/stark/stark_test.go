@@ -44,7 +44,7 @@ func TestOldLevels(t *testing.T) {
 	}
 }
 
-// TestLevelOf: the largest blowup that is for so many rows, and none for bits that no level has.
+// TestLevelOf: a level has the largest blowup that its rows allow, and bits that no level has give none.
 func TestLevelOf(t *testing.T) {
 	for _, c := range []struct{ bits, logRows, want int }{
 		{100, MinLogRows, 0}, {100, MaxLogRows, 0}, {MaxBits, MaxLogRows, 2}, {MaxBits, 17, 2}, {MaxBits, 16, 4},

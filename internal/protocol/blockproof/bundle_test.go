@@ -114,8 +114,8 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestStatementIsOfTheBlocksParent has headers that do not follow each other, with a root that a proof may well begin
-// at: whoever makes a parent of his own chooses the root before.
+// TestStatementIsOfTheBlocksParent has headers that do not follow each other, with a root at which a proof could begin:
+// an attacker who invents a parent chooses the root before the block.
 func TestStatementIsOfTheBlocksParent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -190,8 +190,8 @@ func FuzzDecodeBundle(f *testing.F) {
 	})
 }
 
-// invented is a bundle of a block that used so much gas, with n entries that nobody looked up and a proof of so many
-// bytes.
+// invented returns a bundle of a block that used the given gas, with n entries that were never accessed and a proof of
+// the given size.
 func invented(tb testing.TB, gas types.Gas, n, proof int) (encoded []byte, parent, header types.SignedHeader) {
 	tb.Helper()
 	accesses := make([]types.Access, n)

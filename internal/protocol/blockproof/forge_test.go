@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// forgery is a table with what it claims, to be changed until only one constraint is against it.
+// forgery is a table with its claims, to be changed until only one constraint is violated.
 type forgery struct {
 	entries []entry
 	part    part

@@ -74,7 +74,7 @@ func (m model) root() poseidon.Digest { return m.rootOf(sortedPaths(m), 0) }
 // after is the state after the batch.
 func (b *batch) after() model { return b.afterSome(len(b.list)) }
 
-// afterSome is the state after so many of the batch's accesses, in the order of paths.
+// afterSome returns the state after the first n of the batch's accesses, in the order of paths.
 func (b *batch) afterSome(n int) model {
 	m := maps.Clone(b.before)
 	for _, path := range sortedPaths(b.list)[:n] {
@@ -195,7 +195,7 @@ func collect(segments iter.Seq2[*Segment, error]) (all []Segment, err error) {
 	return all, nil
 }
 
-// cutAt is a size of so many rows and entries, with units of two entries of which few are open at a time.
+// cutAt is a size of the given number of rows and entries, with units of two entries of which few are open at a time.
 func cutAt(rows, entries int) size { return size{rows, entries, 2, 8} }
 
 // random draws paths that share prefixes of all lengths, some of them at the edges of elements.

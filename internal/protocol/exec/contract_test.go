@@ -240,7 +240,7 @@ func TestInstantiate(t *testing.T) {
 	})
 }
 
-// TestCausesOfTraps: what a host function refuses is told, with the limit of a length.
+// TestCausesOfTraps: what a host function refuses is reported, with the limit of a length.
 func TestCausesOfTraps(t *testing.T) {
 	const outside, long = 2 << 16, 1 << 16
 	causes := map[string]struct {
@@ -493,7 +493,7 @@ func TestLivePages(t *testing.T) {
 	c.outcome(c.run(id, "grow"), Success, "true false")
 }
 
-// TestViews runs what changes the state in view context: all of it traps, and is told from other traps.
+// TestViews: in view context every function that changes the state traps, with a cause of its own.
 func TestViews(t *testing.T) {
 	c, e := withMachine(t)
 	id := c.deploy(e, "views", 1_000, map[string]script{

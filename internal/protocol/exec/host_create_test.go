@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// outAt is where [guest.create] has the new contract's ID written.
+// outAt is the address at which [guest.create] has the new contract's ID written.
 const outAt = 0x6000
 
 // create calls host function create with all gas.
@@ -138,8 +138,8 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// template is [testChain.deploy] for code with init, with pages of memory. Its own init runs as a script too, so it must
-// take any arguments.
+// template is [testChain.deploy] for code with init, with pages of memory. Its own init runs as a script too, so it
+// must take any arguments.
 func (c *testChain) template(e *scripted, label string, pages uint32, scripts map[string]script) types.ContractID {
 	c.t.Helper()
 	code := e.code(label, pages, scripts)
@@ -150,12 +150,13 @@ func (c *testChain) template(e *scripted, label string, pages uint32, scripts ma
 	return *result.Receipts[0].Contract
 }
 
-// entryPriceOf is what a call of a function takes before its code runs.
+// entryPriceOf returns the gas that a call of a function takes before its code runs.
 func entryPriceOf(function string, args int) types.Gas {
 	return types.Gas(16_000 + 16*len(function) + 16*args + 11_000 + args + 2*3_000)
 }
 
-// TestCreateRefuses has each code of create. What fails leaves nothing, writes no ID and keeps the contract going.
+// TestCreateRefuses provokes each error code of create. A failed creation changes no state, writes no ID, and does not
+// end the caller.
 func TestCreateRefuses(t *testing.T) {
 	c, e := withMachine(t)
 	fails := 0 // how the next init ends; a deploy's ends well
@@ -358,7 +359,7 @@ func TestCreateLists(t *testing.T) {
 	}
 }
 
-// TestCreatorsInOneBlock deploys a template and has it create itself, and what it creates create further, in one block.
+// TestCreatorsInOneBlock deploys a template that creates copies of itself, which create more copies, in one block.
 func TestCreatorsInOneBlock(t *testing.T) {
 	c, e := withMachine(t)
 	var self types.ContractID
@@ -402,7 +403,8 @@ func TestInitMayNotReenter(t *testing.T) {
 	}
 }
 
-// TestReplaceCode has a contract replace its code while it runs: the call ends on the old code, later calls run the new.
+// TestReplaceCode has a contract replace its code while it runs: the call ends on the old code, later calls run the
+// new.
 func TestReplaceCode(t *testing.T) {
 	c, e := withMachine(t)
 	version := func(n string) script { return func(g *guest) { g.answer("%s %s", n, g.read("kept")) } }
@@ -419,7 +421,7 @@ func TestReplaceCode(t *testing.T) {
 		"keep":    func(g *guest) { g.write("kept", "value") },
 		"upgrade": func(g *guest) {
 			code := g.replaceCode(second)
-			// It still runs, and the new code, which may be entered again, is met from within.
+			// The old code still runs, but a nested call back enters the new code, which allows re-entry.
 			said = fmt.Sprintf("%d", code)
 			g.nested(other, "back", 0, "")
 			said += " " + g.result()
@@ -465,8 +467,8 @@ func TestReplaceCode(t *testing.T) {
 	}
 }
 
-// TestReplacedCodesAreKept: a code that a deploy brought stays part of the block if another contract took it over before
-// the deployed one replaced its own.
+// TestReplacedCodesAreKept: a code that a deploy brought stays part of the block if another contract took it over
+// before the deployed one replaced its own.
 func TestReplacedCodesAreKept(t *testing.T) {
 	c, e := withMachine(t)
 	var template, other types.ContractID

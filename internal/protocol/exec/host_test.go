@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// entryPrice is what a call of the test contracts takes before their code runs.
+// entryPrice is the gas that a call of the test contracts takes before their code runs.
 func entryPrice(args int) types.Gas {
 	return types.Gas(16_000 + 16*2 + 16*args + 11_000 + args + 2*3_000)
 }
@@ -300,8 +300,8 @@ func onHostChain(
 	return c.block(c.action(alice, gas(entryPrice(4)), call)), self
 }
 
-// TestHostFunctionsCostTheirPrice runs each host function with just the gas that it needs, and with one less. That is
-// its price; of a look-up in storage what is paid before it, and what must be left then.
+// TestHostFunctionsCostTheirPrice runs each host function with exactly the gas that it needs, and with one less. That
+// is its price or, for a look-up in storage, the price paid before it and the reserve that must be left.
 func TestHostFunctionsCostTheirPrice(t *testing.T) {
 	covered := map[vm.Function]bool{vm.Revert: true} // which ends the call: TestOutcomes
 	for _, tc := range hostCases(types.ContractID{}) {
@@ -485,8 +485,8 @@ func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
 	}
 }
 
-// TestListsArePaid has blocks put as much on their lists as they can for their gas. There are absent keys, and long
-// values that calls look up with all the gas that they have, with what a look-up needs, and with less.
+// TestListsArePaid has blocks whose lists are as long as their gas allows: with absent keys, and with long values that
+// calls look up with plenty of gas, with just enough, and with less.
 func TestListsArePaid(t *testing.T) {
 	needed := entryPrice(0) + types.Gas(schedule.StorageRead+schedule.StorageReadKeyByte) + 1 + schedule.StorageReserve
 	for name, gas := range map[string]types.Gas{

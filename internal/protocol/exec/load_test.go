@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// largeContracts deploys contracts each of whose codes is a load of at least so many bytes.
+// largeContracts deploys contracts each of whose codes is a load of at least the given number of bytes.
 func largeContracts(c *testChain, e *scripted, n, bytes int, scripts map[string]script) []types.ContractID {
 	ids := make([]types.ContractID, n)
 	for i := range ids {

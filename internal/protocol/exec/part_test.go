@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// bill adds up what a transaction's parts are told to be. Every block of this package's tests is held to it.
+// bill adds up the reported parts of a transaction's gas. It checks every block of this package's tests.
 type bill struct {
 	t     *testing.T
 	open  []types.Gas // of the calls that are active
@@ -62,7 +62,7 @@ func (b *bill) check(used types.Gas) {
 }
 
 // TestForfeited runs out of gas at every gas limit of a call on its way to the end. The parts add up, and what was left
-// is told as forfeited before the call as well as in it.
+// is reported as forfeited before the call as well as in it.
 func TestForfeited(t *testing.T) {
 	c, e := withMachine(t)
 	inner := c.deploy(e, "inner", 0, map[string]script{"f": func(g *guest) { g.write("k", "v"); g.trap() }})

@@ -128,7 +128,7 @@ func (s *spender) act(g *guest) {
 	}
 }
 
-// action is that of a random transaction, with the gas for it.
+// action returns a random transaction's action, with the gas for it.
 func (s *spender) action() (action, types.Gas) {
 	value := types.Amount(s.r.IntN(200))
 	contract := s.contracts[s.r.IntN(len(s.contracts))]

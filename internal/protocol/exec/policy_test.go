@@ -249,7 +249,7 @@ type person struct {
 	from      uint64 // 0: nothing is pending
 }
 
-// settle is what time does.
+// settle applies the effects of time.
 func (p *person) settle(now uint64) {
 	if p.from > 0 && now >= p.from {
 		p.authority, p.next, p.from = p.next, "", 0

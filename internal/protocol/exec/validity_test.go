@@ -13,7 +13,7 @@ import (
 )
 
 // TestTransactionValidity has a corrupting case for each rule of validity that a key's transaction without a payer can
-// break: what is changed, and what is said of it. The vectors have the other rules.
+// break: the change, and the error. The vectors have the other rules.
 func TestTransactionValidity(t *testing.T) {
 	configure := func(edit func(*types.Parameters)) func(*types.Transaction) {
 		return func(tx *types.Transaction) {
@@ -106,7 +106,7 @@ func TestTransactionValidity(t *testing.T) {
 	}
 }
 
-// checkApply applies a transaction and checks what is said of it. One that is not valid leaves no trace.
+// checkApply applies a transaction and checks its error. An invalid one leaves no trace.
 func checkApply(t *testing.T, c *testChain, tx *types.VerifiedTx, want error) {
 	t.Helper()
 	run := c.begin()
@@ -126,7 +126,7 @@ func checkApply(t *testing.T, c *testChain, tx *types.VerifiedTx, want error) {
 	}
 }
 
-// TestPayerValidity has what is said of a payer, and of an account that only a payer can help.
+// TestPayerValidity has the errors about payers, and about an account that cannot pay without one.
 func TestPayerValidity(t *testing.T) {
 	newcomer, poor := testKey("newcomer"), testKey("poor")
 	for _, tc := range []struct {

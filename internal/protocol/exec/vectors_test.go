@@ -74,7 +74,7 @@ type chainVector struct {
 	Blocks         []blockVector
 }
 
-// judgement is what judges a transaction by itself.
+// judgement holds the results of the checks that need only the transaction.
 type judgement struct {
 	ChainID    uint64 `json:"chain_id"`
 	Network    types.Network

@@ -72,7 +72,7 @@ func TestOverlayReadsAndWrites(t *testing.T) {
 	expectAccesses(t, o, access("a", "1", "6"), access("absent", "", ""), access("b", "2", "3"), access("new", "", "4"))
 }
 
-// Keys of any length come in their order, also where one begins with another, or goes on with zeros.
+// Keys of any length are returned in order, also if one is a prefix of another, or continues it with zeros.
 func TestOverlayListsInOrder(t *testing.T) {
 	o := state.NewOverlay(&committed{})
 	var want []string
@@ -169,7 +169,7 @@ func TestOverlaySeal(t *testing.T) {
 	expect(t, o, "k", "1")
 }
 
-// What is undone was never read or written, but for what was before the last seal.
+// Undone accesses count as never made, except those before the last seal.
 func TestOverlayUndo(t *testing.T) {
 	o := state.NewOverlay(&committed{values: map[string][]byte{"a": []byte("1"), "b": []byte("2")}})
 	expect(t, o, "b", "2")

@@ -15,7 +15,7 @@ import (
 
 var joins = flag.Int("joins", 200, "random ranges of blocks whose witnesses TestJoinWitnesses joins")
 
-// union is what lists that follow each other do together.
+// union returns the combined accesses of consecutive lists.
 func union(lists [][]types.Access) []types.Access {
 	byKey := map[string]types.Access{}
 	for _, list := range lists {
@@ -53,8 +53,8 @@ func witnessOf(t *testing.T, m model, list []types.Access) (Witness, types.State
 	return w, c.Root()
 }
 
-// TestJoinWitnesses joins the witnesses of random blocks. What comes of it is what the tree gives for all of them as
-// one, and leads to the root after the last.
+// TestJoinWitnesses joins the witnesses of random blocks. The result equals the tree's witness for all of them as one
+// block, and leads to the root after the last.
 func TestJoinWitnesses(t *testing.T) {
 	unopened := 0
 	for seed := range uint64(*joins) {

@@ -86,7 +86,7 @@ func (m model) apply(items []item) model {
 	return next
 }
 
-// proven is what verifyRoots would make of items.
+// proven returns the expected results of verifyRoots for items.
 func (m model) proven(items []item) []proven {
 	entries := make([]proven, len(items))
 	for i, it := range items {
@@ -168,7 +168,7 @@ func randomDigest(r *rand.Rand) (d poseidon.Digest) {
 }
 
 // neighbour draws a path that agrees with p in the first n bits and differs in the next; after it, the path either
-// is random or agrees too. Where that would have an element that is not below P, n is drawn anew.
+// is random or agrees too. Where that would have an element that is not below P, n is drawn again.
 func neighbour(r *rand.Rand, p poseidon.Digest, n int) poseidon.Digest {
 	q := p
 	if r.IntN(2) == 0 {

@@ -123,7 +123,7 @@ func TestFalseReads(t *testing.T) {
 	refused("deeper than a path", Witness{deep, w.Digests}, values[:1])
 }
 
-// TestPathsOfLeavesBeside refuses a leaf that does not lie where it stands, whose root would be right all the same.
+// TestPathsOfLeavesBeside refuses a leaf whose path does not match its position, although the root would be right.
 func TestPathsOfLeavesBeside(t *testing.T) {
 	key := accountKey(1)
 	path, other := Path(key), poseidon.Digest{1: 5}

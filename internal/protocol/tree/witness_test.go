@@ -179,8 +179,8 @@ func TestWitnessOfOtherAccesses(t *testing.T) {
 	}
 }
 
-// TestForgedLeafAsNode: a leaf beside what a deletion empties moves up. A witness that gives it as a node, which
-// would stay, must not hold.
+// TestForgedLeafAsNode: a leaf whose sibling is deleted moves up. A witness that presents it as a node, which would
+// stay, must be refused.
 func TestForgedLeafAsNode(t *testing.T) {
 	m := model{poseidon.Digest{}: {1}, poseidon.Digest{1 << 30}: {2}}
 	items := []item{m.remove(poseidon.Digest{})}

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestFunctionCosts: the functions' parts are the deploy's gas but for what the module itself takes.
+// TestFunctionCosts: the functions' parts add up to the deploy's gas without the module's own part.
 func TestFunctionCosts(t *testing.T) {
 	const opNop = 0x01
 	m := wasmgen.Contract(1, 1)

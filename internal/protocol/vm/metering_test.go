@@ -89,8 +89,8 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 	}
 }
 
-// Behind a block that cannot be paid, only one activation of one function runs on, no turn of a loop, and not for more
-// than 1,000 gas. What counts itself in memory counts at most so many more than it can pay.
+// After a block that cannot be paid for, only one activation of one function continues, without another iteration of a
+// loop, for at most 1,000 gas. Code that counts its work in memory counts at most that much more than it can pay for.
 func TestUnpaidWork(t *testing.T) {
 	nextBlock := []byte{BlockOp, Empty, End}
 	const each = 28 // the price of count
@@ -147,8 +147,8 @@ func TestUnpaidWork(t *testing.T) {
 	}
 }
 
-// heavy is a module of so many functions that weigh 59,292 each: 120 blocks around the assignment of 98 locals, all
-// named by a br_table. Its function run has one jump of each kind.
+// heavy is a module of the given number of functions that weigh 59,292 each: 120 blocks around the assignment of 98
+// locals, all named by a br_table. Its function run has one jump of each kind.
 func heavy(functions int) *Module {
 	m := Contract(1, 1)
 	empty := m.AddType(nil, 0)

@@ -198,8 +198,8 @@ const (
 	tangledTaker
 )
 
-// wideFunction is a contract whose function 0 has so many locals of type i64, which it uses at its end, and these
-// instructions.
+// wideFunction is a contract whose function 0 has the given number of locals of type i64, which it uses at its end, and
+// these instructions.
 func wideFunction(locals uint32, instructions []byte) []byte {
 	m := Contract(1, 16)
 	empty, take := m.AddType(nil, 0), m.AddType(bytes.Repeat([]byte{I64}, 12), I64)

@@ -65,8 +65,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("callable %q: %v", name, !want)
 		}
 	}
-	// init has 6 bytes, 1 branch and 1 + 4 variables; run 30 bytes, 4 branches (if, else, end, end), 1 + 4 + 4 variables
-	// and 3 calls beside one mutable global.
+	// init has 6 bytes, 1 branch and 1 + 4 variables; run 30 bytes, 4 branches (if, else, end, end), 1 + 4 + 4
+	// variables and 3 calls beside one mutable global.
 	if got := m.DeployGas(); got != 800_000+2*45_000+2_000*(6+30)+10*(1*5+16*9)+600*3*1 {
 		t.Errorf("deploy gas %d", got)
 	}
@@ -114,7 +114,7 @@ func repeat(n int, part ...byte) []byte { return bytes.Repeat(part, n) }
 
 func entries(n int, entry ...byte) [][]byte { return slices.Repeat([][]byte{entry}, n) }
 
-// many gives a contract with this many functions in all, of which the last has so many locals.
+// many returns a contract with the given number of functions, the last of which has the given number of locals.
 func many(functions int) func() []byte {
 	return changed(func(m *Module) {
 		for len(m.Functions) < functions-len(m.Imports) {
@@ -206,7 +206,7 @@ func loopOf(slots int) func() []byte {
 
 var none = Body(nil)
 
-// rules breaks each rule of a module once. good, where there is one, is just within the rule.
+// rules breaks each rule of a module once. good, if there is one, is just within the rule.
 var rules = []struct {
 	name      string
 	want      vm.Reason
@@ -581,7 +581,7 @@ func withoutMemory(instructions ...[]byte) func() []byte {
 	})
 }
 
-// manyParams is a contract with another function of so many params and locals.
+// manyParams is a contract with another function of the given number of params and locals.
 func manyParams(params, locals int) func() []byte {
 	return changed(func(m *Module) { m.AddFunction(m.AddType(repeat(params, I32), 0), repeat(locals, I64)) })
 }
@@ -650,7 +650,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestRefusedImportIsNamed: who compiles C gets imports that nobody wrote, and must be told which.
+// TestRefusedImportIsNamed: a C compiler adds imports that its user did not write, so the error must name them.
 func TestRefusedImportIsNamed(t *testing.T) {
 	_, err := vm.Check(changed(func(m *Module) { m.Imports[0] = ImportFunction("env", "memcpy", 1) })())
 	if err == nil || !strings.HasSuffix(err.Error(), `it imports a function that is no host function: "env.memcpy"`) {

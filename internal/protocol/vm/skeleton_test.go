@@ -27,7 +27,7 @@ func tableContract() *wasmgen.Module {
 	return m
 }
 
-// A skeleton is valid, and has what is entered from outside and what is in the table.
+// A skeleton is valid, and has the functions that are exported or in the table.
 func TestSkeleton(t *testing.T) {
 	m, err := vm.Check(tableContract().Encode())
 	if err != nil {

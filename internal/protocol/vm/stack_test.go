@@ -110,7 +110,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// The frame is taken before the first metered block, and gas does not matter where it does not fit.
+// The frame is taken before the first metered block: if it does not fit, gas does not matter.
 func TestStackOverflowComesBeforeGas(t *testing.T) {
 	m := Contract(1, 1)
 	m.AddFunction(m.AddType(nil, 0), nil, Concat(count, Call(0))...)

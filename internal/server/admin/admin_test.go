@@ -136,7 +136,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// Who is refused for want of the token is told which file was looked at, and which flag names it.
+// A client refused for lack of the token learns which file was read, and which flag names it.
 func TestClientSaysWhereTheTokenIs(t *testing.T) {
 	config := testConfig(func() (bool, string) { return true, "" })
 	config.Backup = func() (string, error) { t.Error("a backup was made"); return "", nil }

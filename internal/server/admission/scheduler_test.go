@@ -34,7 +34,7 @@ func workOf(ctx context.Context, client int) *work {
 	return &work{ctx, admission.Turn{Client: admission.Client{Place: place}}}
 }
 
-// held is how many turns run or wait.
+// held returns the number of turns that run or wait.
 func held(s admission.Stats) int {
 	return s.Short.Running + s.Short.Waiting + s.Long.Running + s.Long.Waiting
 }
@@ -81,7 +81,8 @@ func TestTurnsGoRoundByClient(t *testing.T) {
 	})
 }
 
-// TestNewClientsDoNotStarveOthers lets a new client come for each turn that ends, while a client waits for its second one.
+// TestNewClientsDoNotStarveOthers lets a new client come for each turn that ends, while a client waits for its second
+// one.
 func TestNewClientsDoNotStarveOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane := admission.New(1).Short().Kind(1, 0)
@@ -113,8 +114,8 @@ func TestNewClientsDoNotStarveOthers(t *testing.T) {
 	})
 }
 
-// TestDelayedTurnsAreNotCharged: a client whose turn of short work took a second, because others had the processor, does
-// not wait for that long afterwards.
+// TestDelayedTurnsAreNotCharged: a client whose turn of short work took a second, because others had the processor,
+// does not wait for that long afterwards.
 func TestDelayedTurnsAreNotCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane := admission.New(1).Short().Kind(1, 0)
@@ -145,7 +146,8 @@ func TestDelayedTurnsAreNotCharged(t *testing.T) {
 	})
 }
 
-// TestClientsPayForWhatTheyUse holds the processor time of clients whose turns differ by a factor of ten to one another.
+// TestClientsPayForWhatTheyUse holds the processor time of clients whose turns differ by a factor of ten to one
+// another.
 func TestClientsPayForWhatTheyUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane := admission.New(1).Short().Kind(1, 0)
@@ -335,7 +337,7 @@ func TestHeavyWorkMakesWay(t *testing.T) {
 	})
 }
 
-// TestWorkOfAClientThatHasGone drops it where it waits, and at its next look where it runs.
+// TestWorkOfAClientThatHasGone: work that waits is dropped at once, and running work at its next check.
 func TestWorkOfAClientThatHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(1)
@@ -506,8 +508,8 @@ func TestWaitHoldsNoPlace(t *testing.T) {
 	})
 }
 
-// TestLongWorkIsCharged tells of the processor time of long work, and not of the time that passes while short work waits
-// for the processor.
+// TestLongWorkIsCharged tells of the processor time of long work, and not of the time that passes while short work
+// waits for the processor.
 func TestLongWorkIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(1)
@@ -526,7 +528,7 @@ func TestLongWorkIsCharged(t *testing.T) {
 	})
 }
 
-// BenchmarkShort is what a turn costs.
+// BenchmarkShort measures the cost of a turn.
 func BenchmarkShort(b *testing.B) {
 	lane := admission.New(2).Short()
 	w := workOf(b.Context(), 1)
@@ -562,7 +564,7 @@ func BenchmarkYield(b *testing.B) {
 	}
 }
 
-// waiter is who waits for a turn in a test.
+// waiter is a client that waits for a turn in a test.
 type waiter struct {
 	gone func() bool
 	used func(time.Duration)

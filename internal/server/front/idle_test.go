@@ -166,13 +166,13 @@ func TestHandedConnectionsMakeWay(t *testing.T) {
 	}
 }
 
-// parked waits until so many connections are idle: net/http says so after the client has its answer.
+// parked waits until the given number of connections are idle: net/http says so after the client has its answer.
 func (o *opener) parked(t *testing.T, count int) {
 	t.Helper()
 	o.await(t, stateIdle, count)
 }
 
-// await waits until so many connections are in a state.
+// await waits until the given number of connections are in a state.
 func (o *opener) await(t *testing.T, state connState, count int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
@@ -340,8 +340,8 @@ func TestWhoMakesWay(t *testing.T) {
 	})
 }
 
-// A request that waits for a block makes way for a new connection, and one that computes does not. Nor does a WebSocket,
-// on which a message waits.
+// A request that waits for a block makes way for a new connection, and one that computes does not. Nor does a
+// WebSocket, on which a message waits.
 func TestIdleRequestMakesWay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -209,8 +209,8 @@ type peerless struct {
 
 func (p *peerless) Close() error { p.closed = true; return nil }
 
-// What is held for slow clients makes way for whoever would hold less: first of the place with most, the longest
-// waiting. It makes way for nobody who would hold more, and not while it is worked on.
+// Memory held for slow clients is reclaimed for clients that would hold less, first from the place with the most, the
+// longest wait first. It is not reclaimed for clients that would hold more, nor while it is in use.
 func TestTheSlowMakeWay(t *testing.T) {
 	s := &Server{memory: newMemory(collected * 8 << 20)}
 	slow := func(address string, body int) (*Ticket, *peerless) {
@@ -262,7 +262,7 @@ func TestTheSlowMakeWay(t *testing.T) {
 	}
 }
 
-// Many addresses announce bodies and send none, on both ways: others are answered all the same.
+// Many addresses announce bodies and send none, on both ways: others are answered anyway.
 func TestHalfABodyKeepsNobodyOut(t *testing.T) {
 	rpc := &counting{}
 	s, address := start(t, Config{
@@ -455,7 +455,7 @@ func TestIdleConnectionsHoldLittle(t *testing.T) {
 	}
 }
 
-// A compressed body costs what is in it.
+// A compressed body is charged by its uncompressed size.
 func TestCompressedBatchesCostTheirCalls(t *testing.T) {
 	const calls = 600
 	var zipped bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
-// serial answers a body in so many parts, and fails after some of them.
+// serial answers with a body in the given number of parts, and fails after some of them.
 type serial struct {
 	parts, fails int
 	hook         func(context.Context)

@@ -103,7 +103,7 @@ func TestSlowClientsMeetDeadlines(t *testing.T) {
 			t.Errorf("%s: reads %v, %+v", name, c.reads, stats)
 		}
 	}
-	// What has come of a body gives time for what is to come.
+	// The received part of a body extends the deadline of the rest.
 	c, stats := script(t, false, long, piece, piece, piece)
 	if last := c.reads[len(c.reads)-1]; last != bodyTimeout+3*time.Second || stats.Timeouts != 1 {
 		t.Errorf("%v for a fourth second's worth, %+v", last, stats)
@@ -352,7 +352,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// A process may be told to end before its servers have begun.
+// A process may be stopped before its servers have started.
 func TestShutdownBeforeServe(t *testing.T) {
 	s := prepare(t, Config{})
 	if err := s.Shutdown(t.Context()); err != nil {
@@ -388,7 +388,7 @@ func TestShutdownGivesUp(t *testing.T) {
 	}
 }
 
-// A request that meets a draining server is told so on both ways, and its connection ends.
+// A draining server refuses requests with that reason on both paths, and closes their connections.
 func TestDrain(t *testing.T) {
 	s, address := start(t, Config{})
 	loop := &scripted{now: time.Now(), pieces: []string{post("{}")}, from: netip.MustParseAddrPort("192.0.2.1:1")}

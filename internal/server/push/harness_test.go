@@ -63,7 +63,7 @@ func newMemory(t testing.TB, methods ...jsonrpc.Method) *memory {
 	return m
 }
 
-// append makes the next block. What it waits for is in here alone: nothing of the server's.
+// append makes the next block. It waits for nothing of the server.
 func (m *memory) append(events ...api.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

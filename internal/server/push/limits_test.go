@@ -141,8 +141,8 @@ func TestMessagesAreRateLimited(t *testing.T) {
 	}, length)
 }
 
-// A large message needs memory, which it gives back but for its size, and then that; where there is none the client is
-// told to come again.
+// A large message reserves memory, releases the surplus over its size when it is read, and the rest when it is
+// answered. Without free memory, the client is asked to retry.
 func TestMessagesTakeMemory(t *testing.T) {
 	const limit = 100 << 10
 	d := &desk{calls: 100, bytes: limit}

@@ -149,7 +149,7 @@ func TestPaymentsOfALargeBlock(t *testing.T) {
 	})
 }
 
-// TestPaymentsOfAQuietAccount has nothing to tell for long: how far it is is told all the same.
+// TestPaymentsOfAQuietAccount has no payments for long: the subscriber is notified of the progress anyway.
 func TestPaymentsOfAQuietAccount(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		c := s.connect(t)
@@ -166,8 +166,8 @@ func TestPaymentsOfAQuietAccount(t *testing.T) {
 	})
 }
 
-// TestPaymentsThatAreTakenBack ends subscriptions to what is not true any more, also where other blocks are there
-// before the server has looked.
+// TestPaymentsThatAreTakenBack ends subscriptions to reverted payments, even if other blocks replace theirs before the
+// server checks.
 func TestPaymentsThatAreTakenBack(t *testing.T) {
 	for name, after := range map[string]int{"fewer blocks": 0, "as many": 1, "more": 2, "many more": 30} {
 		t.Run(name, func(t *testing.T) {

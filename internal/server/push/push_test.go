@@ -70,7 +70,7 @@ func TestThousandSubscribers(t *testing.T) {
 	})
 }
 
-// TestStuckReaderIsCut has a client that never reads again: its connection ends all the same.
+// TestStuckReaderIsCut has a client that never reads again: its connection ends anyway.
 func TestStuckReaderIsCut(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		c := s.connect(t)

@@ -194,8 +194,8 @@ func TestReplayGoesRoundAndWaitsForMemory(t *testing.T) {
 	})
 }
 
-// TestEventsThatAreTakenBack ends subscriptions to what is not true any more, also where other blocks are there before the
-// server has looked.
+// TestEventsThatAreTakenBack ends subscriptions to reverted events, even if other blocks replace theirs before the
+// server checks.
 func TestEventsThatAreTakenBack(t *testing.T) {
 	for name, after := range map[string]int{"fewer blocks": 0, "as many": 1, "more": 2, "many more": 30} {
 		t.Run(name, func(t *testing.T) {
@@ -259,7 +259,8 @@ func TestEventProgress(t *testing.T) {
 	})
 }
 
-// The cache holds so many bytes and the newest of each kind; what had to go is not rendered for all again.
+// The cache holds a limited number of bytes and the newest entry of each kind; an evicted entry is not rendered for all
+// again.
 func TestCacheIsBounded(t *testing.T) {
 	m := newMemory(t)
 	made := map[types.Height]int{}

@@ -56,8 +56,8 @@ func byKey(t testing.TB, key crypto.PrivateKey, message [32]byte) types.Witness 
 	return types.WitnessKey{Signature: must(key.Sign(message[:], [32]byte{}))(t)}
 }
 
-// policyScenario is a chain on which a policy account was paid, paid in a batch with memos whose fee bob paid, and whose
-// recovery has begun.
+// policyScenario is a chain on which a policy account was paid, paid in a batch with memos whose fee bob paid, and
+// whose recovery has begun.
 type policyScenario struct {
 	*testChain
 	account               types.Account
@@ -137,7 +137,8 @@ func (s *policyScenario) examples() []example {
 	return examples
 }
 
-// TestGetAccount follows an account through a recovery: under way, in force by the time alone, and set aside by its owner.
+// TestGetAccount follows an account through a recovery: under way, in force by the time alone, and set aside by its
+// owner.
 func TestGetAccount(t *testing.T) {
 	s := newPolicyScenario(t)
 	from := s.store.Head().Header.Timestamp + hour
@@ -294,7 +295,7 @@ func TestVerifyMessage(t *testing.T) {
 	s.refused(api.ErrAboveHead, "svc_verifyMessage", s.account, "0x", witness, nil, 77)
 }
 
-// TestRefusedWitnesses breaks what the witnesses and the payer of a good transaction must be.
+// TestRefusedWitnesses breaks each rule about the witnesses and the payer of a valid transaction.
 func TestRefusedWitnesses(t *testing.T) {
 	s := newPolicyScenario(t)
 	good := s.draft(alice, 2, transfer(account(alice), 1))
@@ -392,7 +393,7 @@ func TestRefusedWitnesses(t *testing.T) {
 
 func poor2() string { return account(poor).String() }
 
-// TestEstimatesPriceWitnesses: without one a key's is priced, and any other says what it costs, whether or not it holds.
+// TestEstimatesPriceWitnesses: without a witness a key's is priced; a given one is priced whether or not it is valid.
 func TestEstimatesPriceWitnesses(t *testing.T) {
 	s := newPolicyScenario(t)
 	tx := s.draft(alice, 2, transfer(account(alice), 1))

@@ -24,7 +24,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// least is a quota that has no more memory than so many bytes.
+// least is a quota with the given number of bytes of memory.
 type least int
 
 func (l least) Room(int) int { return int(l) }
@@ -141,7 +141,7 @@ func TestRangesAreJoinedOneAtATime(t *testing.T) {
 	prove()
 	get := func(path string) int {
 		ended, end := context.WithCancel(t.Context())
-		end() // whoever would wait is busy
+		end() // requests that would have to wait get ErrBusy
 		recorder := httptest.NewRecorder()
 		c.server.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil).WithContext(inTurn(ended)))
 		return recorder.Code
@@ -282,7 +282,8 @@ func (n *reads) counted(lane *admission.Lane, sizes ...int) (*file, []byte) {
 	return opened, all
 }
 
-// TestNothingIsReadWithoutABody: HEAD and what a condition answers read nothing of a file.
+// TestNothingIsReadWithoutABody: HEAD requests and conditional ones without a body in the answer read nothing of a
+// file.
 func TestNothingIsReadWithoutABody(t *testing.T) {
 	for _, test := range []struct {
 		method string
@@ -316,7 +317,7 @@ func TestNothingIsReadWithoutABody(t *testing.T) {
 	}
 }
 
-// stalling is a client that takes so many bytes and then no more.
+// stalling is a client that takes the given number of bytes and then no more.
 type stalling struct {
 	*httptest.ResponseRecorder
 	most  int
@@ -333,8 +334,8 @@ func (s *stalling) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-// TestDownloadsAreReadAsTheyAreTaken: whoever stalls has made the node read a piece more than was taken, has no turn,
-// and holds no more than a piece of memory.
+// TestDownloadsAreReadAsTheyAreTaken: for a stalled client the node has read one piece more than was taken. The client
+// has no turn, and holds at most a piece of memory.
 func TestDownloadsAreReadAsTheyAreTaken(t *testing.T) {
 	const size = 16 << 20
 	for _, coding := range []string{"", "gzip", "zstd"} {
@@ -378,8 +379,8 @@ func (m *mostAsked) Room(bytes int) int {
 }
 func (*mostAsked) Charge(int) {}
 
-// TestRangesOfPieces: any range is that of the whole, whatever parts and pieces it goes over; several ranges at once are
-// not served as such.
+// TestRangesOfPieces: any range is that of the whole, whatever parts and pieces it goes over; several ranges at once
+// are not served as such.
 func TestRangesOfPieces(t *testing.T) {
 	var n reads
 	answers := &files{lane: admission.New(1).Long()}

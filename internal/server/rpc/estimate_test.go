@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// needed is what a call needs at most besides what nested calls keep back: what it used, what must be left before a
-// look-up, and the room that an estimate leaves.
+// needed returns the most gas that a call needs apart from what nested calls keep back: the gas used, the reserve
+// before a look-up, and the margin of an estimate.
 func needed(r api.Receipt) api.Quantity {
 	return r.GasUsed + api.Quantity(params.Prices.StorageReserve+entryRoom)
 }

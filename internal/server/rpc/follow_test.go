@@ -21,7 +21,7 @@ func (f *following) SyncStatus() api.SyncStatus { return f.status }
 func (f *following) Primary() string            { return "http://primary" }
 func (f *following) Halted() string             { return f.halted }
 
-// TestHaltedNode serves what was verified, and refuses what the chain's latest state is.
+// TestHaltedNode serves verified data, and refuses queries of the chain's latest state.
 func TestHaltedNode(t *testing.T) {
 	c := newTestChain(t)
 	c.mine()

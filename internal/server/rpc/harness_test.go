@@ -72,7 +72,7 @@ type testChain struct {
 	standing
 }
 
-// testEngines are those of blocks, of view calls and of trials.
+// testEngines are the engines of blocks, of view calls and of trials.
 type testEngines struct{ engine, views, trials *wasm.Engine }
 
 // testClock decides the times of blocks.
@@ -82,7 +82,7 @@ type testClock struct {
 	ahead    int64
 }
 
-// standing is what the node says of itself.
+// standing is the node's status.
 type standing struct {
 	state     api.SyncState
 	reason    string
@@ -170,7 +170,7 @@ func startTestChain(
 	return c
 }
 
-// serve makes the server anew, with another configuration.
+// serve replaces the server by one with another configuration.
 func (c *testChain) serve(change func(*Config)) {
 	c.t.Helper()
 	change(&c.config)
@@ -262,7 +262,7 @@ func (c *testChain) IncreaseTime(seconds uint64) (int64, error) {
 	return c.ahead, nil
 }
 
-// tooFarAhead is how far time can be moved.
+// tooFarAhead is the most by which time can be moved.
 const tooFarAhead = 1 << 40
 
 func (c *testChain) NextTime() uint64 { return c.nextTime }
@@ -352,7 +352,7 @@ func (c *testChain) signed(key crypto.PrivateKey, tx types.Transaction) types.Si
 	return must(types.Sign(tx, key, [32]byte{}))(c.t)
 }
 
-// invalid is what any error of a parameter is like.
+// invalid is the error of an invalid parameter.
 var invalid = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams}
 
 // post sends one call over HTTP and returns its result as JSON, or its error.

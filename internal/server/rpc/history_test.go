@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// stateModel is what a naive model knows of the state after a block.
+// stateModel is a naive model's state after a block.
 type stateModel struct {
 	balances, nonces, tokens map[types.Account]uint64
 	gasLimit                 types.Gas

@@ -170,7 +170,7 @@ func TestGetPaymentsRefuses(t *testing.T) {
 }
 
 // TestPaymentsTopic follows a growing random chain, which is taken back at random, over connections that are cut at
-// random. What the subscriber has, once it has dropped what it is told was taken back, is what the chain has.
+// random. Once the subscriber has dropped what was reverted, it has exactly the chain's payments.
 func TestPaymentsTopic(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -236,7 +236,7 @@ func (w *paymentWatcher) cursors() (cursors []string) {
 	return cursors
 }
 
-// follow goes on until it has come to a height. Each time it begins anew, as after a crash; where that fails because
+// follow goes on until it has come to a height. Each time it begins again, as after a crash; where that fails because
 // what it has seen was taken back, it drops its last page and tries again.
 func (w *paymentWatcher) follow(to types.Height) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)

@@ -166,7 +166,7 @@ func TestGoldenResults(t *testing.T) {
 	}
 }
 
-// TestResultsAreAsDeclared is the invariant that what is served is what the OpenRPC document declares.
+// TestResultsAreAsDeclared: all results match the OpenRPC document.
 func TestResultsAreAsDeclared(t *testing.T) {
 	s := newScenario(t)
 	declared := discover(s.testChain)

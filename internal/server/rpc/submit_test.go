@@ -170,7 +170,8 @@ func TestRefusalsNameTheValues(t *testing.T) {
 	}
 }
 
-// TestRefusalsSayWhatTheyWereDecidedBy holds what is pending against the balance, and names the bound that was reached.
+// TestRefusalsSayWhatTheyWereDecidedBy: refusals give the balance with the pending costs, or the limit that was
+// reached.
 func TestRefusalsSayWhatTheyWereDecidedBy(t *testing.T) {
 	c := newTestChain(t)
 	balance, err := api.ParseQuantity(call[string](c, "svc_getBalance", account(bob)))
@@ -210,7 +211,7 @@ func (p handedOn) AddMany(context.Context, [][]byte, string) []mempool.Result {
 	return []mempool.Result{{Err: p.refusal}}
 }
 
-// NextNonce is refused where there is no state.
+// NextNonce fails without state.
 func (handedOn) NextNonce(types.Account) (uint64, error) { return 0, chain.ErrNoState }
 
 // TestUpstreamsRefusalIsPassedOn keeps the values of an upstream's answer, which a node without state cannot look up.
@@ -381,7 +382,7 @@ func TestReplacedTransactionIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Who waits for a transaction that leaves the pool without a block is told at once, though there is no next block.
+// A client that waits for a transaction is notified at once if it leaves the pool without a block.
 func TestDroppedTransactionIsNotWaitedFor(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.sign(alice, 0, transfer(account(bob), 1))

@@ -67,7 +67,7 @@ func someLogs() [][]types.Log {
 	}
 }
 
-// allEvents are those of a block, which are one too many for one less.
+// allEvents is the number of a block's events: with a limit of one less they are too many.
 func allEvents(c *testChain, height types.Height) []api.Event {
 	c.t.Helper()
 	events, all, err := c.server.feed.Events(height, 1000)

@@ -34,7 +34,7 @@ func (c *testChain) asked(contract types.ContractID, function string, args []byt
 	}
 }
 
-// proof is what the node gives for a question.
+// proof returns the node's proof for a call.
 func (c *testChain) proof(q view.Question, more ...any) api.ViewProof {
 	c.t.Helper()
 	return call[api.ViewProof](c, "svc_getViewProof", append([]any{q.Contract, q.Function, api.Data(q.Args)}, more...)...)

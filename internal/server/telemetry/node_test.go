@@ -26,7 +26,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/role"
 )
 
-// TestNodeExportsTraces runs a node that is told of a collector. When it has ended it has exported a span for each
+// TestNodeExportsTraces runs a node with a collector. When it has ended it has exported a span for each
 // block, with its phases one after the other, and one for each call.
 func TestNodeExportsTraces(t *testing.T) {
 	exports := make(chan []byte, 1000)

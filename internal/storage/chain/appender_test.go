@@ -20,8 +20,7 @@ func appendAll(s *Store, entries []Entry, sync bool) error {
 	return errors.Join(err, r.End())
 }
 
-// TestAppender appends blocks, looks at each step at what the appender has and at what everybody else is told, and ends
-// it.
+// TestAppender appends blocks, checks at each step what the appender has and what others see, and ends it.
 func TestAppender(t *testing.T) {
 	for _, sync := range []bool{false, true} {
 		s, c := newStore(t, Options{WitnessBytes: 1}, 3)
@@ -110,8 +109,8 @@ func TestAppenderWithoutBlocks(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestRunBesideOtherWriters begins runs before other writes: what those did stays. A writer who comes later waits for
-// the end of the run, which is told of it.
+// TestRunBesideOtherWriters begins runs before other writes, whose effects stay. A later writer waits for the end of
+// the run, which is notified of it.
 func TestRunBesideOtherWriters(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 3}, 6)
 	dice := rand.New(rand.NewPCG(19, 20))
@@ -174,7 +173,7 @@ func TestPruneLetsAnAppenderGoOn(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestAppenderFails lets the disk fail under a run: nobody is told of any of its blocks, and nothing is written any
+// TestAppenderFails lets the disk fail under a run: nobody is notified of any of its blocks, and nothing is written any
 // more.
 func TestAppenderFails(t *testing.T) {
 	disk := kv.NewCrashDisk()
@@ -218,7 +217,8 @@ func headsOf(entries []Entry) (hashes []types.BlockHash) {
 	return hashes
 }
 
-// TestLogged appends a block that is in a log already: it is told of without a sync, and is on disk with the next one.
+// TestLogged appends a block that is in a log already: it is announced without a sync, and is on disk with the next
+// one.
 func TestLogged(t *testing.T) {
 	disk := kv.NewCrashDisk()
 	s, c := openStore(t, disk.FS(), Options{}), newToyChain(t)

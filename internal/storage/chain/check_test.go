@@ -60,8 +60,8 @@ func rowsOf(t *testing.T, r kv.Reader, lower, upper []byte) (rows []row) {
 	return rows
 }
 
-// TestCheckFindsEveryRow deletes, changes and doubles the first, middle and last row of every table. What Open needs
-// is in TestOpenRefuses.
+// TestCheckFindsEveryRow deletes, changes and doubles the first, middle and last row of every table. Rows that Open
+// needs are tested by TestOpenRefuses.
 func TestCheckFindsEveryRow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -138,7 +138,7 @@ func readAccounts(s *Store) error {
 	return errors.Join(err, st.Close())
 }
 
-// balances are those of the accounts of the genesis.
+// balances returns the balances of the genesis accounts.
 func balances(st *State) (all [toyAccounts]state.Account, err error) {
 	for i := range all {
 		row, err := st.Get(state.AccountKey(toyAccount(i)))

@@ -217,7 +217,7 @@ func recordHistory(t *testing.T, recorded *crashes) {
 }
 
 // TestFailedDisk lets every write to the disk fail from the nth on. The append says so, the head stays, nothing is
-// written any more, and the store opened anew is sound.
+// written any more, and the store reopened is sound.
 func TestFailedDisk(t *testing.T) {
 	broken := errors.New("broken disk")
 	failures := 0

@@ -57,7 +57,7 @@ func randomPaymentFilter(r *rand.Rand) PaymentFilter {
 	return f
 }
 
-// matches is what a filter asks for, a second time.
+// matches is a second implementation of a filter.
 func (f *PaymentFilter) matches(p placed) bool {
 	_, in := f.Accounts[p.To]
 	_, out := f.Accounts[p.From]

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// newProven appends blocks with witnesses of so many bytes each.
+// newProven appends blocks with witnesses of the given size each.
 func newProven(t *testing.T, options Options, blocks, size int) (*Store, *toyChain) {
 	t.Helper()
 	s, c := openStore(t, kv.Memory(), options), newToyChain(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRecentValues keeps more values than there are slots: what is found is of the key and the view that were asked.
+// TestRecentValues keeps more values than there are slots: a found value belongs to the requested key and view.
 func TestRecentValues(t *testing.T) {
 	r := &recentValues{seed: maphash.MakeSeed()}
 	key := func(i int) []byte { return binary.BigEndian.AppendUint64([]byte("key"), uint64(i)) }

@@ -266,7 +266,7 @@ func TestWholeStoreBecomesAnArchive(t *testing.T) {
 	must(t, db.Close())
 }
 
-// TestHalfPruned stops pruning within a block: what is left of it is seen by nobody and goes first the next time.
+// TestHalfPruned stops pruning within a block: the rest is invisible, and is removed first the next time.
 func TestHalfPruned(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 2}, 1)
 	s.pruneRows = 7
@@ -298,7 +298,7 @@ func TestHalfPruned(t *testing.T) {
 	requireSound(t, s)
 }
 
-// stopAfter is a context that ends when it was asked so many times.
+// stopAfter is a context that ends after the given number of calls of Err.
 type stopAfter struct {
 	context.Context
 	left   int

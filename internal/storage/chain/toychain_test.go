@@ -85,7 +85,7 @@ func newToyChain(t tester) *toyChain {
 	return c
 }
 
-// tester is what testing.T and rapid.T share.
+// tester holds the methods that testing.T and rapid.T share.
 type tester interface {
 	Helper()
 	Fatal(...any)
@@ -298,7 +298,7 @@ func (b *toyBuilder) payer(sender types.Account) types.Account {
 	}
 }
 
-// steps are those of a batch: payments with and without a memo, one of nothing, and a call.
+// steps returns a batch's steps: payments with and without a memo, one of amount 0, and a call.
 func (b *toyBuilder) steps(sender types.Account) (steps []types.Step, logs []types.Log) {
 	pay := func(to types.Account, memo *[32]byte) types.Amount {
 		paid := b.move(sender, to, types.Amount(b.r.IntN(30)))
@@ -447,7 +447,7 @@ func openUntil(t tester, fs kv.FS, options Options) (*Store, func()) {
 	}
 }
 
-// newStore returns a store in memory with a toy chain of so many blocks after the genesis.
+// newStore returns a store in memory with a toy chain of the given number of blocks after the genesis.
 func newStore(t tester, options Options, blocks int) (*Store, *toyChain) {
 	t.Helper()
 	s, c := openStore(t, kv.Memory(), options), newToyChain(t)

@@ -395,7 +395,8 @@ func TestFailedLogInTheBackground(t *testing.T) {
 	})
 }
 
-// TestDamagedTable flips bytes in a table on disk: each read tells, the file is counted, and what else there is goes on.
+// TestDamagedTable flips bytes in a table on disk: each read tells, the file is counted, and what else there is goes
+// on.
 func TestDamagedTable(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second start makes a table of the first one's log
@@ -623,7 +624,7 @@ func TestCloseDoesNotWaitForWhatFails(t *testing.T) {
 	}
 }
 
-// A flush that fails is a failure of the database that whoever waits for one hears of, without a write.
+// A failed flush fails the database: those who wait for a failure learn of it without a write.
 func TestFailedFlushIsTold(t *testing.T) {
 	disk := new(failing)
 	files := disk.fs(func(path string) bool { return strings.HasSuffix(path, ".sst") })

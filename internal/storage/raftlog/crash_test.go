@@ -50,7 +50,7 @@ func (p *pictures) during(t *testing.T, synced bool, after *raft.MemoryStorage, 
 	check(t, p.take())
 }
 
-// history is what a member may write: entries over several terms, of which some replace others, votes, commits
+// history has all that a member may write: entries over several terms, of which some replace others, votes, commits
 // without a sync, cuts and a snapshot. It has long entries, so that files are flushed in it.
 func history() (readies []raft.Ready, cuts map[int]uint64) {
 	none := &raftpb.Snapshot{}
@@ -71,8 +71,8 @@ func history() (readies []raft.Ready, cuts map[int]uint64) {
 	return readies, map[int]uint64{4: 12, 7: 16, 10: 41}
 }
 
-// A power cut before any operation on the disk leaves what the last synced write said, or what was written since. What
-// it leaves takes the rest of the history.
+// After a power cut before any operation on the disk, the log has the state of the last synced write or of a later one,
+// and accepts the rest of the history.
 func TestPowerCut(t *testing.T) {
 	p := &pictures{disk: kv.NewCrashDisk()}
 	plain := raft.NewMemoryStorage()

@@ -71,7 +71,7 @@ func create(t tester, files kv.FS) (*kv.DB, *Log) {
 	return db, l
 }
 
-// contents is what a storage holds, in words that are equal where it is.
+// contents returns a storage's content as text, for comparison.
 func contents(t tester, s raft.Storage) string {
 	t.Helper()
 	var b strings.Builder
@@ -218,7 +218,7 @@ func (m *model) requireEqual(t *rapid.T) {
 	}
 }
 
-// What is written, cut and opened anew is what raft's own storage holds.
+// After writes, cuts and reopening, the log holds the same as raft's own storage.
 func TestModel(t *testing.T) {
 	files := kv.Memory()
 	db := openDB(t, files)
@@ -298,7 +298,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A member's directory is refused once it is no longer what the member promised by.
+// A member's directory is refused if it is older than the member's promises.
 func TestLost(t *testing.T) {
 	later := raft.Ready{Snapshot: &raftpb.Snapshot{}, HardState: hardState(9, 0xb2, 10)}
 	for name, tc := range map[string]struct {
@@ -369,7 +369,7 @@ func unset(t *testing.T, db *kv.DB, key []byte) {
 	check(t, db.Commit(b, true))
 }
 
-// A log is made once, and a database without one is told.
+// A log is made once, and a database without one is reported.
 func TestCreate(t *testing.T) {
 	files := kv.Memory()
 	db := openDB(t, files)

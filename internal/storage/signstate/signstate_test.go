@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// fileSize is that of two slots, of which the first fills a sector.
+// fileSize is the size of two slots, the first of which fills a sector.
 const fileSize = int64(slots.Distance + recordSize + sha256.Size)
 
 var genesis = types.BlockHash{0xee}
@@ -64,7 +64,7 @@ func TestLockSurvives(t *testing.T) {
 	check(t, again.Record(chain(6)[5]))
 }
 
-// What may be signed after block 3, and what not. What is refused is not held either.
+// The blocks that may be signed after block 3, and those that may not. A refused block is not recorded either.
 func TestOneBlockOfAHeight(t *testing.T) {
 	c := chain(5)
 	change := func(h types.Header, to func(*types.Header)) types.Header {
@@ -112,7 +112,7 @@ func TestOneBlockOfAHeight(t *testing.T) {
 	}
 }
 
-// A power cut before any operation on the disk, from the first on, leaves what was held last, or what was about to be.
+// A power cut before any operation on the disk leaves the last record, or the one that was being written.
 func TestPowerCut(t *testing.T) {
 	type picture struct {
 		disk  *kv.CrashDisk
@@ -227,7 +227,8 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// Once the key has signed elsewhere nothing may be signed any more, whatever else is held, until the lock is made anew.
+// Once the key has signed elsewhere nothing may be signed any more, whatever else is held, until the lock is made
+// again.
 func TestElsewhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "signed")
 	c := chain(4)

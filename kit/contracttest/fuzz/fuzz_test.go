@@ -146,7 +146,7 @@ func TestKeepsFailures(t *testing.T) {
 	}
 }
 
-// TestTellsWhatItCannotKeep: a failure is told although its file cannot be written.
+// TestTellsWhatItCannotKeep: a failure is reported although its file cannot be written.
 func TestTellsWhatItCannotKeep(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(filepath.Join(dir, "no", "such"), filepath.Join(dir, "failures")); err != nil {
@@ -242,7 +242,7 @@ func TestCountsWhatTheAdversaryDid(t *testing.T) {
 	}
 }
 
-// TestReport: functions that never succeeded are told, with the reasons.
+// TestReport: functions that never succeeded are reported, with the reasons.
 func TestReport(t *testing.T) {
 	report, failure := fuzz.Search(t, fuzz.Config{Calls: 500}, func(w *fuzz.World) {
 		alice, eve := w.Chain.Account("alice"), w.Actor("eve")
@@ -281,7 +281,8 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-// TestFindsPanicsWhateverTheyPass: each fault of the code is found, also one within a call that succeeds. A refusal is none.
+// TestFindsPanicsWhateverTheyPass: each fault of the code is found, also one within a call that succeeds. A refusal is
+// none.
 func TestFindsPanicsWhateverTheyPass(t *testing.T) {
 	_, failures := fuzz.SearchAll(t, fuzz.Config{FailOnTrap: true, Calls: 1_000}, careless)
 	var got []string
@@ -298,7 +299,8 @@ func TestFindsPanicsWhateverTheyPass(t *testing.T) {
 	}
 }
 
-// TestTriesTheNumbersOfTheCode: what is behind a comparison with a number of the code, or with the sum of two, is found.
+// TestTriesTheNumbersOfTheCode: what is behind a comparison with a number of the code, or with the sum of two, is
+// found.
 func TestTriesTheNumbersOfTheCode(t *testing.T) {
 	for seed := range uint64(4) {
 		_, failure := fuzz.Search(t, fuzz.Config{Seed: seed + 1, FailOnTrap: true}, func(w *fuzz.World) {

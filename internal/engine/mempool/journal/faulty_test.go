@@ -33,7 +33,7 @@ func newMemoryFS() *memoryFS {
 	}
 }
 
-// copyFile is what a copy of the file made now holds.
+// copyFile returns the present content of the file.
 func (m *memoryFS) copyFile(name string) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()

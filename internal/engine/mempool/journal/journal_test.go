@@ -178,7 +178,7 @@ func TestDamagedPayload(t *testing.T) {
 	}
 }
 
-// TestEveryFlip flips each bit of a file: it costs the record that it is in and no other, and is told.
+// TestEveryFlip flips each bit of a file: only the record with that bit is lost, and the loss is reported.
 func TestEveryFlip(t *testing.T) {
 	all := []string{"one", "two", "three", ""}
 	whole := image(all...)
