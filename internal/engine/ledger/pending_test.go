@@ -184,7 +184,7 @@ func TestReleaseAfterPowerCut(t *testing.T) {
 	before := l.Tip().Hash
 	var mu sync.Mutex
 	var pictures []*kv.CrashDisk
-	look := func() error { // what is not synced is written by another goroutine
+	look := func() error { // another goroutine makes the writes that are not synced
 		mu.Lock()
 		defer mu.Unlock()
 		for _, percent := range []int{0, 50, 100} {

@@ -25,7 +25,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// served is a directory with a snapshot of block 1, and where it is served.
+// served returns a directory with a snapshot of block 1, and its server.
 func served(t *testing.T) (*snapshot.Directory, *httptest.Server) {
 	t.Helper()
 	c := testchain.New(t, chain.Options{})
