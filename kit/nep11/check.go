@@ -158,7 +158,7 @@ func (c *checker) does(from types.Account, function string, args object, event t
 	return nil
 }
 
-// move makes the account by transfer a token from its owner to another account.
+// move transfers a token from its owner to another account, by a call of the account by.
 func (c *checker) move(by, from, to types.Account, id tokenID) error {
 	if err := c.does(by, "transfer", object{"to": to, "tokenId": id}, transfer{from, to, id}); err != nil {
 		return err
