@@ -29,10 +29,11 @@ const (
 )
 
 // Outcomes of a request. Others are the code and reason of a JSON-RPC error, and the status of an HTTP response. closed
-// is a connection closed without a response, and hung one that timed out.
+// is a connection closed without a response, cut one closed during a response, and hung one that timed out.
 const (
 	okay   = "ok"
 	closed = "closed"
+	cut    = "cut off"
 	hung   = "hung"
 )
 
@@ -170,6 +171,8 @@ func (l *link) skim(wire []byte) (outcome string, goesOn bool) {
 		_, err = response.Body.Read(l.waste)
 	}
 	switch {
+	case !errors.Is(err, io.EOF) && first > 0 && !errors.Is(err, os.ErrDeadlineExceeded):
+		return cut, false
 	case !errors.Is(err, io.EOF):
 		return noAnswer(err), false
 	case response.StatusCode != http.StatusOK:

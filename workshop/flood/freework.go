@@ -71,8 +71,9 @@ func quoted(id fmt.Stringer) string { return `"` + id.String() + `"` }
 // freely returns a request of a client whose address is in the header fields.
 type freely func(c chain, fields string) request
 
-// grudging are the correct outcomes of an expensive request: a response, or a refusal because of the client's limits.
-var grudging = []string{okay, "HTTP 429", busyBefore, busyAfter, timeUp, "-32040 rate"}
+// grudging are the correct outcomes of an expensive request: a response, a refusal because of the client's limits, or a
+// response cut off because its client reads too slowly and others need the memory.
+var grudging = []string{okay, cut, "HTTP 429", busyBefore, busyAfter, timeUp, "-32040 rate"}
 
 func calling(method string, params func(chain) string) freely {
 	return func(c chain, fields string) request {

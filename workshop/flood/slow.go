@@ -113,7 +113,7 @@ func trickle(ctx context.Context, n *node, t *tally, wire []byte, first int) {
 		}
 	}
 	if err != nil {
-		t.note("cut off")
+		t.note(cut)
 	}
 	c.end()
 	<-ended

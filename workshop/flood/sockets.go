@@ -228,7 +228,7 @@ func trickling(count int) func(context.Context, settings, int) (func(context.Con
 				_, err = l.Write([]byte{' '})
 			}
 			l.end()
-			c.tally.note("cut off")
+			c.tally.note(cut)
 		}
 	})
 }
