@@ -43,6 +43,31 @@ func New() (*Table, error) {
 	return &Table{block: block, names: namer{block: block}}, nil
 }
 
+// Load returns the table of a state. next returns some of its keys with their values, as writes that are valid until its
+// next call, and none at the end. If two keys cannot be told apart, the table has only one of them.
+func Load(next func() ([]types.Access, error)) (*Table, error) {
+	t, err := New()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		writes, err := next()
+		if err != nil {
+			return nil, err
+		}
+		if len(writes) == 0 {
+			break
+		}
+		t.distribute(writes, func(s *shard, t *tag, value []byte) {
+			if len(value) > 0 {
+				s.add(t, value)
+			}
+		})
+	}
+	parallel.Run(len(t.shards), func(i int) { t.shards[i].index() })
+	return t, nil
+}
+
 // Len returns the number of keys.
 func (t *Table) Len() int {
 	n := 0
@@ -66,7 +91,10 @@ func (t *Table) Get(key []byte) (value []byte, known bool) {
 
 // Apply sets each key to its new value; an empty value deletes the key. A key may occur only once. Of a long value, the
 // first Short + 1 bytes suffice. The work is distributed over the cores.
-func (t *Table) Apply(writes []types.Access) {
+func (t *Table) Apply(writes []types.Access) { t.distribute(writes, (*shard).set) }
+
+// distribute calls f for the shard of each write, on all cores, but never twice at a time for the same shard.
+func (t *Table) distribute(writes []types.Access, f func(s *shard, t *tag, value []byte)) {
 	const piece = 256
 	names := make([]name, len(writes))
 	parallel.Run((len(writes)+piece-1)/piece, func(i int) {
@@ -79,7 +107,7 @@ func (t *Table) Apply(writes []types.Access) {
 	const together = 16 // shards per task
 	parallel.Run(len(t.shards)/together, func(i int) {
 		for _, at := range order[begin[i*together]:begin[(i+1)*together]] {
-			t.shards[names[at][0]].set(names[at].tag(), writes[at].New)
+			f(&t.shards[names[at][0]], names[at].tag(), writes[at].New)
 		}
 	})
 }

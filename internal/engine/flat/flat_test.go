@@ -3,6 +3,7 @@ package flat
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -73,6 +74,46 @@ func TestModel(t *testing.T) {
 				t.Errorf("shard %d: %d entries of class %d, %d of them released", i, e.last, c, len(e.released))
 			}
 		}
+	}
+}
+
+// TestLoad loads what another table has, and a key twice, and then writes to the table.
+func TestLoad(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var writes []types.Access
+	for i := range 20_000 {
+		value := make([]byte, 1+r.IntN(Short+1))
+		for j := range value {
+			value[j] = byte(r.Uint32())
+		}
+		writes = append(writes, types.Access{Key: binary.LittleEndian.AppendUint32(nil, uint32(i)), New: value})
+	}
+	left := append(slices.Clone(writes), writes[:2]...)
+	table, err := Load(func() (read []types.Access, err error) {
+		read, left = left[:min(3000, len(left))], left[min(3000, len(left)):]
+		return read, nil
+	})
+	if err != nil || table.Len() != len(writes) {
+		t.Fatalf("%d keys, %v, want %d", table.Len(), err, len(writes))
+	}
+	for i := range writes {
+		if i%2 == 0 {
+			writes[i].New = nil
+		}
+	}
+	table.Apply(writes)
+	if table.Len() != len(writes)/2 {
+		t.Errorf("%d keys are left of %d", table.Len(), len(writes))
+	}
+	for _, w := range writes {
+		value, known := table.Get(w.Key)
+		if want := len(w.New) <= Short; known != want || known && !bytes.Equal(value, w.New) {
+			t.Fatalf("key %x: %x, known: %t, want %x", w.Key, value, known, w.New)
+		}
+	}
+	failure := errors.New("read")
+	if _, err := Load(func() ([]types.Access, error) { return nil, failure }); err != failure {
+		t.Errorf("a failed read: %v", err)
 	}
 }
 

@@ -49,16 +49,7 @@ func loadValues(store *chain.Store) (values *flat.Table, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	if values, err = flat.New(); err != nil {
-		return nil, err
-	}
-	for {
-		read, err := rows.NextRows()
-		if err != nil || len(read) == 0 {
-			return values, err
-		}
-		values.Apply(read)
-	}
+	return flat.Load(rows.NextRows)
 }
 
 // commit applies a change that was prepared from the tree.

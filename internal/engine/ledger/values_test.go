@@ -24,16 +24,14 @@ func checkMemory(t testing.TB, l *Ledger) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	keys := 0
-	for {
-		row, more, err := rows.Next()
+	var all []types.Access
+	for read, err := rows.NextRows(); len(read) > 0 || err != nil; read, err = rows.NextRows() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !more {
-			break
-		}
-		keys++
+		all = append(all, read...)
+	}
+	for _, row := range all {
 		value, known := l.values.Get(row.Key)
 		if short := len(row.New) <= flat.Short; known != short || short && !bytes.Equal(value, row.New) {
 			t.Fatalf("block %d: key %x: %x in memory, known: %t; %x on disk", view.Height(), row.Key, value, known, row.New)
@@ -45,8 +43,8 @@ func checkMemory(t testing.TB, l *Ledger) {
 			t.Fatalf("block %d: key %x and a byte: read %x, %v", view.Height(), row.Key, read, err)
 		}
 	}
-	if l.values.Len() != keys {
-		t.Fatalf("block %d: %d keys in memory, %d on disk", view.Height(), l.values.Len(), keys)
+	if l.values.Len() != len(all) {
+		t.Fatalf("block %d: %d keys in memory, %d on disk", view.Height(), l.values.Len(), len(all))
 	}
 }
 
