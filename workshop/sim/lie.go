@@ -5,7 +5,6 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -110,12 +109,7 @@ func (p *process) emptyBlock(
 			return e, err
 		}
 	}
-	leaves, err := view.Leaves()
-	if err != nil {
-		return e, err
-	}
-	defer leaves.Close()
-	loaded, err := tree.Load(leaves.Next, parallel.Run)
+	loaded, err := view.Tree(parallel.Run)
 	if err != nil {
 		return e, err
 	}

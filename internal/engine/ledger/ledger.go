@@ -154,12 +154,7 @@ func LoadTree(store *chain.Store) (*tree.Tree, error) {
 		return nil, err
 	}
 	defer view.Close()
-	leaves, err := view.Leaves()
-	if err != nil {
-		return nil, err
-	}
-	defer leaves.Close()
-	loaded, err := tree.Load(leaves.Next, parallel.Run)
+	loaded, err := view.Tree(parallel.Run)
 	if errors.Is(err, tree.ErrOrder) {
 		err = fmt.Errorf("%w: %w", chain.ErrCorrupt, err)
 	}
@@ -314,10 +309,6 @@ func executeGenesis(g types.Genesis) (exec.Result, change, error) {
 	if err != nil {
 		return exec.Result{}, change{}, err
 	}
-	empty, err := tree.Load(func() (tree.Leaf, bool, error) { return tree.Leaf{}, false, nil }, parallel.Run)
-	if err != nil {
-		return exec.Result{}, change{}, err
-	}
-	prepared, err := prepare(empty, &result)
+	prepared, err := prepare(&tree.Tree{}, &result)
 	return result, prepared, err
 }

@@ -25,13 +25,11 @@ func large(tb testing.TB, n int) *state {
 		s.hashes[path] = poseidon.Hash(poseidon.TagValue, value)
 		b.before[path] = leafOf(path, s.hashes[path])
 	}
-	paths, i := sortedPaths(b.before), 0
-	loaded, err := tree.Load(func() (tree.Leaf, bool, error) {
-		if i == len(paths) {
-			return tree.Leaf{}, false, nil
+	loaded, err := tree.Load(0, func(_ int, leaves []tree.Leaf) ([]tree.Leaf, error) {
+		for _, path := range sortedPaths(b.before) {
+			leaves = append(leaves, tree.Leaf{Path: path, Digest: b.before[path]})
 		}
-		i++
-		return tree.Leaf{Path: paths[i-1], Digest: b.before[paths[i-1]]}, true, nil
+		return leaves, nil
 	}, goroutines)
 	if err != nil {
 		tb.Fatal(err)

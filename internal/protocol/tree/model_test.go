@@ -113,18 +113,28 @@ func (m model) tree(tb testing.TB) *Tree {
 }
 
 func mustLoad(tb testing.TB, leaves []Leaf, parallel Parallel) *Tree {
-	i := 0
-	t, err := Load(func() (Leaf, bool, error) {
-		if i == len(leaves) {
-			return Leaf{}, false, nil
-		}
-		i++
-		return leaves[i-1], true, nil
-	}, parallel)
+	t, err := Load(partsOf(leaves, parallel))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return t
+}
+
+// partsOf returns the arguments with which [Load] loads leaves in parts: in 128 of them unless they are few.
+func partsOf(leaves []Leaf, parallel Parallel) (int, func(int, []Leaf) ([]Leaf, error), Parallel) {
+	parts := 0
+	if len(leaves) > 100 {
+		parts = 7
+	}
+	return parts, func(part int, buffer []Leaf) ([]Leaf, error) {
+		at := func(part int) int {
+			i, _ := slices.BinarySearchFunc(leaves, part, func(l Leaf, part int) int {
+				return int(l.Path[0]>>(elementBits-parts)) - part
+			})
+			return i
+		}
+		return append(buffer, leaves[at(part):at(part+1)]...), nil
+	}, parallel
 }
 
 // populated is a tree of accounts with their values and value hashes.

@@ -93,6 +93,21 @@ func (s *slab[T]) allocate() uint32 {
 	return s.last
 }
 
+// reserve allocates n elements in a row, which no one else uses, and returns the number of the first.
+func (s *slab[T]) reserve(n int) uint32 {
+	first := s.last + 1
+	if n <= 0 {
+		return first
+	}
+	if n > int(draftBit-1-ref(s.last)) {
+		panic("tree: more than 2^30 − 1 nodes")
+	}
+	for s.last += uint32(n); int(s.last>>chunkBits) >= len(s.chunks); {
+		s.chunks = append(s.chunks, new([chunkSize]T))
+	}
+	return first
+}
+
 func (s *slab[T]) release(i uint32) { s.released = append(s.released, i) }
 
 // inUse returns the number of allocated elements.

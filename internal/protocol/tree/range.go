@@ -69,25 +69,16 @@ func RangeRoot(left []Sibling, leaves []Leaf, right []Sibling, parallel Parallel
 		return root, err
 	}
 	slices.Reverse(after) // into the order of their paths
-	t, err := Load(inTurn(before, leaves, after), parallel)
+	t, err := loadLists(parallel, before, leaves, after)
 	if err != nil {
 		return root, err
 	}
 	return t.Root(), nil
 }
 
-// inTurn returns the leaves of several lists, one list after the other, as an argument for [Load].
-func inTurn(lists ...[]Leaf) func() (Leaf, bool, error) {
-	return func() (leaf Leaf, ok bool, err error) {
-		for len(lists) > 0 {
-			if list := lists[0]; len(list) > 0 {
-				lists[0] = list[1:]
-				return list[0], true, nil
-			}
-			lists = lists[1:]
-		}
-		return leaf, false, nil
-	}
+// loadLists is [Load] for the leaves of several lists, one list after the other.
+func loadLists(parallel Parallel, lists ...[]Leaf) (*Tree, error) {
+	return Load(0, func(int, []Leaf) ([]Leaf, error) { return slices.Concat(lists...), nil }, parallel)
 }
 
 // siblings returns the siblings of the leaf at path, which must exist, on the left and on the right of the way to it,
@@ -128,7 +119,7 @@ func (c *Cutter) Add(leaves []Leaf, parallel Parallel) error {
 		before = c.kept[len(c.kept)-1:]
 	}
 	last := leaves[len(leaves)-1]
-	t, err := Load(inTurn(before, leaves), parallel)
+	t, err := loadLists(parallel, before, leaves)
 	if err != nil {
 		return err
 	}
@@ -153,7 +144,7 @@ func (c *Cutter) Add(leaves []Leaf, parallel Parallel) error {
 
 // Finish returns the root of the whole tree and the ends of its ranges.
 func (c *Cutter) Finish(parallel Parallel) (types.StateRoot, []Cut, error) {
-	t, err := Load(inTurn(c.kept), parallel)
+	t, err := loadLists(parallel, c.kept)
 	if err != nil {
 		return types.StateRoot{}, nil, err
 	}

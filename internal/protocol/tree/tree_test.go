@@ -312,19 +312,16 @@ func TestLoadErrors(t *testing.T) {
 		{"path not canonical", []Leaf{leaf(1), leaf(poseidon.P)}, poseidon.ErrNotCanonical},
 		{"digest not canonical", []Leaf{{Digest: poseidon.Digest{poseidon.P}}}, poseidon.ErrNotCanonical},
 	} {
-		i := 0
-		_, err := Load(func() (l Leaf, ok bool, err error) {
-			if i < len(test.leaves) {
-				l, ok = test.leaves[i], true
-				i++
-			}
-			return l, ok, nil
-		}, forwards)
+		_, err := Load(0, func(_ int, buffer []Leaf) ([]Leaf, error) { return append(buffer, test.leaves...), nil }, forwards)
 		if !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, err, test.want)
 		}
 	}
-	if _, err := Load(func() (Leaf, bool, error) { return Leaf{}, false, errNoLeaf }, forwards); err != errNoLeaf {
+	twice := func(int, []Leaf) ([]Leaf, error) { return []Leaf{leaf(1)}, nil }
+	if _, err := Load(1, twice, forwards); !errors.Is(err, ErrOrder) {
+		t.Errorf("a leaf in two parts: %v", err)
+	}
+	if _, err := Load(5, func(int, []Leaf) ([]Leaf, error) { return nil, errNoLeaf }, forwards); err != errNoLeaf {
 		t.Errorf("failing source: %v", err)
 	}
 }

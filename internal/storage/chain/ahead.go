@@ -9,7 +9,6 @@ import (
 // Rows iterates over decoded rows in key order. It reads ahead on its own goroutine, so that at startup reading
 // overlaps with the processing of the rows.
 type Rows[T any] struct {
-	ready  []T
 	ahead  chan rowsRead[T] // closed after the last rows
 	stop   chan struct{}
 	closed chan error // gets the error of closing the iterator
@@ -71,29 +70,11 @@ func (r *Rows[T]) readAll(it *kv.Iter, decode func(key, row []byte) (T, error)) 
 
 // NextRows returns the next rows, or none after the last one. It must not be called again after an error.
 func (r *Rows[T]) NextRows() ([]T, error) {
-	if len(r.ready) > 0 {
-		rows := r.ready
-		r.ready = nil
-		return rows, nil
-	}
 	read, more := <-r.ahead
 	if !more || read.err != nil {
 		return nil, read.err
 	}
 	return read.rows, nil
-}
-
-// Next returns the next row, and false after the last one. For leaves it has the signature that tree.Load takes. It
-// must not be called again after an error.
-func (r *Rows[T]) Next() (row T, ok bool, err error) {
-	if len(r.ready) == 0 {
-		if r.ready, err = r.NextRows(); err != nil || len(r.ready) == 0 {
-			return row, false, err
-		}
-	}
-	row = r.ready[0]
-	r.ready = r.ready[1:]
-	return row, true, nil
 }
 
 // Close ends the iteration.

@@ -128,18 +128,17 @@ func (f *flat) contract(contract state.Contract) error {
 
 // leaves checks the leaves' rows against the state, and the root of their tree against the head's.
 func (c *checker) leaves() error {
-	it, err := c.view.snapshot.NewIter(tableLeaves.bounds())
-	if err != nil {
-		return err
-	}
-	l := leafChecker{checker: c, it: it}
+	const parts leafParts = 8
+	l := leafChecker{checker: c}
 	serial := func(n int, f func(i int)) {
 		for i := range n {
 			f(i)
 		}
 	}
-	loaded, err := tree.Load(l.next, serial)
-	if err := errors.Join(err, it.Close()); err != nil {
+	loaded, err := tree.Load(int(parts), func(part int, leaves []tree.Leaf) ([]tree.Leaf, error) {
+		return l.read(leaves, parts, part)
+	}, serial)
+	if err != nil {
 		return err
 	}
 	if root, said := loaded.Root(), c.view.head.Header.StateRoot; root != said {
@@ -156,25 +155,24 @@ type leafChecker struct {
 	*checker
 	it      *kv.Iter
 	started bool
-	ready   []tree.Leaf
 	matched uint64 // rows at the path of their key that has a value
 }
 
-// next yields the leaves to tree.Load.
-func (l *leafChecker) next() (tree.Leaf, bool, error) {
-	for len(l.ready) == 0 {
-		more, err := l.fill()
-		if err != nil || !more {
-			return tree.Leaf{}, false, err
-		}
+// read appends the leaves of a part to leaves, for tree.Load.
+func (l *leafChecker) read(leaves []tree.Leaf, parts leafParts, part int) ([]tree.Leaf, error) {
+	var err error
+	if l.it, err = l.view.snapshot.NewIter(parts.bounds(part)); err != nil {
+		return nil, err
 	}
-	leaf := l.ready[0]
-	l.ready = l.ready[1:]
-	return leaf, true, nil
+	l.started = false
+	for more := true; more && err == nil; {
+		leaves, more, err = l.fill(leaves)
+	}
+	return leaves, errors.Join(err, l.it.Close())
 }
 
-// fill reads and checks the next batch of rows, and reports whether there were any.
-func (l *leafChecker) fill() (bool, error) {
+// fill reads and checks the next batch of rows, appends their leaves to ready, and reports whether there were any.
+func (l *leafChecker) fill(ready []tree.Leaf) ([]tree.Leaf, bool, error) {
 	var (
 		stored       []leafRow
 		paths        []poseidon.Digest
@@ -194,14 +192,14 @@ func (l *leafChecker) fill() (bool, error) {
 			continue
 		}
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		stored, paths = append(stored, row), append(paths, path)
 		keys, values = append(keys, row.key), append(values, value)
 	}
 	right := tree.Paths(keys)
 	for i, leaf := range newLeaves(paths, values) {
-		l.ready = append(l.ready, tree.Leaf{Path: paths[i], Digest: leaf.leaf})
+		ready = append(ready, tree.Leaf{Path: paths[i], Digest: leaf.leaf})
 		switch name := paths[i].Bytes(); {
 		case paths[i] != right[i]:
 			l.add(allTables[tableLeaves], "row %x is for state key %x, whose path is %x", name, keys[i], right[i].Bytes())
@@ -212,9 +210,9 @@ func (l *leafChecker) fill() (bool, error) {
 		l.matched++
 	}
 	if err := l.it.Err(); err != nil || read == 0 {
-		return false, err
+		return ready, false, err
 	}
-	return true, l.step(read)
+	return ready, true, l.step(read)
 }
 
 func (l *leafChecker) advance() bool {

@@ -1,13 +1,56 @@
 package chain
 
 import (
+	"encoding/binary"
+	"math/bits"
+
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Leaves iterates over the leaves of the state's tree, ascending by path. The state must be the head's state when it
-// was made. The caller must close the Rows before the state.
-func (st *State) Leaves() (*Rows[tree.Leaf], error) { return readAhead(st, tableLeaves, decodeLeaf) }
+// Tree builds the state tree from the stored leaves, which it reads side by side. The state must be the head's state
+// when it was made. The caller must compare the root.
+func (st *State) Tree(parallel tree.Parallel) (*tree.Tree, error) {
+	if err := st.atHead(); err != nil {
+		return nil, err
+	}
+	parts, err := st.view.leafParts()
+	if err != nil {
+		return nil, err
+	}
+	return tree.Load(int(parts), func(part int, leaves []tree.Leaf) ([]tree.Leaf, error) {
+		lower, upper := parts.bounds(part)
+		err := kv.Scan(st.view.snapshot, lower, upper, func(key, row []byte) error {
+			leaf, err := decodeLeaf(key, row)
+			leaves = append(leaves, leaf)
+			return err
+		})
+		return leaves, err
+	}, parallel)
+}
+
+// leafParts is the number of bits by which the leaves are divided into parts, of equal sizes since paths are hashes.
+type leafParts int
+
+// leafParts returns parts that have up to 2^15 leaves each, but at most 2^10 parts.
+func (v *view) leafParts() (leafParts, error) {
+	counts, err := readCounts(v.snapshot, v.head.Header.Height)
+	keys := counts.Accounts + counts.Contracts + counts.StorageEntries
+	return min(leafParts(bits.Len64(keys>>15)), 10), err
+}
+
+// bounds returns the bounds of a scan over a part. The last part has all that is left.
+func (p leafParts) bounds(part int) (lower, upper []byte) {
+	lower, upper = tableLeaves.bounds()
+	if part > 0 {
+		lower = binary.BigEndian.AppendUint32(lower, uint32(part)<<(31-p))
+	}
+	if part+1 < 1<<p {
+		upper = binary.BigEndian.AppendUint32([]byte{byte(tableLeaves)}, uint32(part+1)<<(31-p))
+	}
+	return lower, upper
+}
 
 func decodeLeaf(key, row []byte) (tree.Leaf, error) {
 	path, err := parseDigest(key[1:])
@@ -19,7 +62,7 @@ func decodeLeaf(key, row []byte) (tree.Leaf, error) {
 }
 
 // Values iterates over the keys of the state, ascending. Each is returned as a write of the first most bytes of its
-// value. The conditions are those for [State.Leaves].
+// value. The state must be the head's state when it was made. The caller must close the Rows before the state.
 func (st *State) Values(most int) (*Rows[types.Access], error) {
 	var buffer []byte
 	copied := func(b []byte) []byte {

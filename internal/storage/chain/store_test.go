@@ -3,6 +3,7 @@ package chain
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"maps"
 	"math/rand/v2"
@@ -370,11 +371,8 @@ func TestLeaves(t *testing.T) {
 	s, c := newStore(t, Options{}, 4)
 	st, err := s.StateAt(4)
 	must(t, err)
-	leaves, err := st.Leaves()
+	loaded, err := st.Tree(serial)
 	must(t, err)
-	loaded, err := tree.Load(leaves.Next, serial)
-	must(t, err)
-	must(t, leaves.Close())
 	if loaded.Root() != s.Head().Header.StateRoot || loaded.Len() != len(c.head().state) {
 		t.Errorf("loaded %d leaves with the root %s, want %d, %s", loaded.Len(), loaded.Root(), len(c.head().state),
 			s.Head().Header.StateRoot)
@@ -391,7 +389,7 @@ func TestLeaves(t *testing.T) {
 
 	st, err = s.StateAt(3)
 	must(t, err)
-	_, err = st.Leaves()
+	_, err = st.Tree(serial)
 	requireIs(t, "leaves below the head", err, ErrPruned)
 	_, err = st.ValueHashAt(tree.Path(state.SupplyKey()))
 	requireIs(t, "a value hash below the head", err, ErrPruned)
@@ -434,64 +432,85 @@ func TestValues(t *testing.T) {
 	must(t, st.Close())
 }
 
-// TestLeavesOfMany walks over more leaves than are read at once: to the end, not to the end, and into damage.
+// TestLeavesOfMany loads leaves in several parts, and damaged ones.
 func TestLeavesOfMany(t *testing.T) {
 	s, _ := newStore(t, Options{}, 1)
-	const many = 9*rowsAtOnce + 5 // more than is read ahead
+	const many = 1000
 	b := s.db.NewBatch(0)
 	lower, upper := tableLeaves.bounds()
 	b.DeleteRange(lower, upper)
-	leafAt := func(i uint32) tree.Leaf { return tree.Leaf{Path: poseidon.Digest{i}, Digest: poseidon.Digest{i, i}} }
+	b.Set(tableCounts.atHeight(1), Counts{Accounts: 1 << 30}.encode())
+	leafAt := func(i uint32) tree.Leaf {
+		return tree.Leaf{Path: poseidon.Digest{i * (poseidon.P / many)}, Digest: poseidon.Digest{i, i}}
+	}
+	var leaves []tree.Leaf
 	for i := range uint32(many) {
 		leaf := leafAt(i)
+		leaves = append(leaves, leaf)
 		path := leaf.Path.Bytes()
 		b.Set(tableLeaves.key(path[:]), leafRow{leaf.Digest, []byte("key")}.encode())
 	}
 	must(t, s.commit(b, true))
-	walk := func(limit int) (got []tree.Leaf, err error) {
-		t.Helper()
+	want, err := tree.Load(0, func(int, []tree.Leaf) ([]tree.Leaf, error) { return leaves, nil }, serial)
+	must(t, err)
+	load := func() (*tree.Tree, error) {
 		st, err := s.StateAt(1)
 		must(t, err)
-		leaves, err := st.Leaves()
+		loaded, err := st.Tree(serial)
+		must(t, st.Close())
+		return loaded, err
+	}
+	got, err := load()
+	must(t, err)
+	if got.Root() != want.Root() || got.Len() != many {
+		t.Errorf("%d leaves with the root %s, want %d, %s", got.Len(), got.Root(), many, want.Root())
+	}
+	for _, i := range []uint32{0, many / 2, many - 1} {
+		b = s.db.NewBatch(0)
+		path := leafAt(i).Path.Bytes()
+		b.Set(tableLeaves.key(path[:]), []byte("damage"))
+		must(t, s.commit(b, true))
+		_, err := load()
+		requireIs(t, "a tree with a damaged leaf", err, ErrCorrupt)
+	}
+}
+
+// TestValuesOfMany walks over more values than are read at once: to the end, and not to the end.
+func TestValuesOfMany(t *testing.T) {
+	s, _ := newStore(t, Options{}, 1)
+	const many = 9*rowsAtOnce + 5 // more than is read ahead
+	b := s.db.NewBatch(0)
+	lower, upper := tableState.bounds()
+	b.DeleteRange(lower, upper)
+	for i := range uint32(many) {
+		b.Set(tableState.key(binary.BigEndian.AppendUint32(nil, i)), []byte{1})
+	}
+	must(t, s.commit(b, true))
+	for _, limit := range []int{0, 1, rowsAtOnce, many, many + 1} {
+		st, err := s.StateAt(1)
 		must(t, err)
-		for len(got) < limit {
-			leaf, more, nextErr := leaves.Next()
-			if !more {
-				err = nextErr
+		rows, err := st.Values(1)
+		must(t, err)
+		got := 0
+		for got < limit {
+			read, err := rows.NextRows()
+			must(t, err)
+			if len(read) == 0 {
 				break
 			}
-			got = append(got, leaf)
-		}
-		must(t, leaves.Close())
-		must(t, st.Close())
-		return got, err
-	}
-	for _, limit := range []int{0, 1, rowsAtOnce, many, many + 1} {
-		got, err := walk(limit)
-		if err != nil || len(got) != min(limit, many) {
-			t.Fatalf("at most %d of %d leaves: %d, %v", limit, many, len(got), err)
-		}
-		seen := make(map[tree.Leaf]bool)
-		for i, leaf := range got {
-			before := leaf.Path.Bytes()
-			if i > 0 {
-				last := got[i-1].Path.Bytes()
-				if bytes.Compare(last[:], before[:]) >= 0 {
-					t.Fatalf("leaf %d does not ascend", i)
+			for _, row := range read {
+				if binary.BigEndian.Uint32(row.Key) != uint32(got) {
+					t.Fatalf("key %d is %x", got, row.Key)
 				}
+				got++
 			}
-			seen[leaf] = true
 		}
-		if limit >= many && !seen[leafAt(many-1)] {
-			t.Error("a leaf is missing")
+		must(t, rows.Close())
+		must(t, st.Close())
+		if got < min(limit, many) {
+			t.Fatalf("at most %d of %d values: %d", limit, many, got)
 		}
 	}
-	b = s.db.NewBatch(0)
-	last := leafAt(many - 1).Path.Bytes()
-	b.Set(tableLeaves.key(last[:]), []byte("damage"))
-	must(t, s.commit(b, true))
-	_, err := walk(many + 1)
-	requireIs(t, "a walk over a damaged row", err, ErrCorrupt)
 }
 
 func TestRewindToTheHeadChangesNothing(t *testing.T) {
