@@ -15,7 +15,7 @@ import (
 const maxNamed = 16 << 20
 
 // recent holds the transactions of the batches after the machine's base, by their entries' indexes, as they were
-// decoded for the pool: the next block names most of them. Of more than maxNamed bytes it holds the first.
+// decoded for the pool: the next block names most of them. It holds the earliest batches, of up to maxNamed bytes.
 type recent struct {
 	batches map[uint64][]*types.Tx
 	bytes   int
