@@ -34,7 +34,7 @@ var (
 
 // Defaults for [Options].
 const (
-	DefaultCacheBytes    = 32 << 20
+	DefaultCacheBytes    = 256 << 20
 	DefaultMemTableBytes = 16 << 20
 	DefaultMaxUnmerged   = 64
 	mergeAt              = 16 // levels of unmerged files
@@ -215,7 +215,6 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	o.MaxOpenFiles = options.OpenTables // 0 for Pebble's default
 	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 	o.Levels[1].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression } // and below
-	o.Levels[6].Compression = func() *sstable.CompressionProfile { return sstable.BalancedCompression }
 	for i := range o.Levels {
 		o.Levels[i].BlockSize = 16 << 10
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // bits per key: about 1 % false positives
