@@ -154,7 +154,10 @@ func (o *opened) append(t *tree.Tree, result exec.Result) (took phases, err erro
 	}
 	header := o.store.Head().Header
 	header.Parent, header.Height, header.Timestamp = o.store.HeadHash(), header.Height+1, header.Timestamp+1
-	header.StateRoot = change.Root()
+	header.StateRoot, header.GasUsed = change.Root(), 0
+	for _, r := range result.Receipts {
+		header.GasUsed += r.GasUsed
+	}
 	result.Header = header
 	e := chain.Entry{Result: result, Leaves: change.Leaves()}
 	rooted := time.Now()
