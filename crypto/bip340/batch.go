@@ -192,5 +192,8 @@ func coefficient(seed [32]byte, i int) (a fr.Element) {
 
 // derive returns SHA256(seed ‖ i), with i as 8 bytes little-endian.
 func derive(seed [32]byte, i int) [32]byte {
-	return sha256.Sum256(binary.LittleEndian.AppendUint64(seed[:], uint64(i)))
+	var b [len(seed) + 8]byte
+	copy(b[:], seed[:])
+	binary.LittleEndian.PutUint64(b[len(seed):], uint64(i))
+	return sha256.Sum256(b[:])
 }

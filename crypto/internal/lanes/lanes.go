@@ -20,7 +20,6 @@ type Verdict struct {
 	Unsettled uint8
 }
 
-// Coefficient is the number (U − c) + (V − c)·λ, where c is 128·(256^8 − 1)/255 and λ the eigenvalue of the curve's
-// endomorphism. No two coefficients are the same mod n: their difference would be a vector of the lattice of (u, v)
-// with u + v·λ = 0 mod n, shorter than its shortest one.
+// Coefficient is the number U + V·2^64 − c, where c depends on the number of equations. No two coefficients are the same
+// mod n.
 type Coefficient struct{ U, V uint64 }

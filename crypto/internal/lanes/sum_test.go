@@ -91,20 +91,19 @@ func TestSum(t *testing.T) {
 		k := randomScalar(r)
 		k1, k2 := split(&k)
 		for _, half := range []fr.Element{k1, k2} {
-			if w, _ := magnitude(&half); w[1] > 1<<64-1-digitOffset {
+			if w, _ := magnitude(&half); w[1] > 1<<64-1-narrow.offset {
 				carried++
 			}
 		}
 		scalars = append(scalars, k)
 	}
 	if carried < 10 {
-		t.Fatalf("only %d halves have a digit above 127", carried)
+		t.Fatalf("only %d halves have a digit of table", carried)
 	}
-	s := new(sum)
 	for len(scalars) > 0 {
 		n := min(1+r.IntN(2*Count), len(scalars))
 		var want secp256k1.G1Jac
-		s.begin()
+		s := []*radix{wide, narrow}[r.IntN(2)].begin()
 		for i := range n {
 			d, x := even(randomScalar(r))
 			if !s.load(1, func(int) *[32]byte { return &x }) {
@@ -116,32 +115,33 @@ func TestSum(t *testing.T) {
 			want.AddMixed(&p)
 		}
 		if got, ok := s.result(); !ok || !got.Equal(&want) {
-			t.Fatalf("the sum of multiples by %v is wrong", scalars[:n])
+			t.Fatalf("the sum of multiples by %v with digits of %d bits is wrong", scalars[:n], s.width)
 		}
+		s.free()
 		scalars = scalars[n:]
 	}
 }
 
 func TestCoefficients(t *testing.T) {
-	r := rand.New(rand.NewPCG(27, 28))
-	s := new(sum)
-	for _, c := range []Coefficient{
-		{}, {1<<64 - 1, 1<<64 - 1}, {0, 1<<64 - 1}, {digitOffset, digitOffset}, {digitOffset + 1, digitOffset},
-		{r.Uint64(), r.Uint64()},
-	} {
-		d, x := even(randomScalar(r))
-		s.begin()
-		s.load(1, func(int) *[32]byte { return &x })
-		s.choose(0, &s.xs)
-		s.add(0, c.U, false)
-		s.choose(0, &s.bs)
-		s.add(0, c.V, false)
-		a := c.scalar()
-		p := times(d.Mul(&d, &a))
-		var want secp256k1.G1Jac
-		want.FromAffine(&p)
-		if got, ok := s.result(); !ok || !got.Equal(&want) {
-			t.Errorf("%x: not the point times %v", c, &a)
+	rnd := rand.New(rand.NewPCG(27, 28))
+	for _, r := range []*radix{wide, narrow} {
+		for _, c := range []Coefficient{
+			{}, {1<<64 - 1, 1<<64 - 1}, {0, 1<<64 - 1}, {r.offset, r.offset}, {r.offset + 1, r.offset},
+			{rnd.Uint64(), rnd.Uint64()},
+		} {
+			d, x := even(randomScalar(rnd))
+			s := r.begin()
+			s.load(1, func(int) *[32]byte { return &x })
+			s.choose(0, &s.xs)
+			s.add(c.U, c.V, false)
+			a := r.scalar(c)
+			p := times(d.Mul(&d, &a))
+			var want secp256k1.G1Jac
+			want.FromAffine(&p)
+			if got, ok := s.result(); !ok || !got.Equal(&want) {
+				t.Errorf("%x with digits of %d bits: not the point times %v", c, r.width, &a)
+			}
+			s.free()
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestAllHold(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(29, 30))
 	one := new(fr.Element).SetOne()
-	for _, n := range []int{1, 2, 7, 8, 9, 64, 100} {
+	for _, n := range []int{1, 2, 7, 8, 9, 64, 100, narrowMost + 1} {
 		for _, keys := range []int{1, 3, n} {
 			qs := equations(r, n, min(keys, n))
 			if !AllHold(qs, randomCoefficients(r, n)) {
@@ -212,31 +212,39 @@ func TestErrorsDoNotCancel(t *testing.T) {
 	}
 }
 
-// TestPointsThatMeet has a nonce that is what its bucket holds at first, which the formulas do not cover: the sum is
-// not known then, whether or not the equation holds.
+// TestPointsThatMeet adds a point to the bucket that holds it at first, which the formulas do not cover, and to the next
+// one.
 func TestPointsThatMeet(t *testing.T) {
-	r := rand.New(rand.NewPCG(33, 34))
-	for b := range 3 {
-		first := minusB1
-		for range b + 1 {
-			first.Mul(&first, &minusB1)
-		}
-		q := equation(randomScalar(r), randomScalar(r), first)
-		if AllHold([]Equation{q}, []Coefficient{{U: digitOffset + uint64(b+1)<<16, V: r.Uint64()}}) {
-			t.Errorf("a point meets bucket %d, and nobody notices", b+1)
-		}
-		if !AllHold([]Equation{q, q}, []Coefficient{
-			{U: digitOffset + uint64(b+2)<<16, V: r.Uint64()}, {r.Uint64(), r.Uint64()},
-		}) {
-			t.Error("equal points in other buckets are not covered")
+	nonce := minusB1
+	for b := range narrow.table - 1 {
+		for lane := range Count { // of the first set
+			nonce.Mul(&nonce, &minusB1)
+			_, x := even(nonce)
+			added := func(digit int) (ok bool) {
+				s := narrow.begin()
+				defer s.free()
+				s.load(1, func(int) *[32]byte { return &x })
+				s.choose(0, &s.xs)
+				halves := [2]uint64{narrow.offset, narrow.offset}
+				halves[lane/4] -= uint64(digit) << (lane % 4 * laneBits)
+				s.add(halves[0], halves[1], false)
+				_, ok = s.result()
+				return ok
+			}
+			if added(b + 1) {
+				t.Errorf("a point meets bucket %d of lane %d, and nobody notices", b+1, lane)
+			}
+			if !added(b + 2) {
+				t.Errorf("a point that belongs to bucket %d of lane %d is not covered elsewhere", b+1, lane)
+			}
 		}
 	}
 }
 
 func BenchmarkAllHold(b *testing.B) {
 	r := rand.New(rand.NewPCG(35, 36))
-	for _, n := range []int{64, 128, 512, 2048} {
-		for _, keys := range []int{16, n} {
+	for _, n := range []int{1, 8, 16, 64, 128, 192, 256, 512, 2048} {
+		for _, keys := range []int{min(n, 8), n} {
 			qs, cs := equations(r, n, keys), randomCoefficients(r, n)
 			b.Run(fmt.Sprintf("equations=%d/keys=%d", n, keys), func(b *testing.B) {
 				for b.Loop() {
