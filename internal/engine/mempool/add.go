@@ -32,14 +32,31 @@ func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.Tx
 
 // AddMany is like [Pool.Add] for each transaction in turn, but verifies the signatures together.
 func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []Result {
-	b := p.examine(ctx, encoded, source)
-	p.screen(b) // again after the verification, because transactions refused here are not journaled
-	return p.take(b)
+	b := p.examine(ctx, encoded, source, true)
+	if !b.added {
+		p.add(b)
+	}
+	return p.taken(b)
 }
 
-// take commits verified candidates and returns their results.
-func (p *Pool) take(b *batch) []Result {
-	_ = p.commit(b) // the results hold the error
+// add adds the verified candidates of batches to the pool, with one write to the journal.
+func (p *Pool) add(batches ...*batch) {
+	all := batches[0]
+	if len(batches) > 1 {
+		all = new(batch)
+		for _, b := range batches {
+			all.candidates = append(all.candidates, b.candidates...)
+		}
+	}
+	p.screen(all)     // again after the verification, because transactions refused here are not journaled
+	_ = p.commit(all) // the candidates hold the error
+	for _, b := range batches {
+		b.added = true
+	}
+}
+
+// taken counts the outcomes of candidates, and returns them.
+func (p *Pool) taken(b *batch) []Result {
 	p.counts.add(b.candidates)
 	results := make([]Result, len(b.candidates))
 	for i, c := range b.candidates {
@@ -57,11 +74,12 @@ func (p *Pool) notifyAccepted(c *candidate) {
 }
 
 // examine decodes transactions, and verifies the signatures of those that the pool would take now. No client is refused
-// because of a state before one that it could read: while the pool is behind, what is refused waits for it.
-func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *batch {
+// because of a state before one that it could read: while the pool is behind, what is refused waits for it. With adds,
+// the batch may be added at once, as its field added then says.
+func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string, adds bool) *batch {
 	newest, behind := p.behind()
 	b := p.decode(encoded)
-	p.check(ctx, b, source)
+	p.check(ctx, b, source, adds && !behind)
 	if !behind {
 		return b
 	}
@@ -70,13 +88,14 @@ func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *ba
 		for _, c := range stale {
 			c.err = c.checkStatic(rules)
 		}
-		p.check(ctx, b, source)
+		p.check(ctx, b, source, false)
 	}
 	return b
 }
 
-// check refuses the candidates that the pool would not take now, and verifies the signatures of the others.
-func (p *Pool) check(ctx context.Context, b *batch, source string) {
+// check refuses the candidates that the pool would not take now, and verifies the signatures of the others. With adds,
+// it may also add the batch.
+func (p *Pool) check(ctx context.Context, b *batch, source string, adds bool) {
 	p.screen(b)
 	p.admit(b)
 	p.checkTexts(b)
@@ -86,8 +105,12 @@ func (p *Pool) check(ctx context.Context, b *batch, source string) {
 			unverified = append(unverified, c)
 		}
 	}
-	if len(unverified) > 0 {
-		p.verifier.check(ctx, unverified, source)
+	switch {
+	case len(unverified) == 0:
+	case adds:
+		p.verifier.check(ctx, unverified, source, b)
+	default:
+		p.verifier.check(ctx, unverified, source, nil)
 	}
 }
 
@@ -129,6 +152,7 @@ type batch struct {
 	candidates []*candidate
 	read       map[types.Account]*sender // accounts missing from the pool, as of generation
 	generation uint64
+	added      bool // its verified candidates were added, or refused
 }
 
 // pending returns the candidates without an error.

@@ -31,7 +31,7 @@ func (p *Pool) Verify(ctx context.Context, encoded [][]byte, source string, curr
 		}
 	}
 	if len(unverified) > 0 {
-		p.verifier.check(ctx, unverified, source)
+		p.verifier.check(ctx, unverified, source, nil)
 	}
 	return p.checked(b)
 }
@@ -84,5 +84,6 @@ func (p *Pool) AddVerified(txs []*types.VerifiedTx) []Result {
 	}
 	p.screen(b)
 	p.admit(b)
-	return p.take(b)
+	_ = p.commit(b) // the candidates hold the error
+	return p.taken(b)
 }

@@ -22,7 +22,7 @@ type Checked struct {
 // CheckBatch is like [Pool.AddMany], but does not add the transactions. The leader of a cluster calls it to find which
 // ones to propose, and [Pool.ApplyBatches] adds those that were committed.
 func (p *Pool) CheckBatch(ctx context.Context, encoded [][]byte, source string) []Checked {
-	return p.checked(p.examine(ctx, encoded, source))
+	return p.checked(p.examine(ctx, encoded, source, false))
 }
 
 // checked returns the outcomes of candidates without adding them, and counts the refusals.

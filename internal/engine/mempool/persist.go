@@ -307,8 +307,9 @@ func (p *Pool) payloads() iter.Seq[[]byte] {
 	p.mu.Unlock()
 	at := p.position()
 	return func(yield func([]byte) bool) {
+		var b []byte
 		for _, r := range records {
-			if !yield(appendTaken(nil, r.added, r.tx)) {
+			if b = appendTaken(b[:0], r.added, r.tx); !yield(b) {
 				return
 			}
 		}

@@ -146,7 +146,6 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 	opts.network = head.Env.Network
 	p := &Pool{
 		opts:          opts,
-		verifier:      newVerifier(opts.Now, verify),
 		counts:        newCounts(opts.Now),
 		changed:       make(chan struct{}, 1),
 		rewriteWanted: make(chan struct{}, 1),
@@ -157,6 +156,7 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 		index:         newIndex(),
 		revalidation:  revalidation{wake: make(chan struct{}, 1)},
 	}
+	p.verifier = newVerifier(opts.Now, verify, p.add)
 	if opts.Journal != "" {
 		if err := p.openJournal(); err != nil {
 			p.verifier.close()

@@ -43,7 +43,8 @@ type verifier struct {
 	suspects map[string]time.Time // source → its last bad signature
 }
 
-func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
+// newVerifier returns a verifier that adds verified batches with add.
+func newVerifier(now func() time.Time, verify verifyFunc, add func(...*batch)) *verifier {
 	v := &verifier{
 		now:      now,
 		after:    func(d time.Duration, f func()) { time.AfterFunc(d, f) },
@@ -55,18 +56,22 @@ func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
 	if bip340.Lanes() {
 		gather = 8 // one group of vector lanes, which costs hardly more than one signature
 	}
-	v.honest = newLane(v.verify, runtime.GOMAXPROCS(0), gather, batchSize, queueItems, queueBytes)
-	v.p256 = newLane(v.verify, runtime.GOMAXPROCS(0), 1, p256Batch, p256Items, p256Bytes)
+	v.honest = newLane(v.verify, add, runtime.GOMAXPROCS(0), gather, batchSize, queueItems, queueBytes)
+	v.p256 = newLane(v.verify, add, runtime.GOMAXPROCS(0), 1, p256Batch, p256Items, p256Bytes)
 	return v
 }
 
-// check sets verified or err of every candidate, the cheapest first.
-func (v *verifier) check(ctx context.Context, batch []*candidate, source string) {
-	v.each(batch, func(l *lane, part []*candidate) {
-		if v.isSuspect(source) {
+// check sets verified or err of every candidate, the cheapest first. If one lane verifies them all, it also adds the batch
+// that holds them, unless that is nil.
+func (v *verifier) check(ctx context.Context, candidates []*candidate, source string, adds *batch) {
+	v.each(candidates, func(l *lane, part []*candidate) {
+		switch {
+		case v.isSuspect(source):
 			v.checkSuspect(ctx, part, source)
-		} else {
-			l.verify(ctx, part)
+		case len(part) == len(candidates):
+			l.verify(ctx, part, adds)
+		default:
+			l.verify(ctx, part, nil)
 		}
 		if slices.ContainsFunc(part, func(c *candidate) bool { return c.err == ErrBadSignature }) {
 			v.addSuspect(source)
@@ -76,7 +81,7 @@ func (v *verifier) check(ctx context.Context, batch []*candidate, source string)
 
 // checkAll is check for candidates of no source.
 func (v *verifier) checkAll(ctx context.Context, batch []*candidate) {
-	v.each(batch, func(l *lane, part []*candidate) { l.verify(ctx, part) })
+	v.each(batch, func(l *lane, part []*candidate) { l.verify(ctx, part, nil) })
 }
 
 // each calls f for the candidates of each lane, if there are any.

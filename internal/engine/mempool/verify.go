@@ -21,6 +21,13 @@ const (
 	p256Items = 1024
 	p256Bytes = 16 << 20
 
+	// spill is the number of queued signatures from which another worker verifies them while one is busy. Fewer wait
+	// for it: one batch costs less than two.
+	spill = 256
+
+	// commitMost bounds the time under the pool's lock: callers with this many transactions are added without others.
+	commitMost = 256
+
 	// lingerTime is the wait of a few first signatures for others to fill a group. It is short compared with the block
 	// time, and with a dozen clients that send singly it halves the cost per signature.
 	lingerTime   = 300 * time.Microsecond
@@ -30,10 +37,13 @@ const (
 // verifyFunc is the type of types.VerifyWitnesses for a network.
 type verifyFunc func([]*types.Tx) []*types.VerifiedTx
 
-// lane is a bounded queue of transactions, with goroutines that verify them in batches of up to size.
+// lane is a bounded queue of transactions, with goroutines that verify them in batches of up to size. For callers who
+// ask for it, the goroutine also adds their transactions to the pool, many callers' with one write to the journal.
 type lane struct {
 	verifyBatch verifyFunc
+	add         func(...*batch)
 	gather      int // preferred minimum of a batch
+	spill       int // see the constant
 	size        int
 	maxItems    int
 	maxBytes    int
@@ -70,13 +80,39 @@ type item struct {
 
 // group holds the candidates and results of one caller.
 type group struct {
-	results []*types.VerifiedTx
-	left    atomic.Int64
-	done    chan struct{}
+	candidates []*candidate
+	results    []*types.VerifiedTx
+	left       atomic.Int64
+	adds       *batch // to be added to the pool afterwards; nil: nothing
+	// owned is set by whoever decides the group's end first: the worker that completes it, or the caller who leaves.
+	owned atomic.Bool
+	done  chan struct{}
 }
 
-func newLane(verify verifyFunc, workers, gather, size, maxItems, maxBytes int) *lane {
-	l := &lane{verifyBatch: verify, gather: gather, size: size, maxItems: maxItems, maxBytes: maxBytes}
+func newGroup(candidates []*candidate, adds *batch) *group {
+	g := &group{
+		candidates: candidates, results: make([]*types.VerifiedTx, len(candidates)), adds: adds,
+		done: make(chan struct{}),
+	}
+	g.left.Store(int64(len(candidates)))
+	return g
+}
+
+// settle gives the candidates their results.
+func (g *group) settle() {
+	for i, c := range g.candidates {
+		if c.verified = g.results[i]; c.verified == nil {
+			c.err = ErrBadSignature
+		}
+	}
+}
+
+func newLane(verify verifyFunc, add func(...*batch), workers, gather, size, maxItems, maxBytes int) *lane {
+	l := &lane{verifyBatch: verify, add: add, gather: gather, size: size, maxItems: maxItems, maxBytes: maxBytes}
+	l.spill = spill
+	if gather == 1 {
+		l.spill = 1
+	}
 	l.filled = sync.NewCond(&l.mu)
 	l.linger = time.AfterFunc(time.Hour, l.endLinger)
 	l.linger.Stop()
@@ -86,33 +122,31 @@ func newLane(verify verifyFunc, workers, gather, size, maxItems, maxBytes int) *
 	return l
 }
 
-// verify sets verified or err of every candidate: ErrBadSignature, ErrFull, ErrClosed or the context's error.
-func (l *lane) verify(ctx context.Context, batch []*candidate) {
-	g := &group{results: make([]*types.VerifiedTx, len(batch)), done: make(chan struct{})}
-	g.left.Store(int64(len(batch)))
-	err := l.enqueue(batch, g)
+// verify sets verified or err of every candidate: ErrBadSignature, ErrFull, ErrClosed or the context's error. Unless adds
+// is nil, it also adds that batch, which holds the candidates, to the pool, unless the context ends first.
+func (l *lane) verify(ctx context.Context, candidates []*candidate, adds *batch) {
+	g := newGroup(candidates, adds)
+	err := l.enqueue(g)
 	if err == nil {
 		select {
 		case <-g.done:
+			return
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-	}
-	for i, c := range batch {
-		switch {
-		case err != nil:
-			c.err = err
-		case g.results[i] == nil:
-			c.err = ErrBadSignature
-		default:
-			c.verified = g.results[i]
+		if !g.owned.CompareAndSwap(false, true) {
+			<-g.done
+			return
 		}
+	}
+	for _, c := range candidates {
+		c.err = err
 	}
 }
 
-func (l *lane) enqueue(batch []*candidate, g *group) error {
+func (l *lane) enqueue(g *group) error {
 	bytes := 0
-	for _, c := range batch {
+	for _, c := range g.candidates {
 		bytes += c.size()
 	}
 	l.mu.Lock()
@@ -121,16 +155,15 @@ func (l *lane) enqueue(batch []*candidate, g *group) error {
 	case l.closed:
 		return ErrClosed
 	// A batch that exceeds the bounds is accepted into an empty queue.
-	case len(l.queue) > 0 && (len(l.queue)+len(batch) > l.maxItems || l.bytes+bytes > l.maxBytes):
+	case len(l.queue) > 0 && (len(l.queue)+len(g.candidates) > l.maxItems || l.bytes+bytes > l.maxBytes):
 		return &FullError{Class: ClassSignatures, RetryAfter: queueBackoff}
 	}
-	wasEmpty := len(l.queue) == 0
-	for i, c := range batch {
+	for i, c := range g.candidates {
 		l.queue = append(l.queue, item{tx: c.tx, group: g, index: i})
 	}
 	l.bytes += bytes
-	if wasEmpty || len(l.queue) >= l.gather { // between the two, workers wait for more
-		l.filled.Broadcast()
+	if !l.worthWaiting() {
+		l.filled.Signal()
 	}
 	return nil
 }
@@ -139,6 +172,7 @@ func (l *lane) enqueue(batch []*candidate, g *group) error {
 func (l *lane) work() {
 	var items []item
 	var txs []*types.Tx
+	var verified []*group
 	for {
 		if items = l.next(items[:0]); len(items) == 0 {
 			return
@@ -147,16 +181,42 @@ func (l *lane) work() {
 		for _, it := range items {
 			txs = append(txs, it.tx)
 		}
+		verified = verified[:0]
 		for i, result := range l.verifyBatch(txs) {
 			g := items[i].group
 			g.results[items[i].index] = result
-			if g.left.Add(-1) == 0 {
-				close(g.done)
+			if g.left.Add(-1) == 0 && g.owned.CompareAndSwap(false, true) {
+				verified = append(verified, g)
 			}
 		}
+		l.complete(verified)
 		clear(items)
 		clear(txs)
+		clear(verified)
 		l.finish()
+	}
+}
+
+// complete settles groups, adds to the pool what they ask for, some together, and releases their callers.
+func (l *lane) complete(groups []*group) {
+	for len(groups) > 0 {
+		var batches []*batch
+		n, count := 0, 0
+		for ; n < len(groups) && (n == 0 || count < commitMost); n++ {
+			g := groups[n]
+			g.settle()
+			if g.adds != nil {
+				batches = append(batches, g.adds)
+				count += len(g.adds.candidates)
+			}
+		}
+		if len(batches) > 0 {
+			l.add(batches...)
+		}
+		for _, g := range groups[:n] {
+			close(g.done)
+		}
+		groups = groups[n:]
 	}
 }
 
@@ -179,17 +239,17 @@ func (l *lane) next(items []item) []item {
 	l.queue = l.queue[n:]
 	l.busy++
 	l.last = n
+	if len(l.queue) >= l.spill {
+		l.filled.Signal()
+	}
 	return items
 }
 
 // worthWaiting reports whether the queue should wait for more items: while another worker is verifying, or, with more
 // than one sender, for lingerTime. A lone sender sends its next item after the answer, so it never waits.
 func (l *lane) worthWaiting() bool {
-	if len(l.queue) >= l.gather {
-		return false
-	}
-	if l.busy > 0 {
-		return true
+	if l.busy > 0 || len(l.queue) >= l.gather {
+		return l.busy > 0 && len(l.queue) < l.spill
 	}
 	alone := len(l.queue) == 1 && l.last <= 1
 	if l.lingering == notLingering && !alone {
@@ -208,11 +268,10 @@ func (l *lane) endLinger() {
 	}
 }
 
-// finish marks a worker's batch as verified.
+// finish ends a worker's batch. The worker takes what is queued next.
 func (l *lane) finish() {
 	l.mu.Lock()
 	l.busy--
-	l.filled.Broadcast()
 	l.mu.Unlock()
 }
 

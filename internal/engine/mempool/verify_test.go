@@ -95,10 +95,12 @@ func TestBatchIsScreenedInTurn(t *testing.T) {
 	}
 }
 
-// TestCallersShareBatches lets callers queue up while the worker is busy.
+// TestCallersShareBatches lets callers queue up while the worker is busy. Theirs are verified and added together.
 func TestCallersShareBatches(t *testing.T) {
 	r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
-	l := newLane(r.verify, 1, 1, batchSize, queueItems, queueBytes)
+	var added []int
+	add := func(batches ...*batch) { added = append(added, len(batches)) }
+	l := newLane(r.verify, add, 1, 1, batchSize, queueItems, queueBytes)
 	defer l.close()
 	var groups []*group
 	call := func(n int) {
@@ -108,10 +110,9 @@ func TestCallersShareBatches(t *testing.T) {
 			candidates[i] = new(candidate)
 			candidates[i].decode(rules{env: newChain().env}, transfer(1, uint64(i), 100, 5), time.Now())
 		}
-		g := &group{results: make([]*types.VerifiedTx, n), done: make(chan struct{})}
-		g.left.Store(int64(n))
+		g := newGroup(candidates, &batch{candidates: candidates})
 		groups = append(groups, g)
-		if err := l.enqueue(candidates, g); err != nil {
+		if err := l.enqueue(g); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,8 +130,8 @@ func TestCallersShareBatches(t *testing.T) {
 			t.Fatal("a good signature is called bad")
 		}
 	}
-	if got := r.take(); !slices.Equal(got, []int{1, 43}) {
-		t.Fatalf("batches of %v", got)
+	if got := r.take(); !slices.Equal(got, []int{1, 43}) || !slices.Equal(added, []int{1, 41}) {
+		t.Fatalf("batches of %v, callers together %v", got, added)
 	}
 }
 
@@ -138,7 +139,7 @@ func TestCallersShareBatches(t *testing.T) {
 func TestFewSignaturesLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
-		l := newLane(r.verify, 2, 8, batchSize, queueItems, queueBytes)
+		l := newLane(r.verify, nil, 2, 8, batchSize, queueItems, queueBytes)
 		defer l.close()
 		took := func(n int) time.Duration {
 			t.Helper()
@@ -148,7 +149,7 @@ func TestFewSignaturesLinger(t *testing.T) {
 				batch[i] = new(candidate)
 				batch[i].decode(rules{env: newChain().env}, transfer(1, uint64(i), 100, 5), time.Now())
 			}
-			l.verify(t.Context(), batch)
+			l.verify(t.Context(), batch, nil)
 			for _, c := range batch {
 				if c.err != nil {
 					t.Error(c.err)
@@ -347,7 +348,7 @@ func refuseFrom(t *testing.T, p *Pool, encoded []byte, source string, want error
 
 func TestSuspectsAreBounded(t *testing.T) {
 	c := newChain()
-	v := newVerifier(c.now, verifyAll)
+	v := newVerifier(c.now, verifyAll, nil)
 	defer v.close()
 	for i := range maxSuspects + 10 {
 		v.addSuspect(fmt.Sprint(i))
@@ -367,29 +368,29 @@ func TestQueueIsBounded(t *testing.T) {
 	size := len(transfer(1, 0, 100, 5))
 	for _, test := range []struct{ items, bytes int }{{2, 1 << 20}, {100, 2*size + size/2}} {
 		r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
-		l := newLane(r.verify, 1, 1, 1, test.items, test.bytes)
+		l := newLane(r.verify, nil, 1, 1, 1, test.items, test.bytes)
 		candidates := make([]*candidate, 4)
 		for i := range candidates {
 			candidates[i] = new(candidate)
 			candidates[i].decode(rules{env: newChain().env}, transfer(1, uint64(i), 100, 5), time.Now())
 		}
-		g := &group{results: make([]*types.VerifiedTx, 3), done: make(chan struct{})}
-		g.left.Store(3)
-		if err := l.enqueue(candidates[:1], g); err != nil {
+		first, second := newGroup(candidates[:1], nil), newGroup(candidates[1:3], nil)
+		if err := l.enqueue(first); err != nil {
 			t.Fatal(err)
 		}
 		<-r.entered
-		if err := l.enqueue(candidates[1:3], g); err != nil {
+		if err := l.enqueue(second); err != nil {
 			t.Fatalf("within the bounds: %v", err)
 		}
-		l.verify(t.Context(), candidates[3:])
+		l.verify(t.Context(), candidates[3:], nil)
 		if !errors.Is(candidates[3].err, ErrFull) {
 			t.Fatalf("over the bounds: %v", candidates[3].err)
 		}
 		close(r.gate)
 		<-r.entered
 		<-r.entered
-		<-g.done
+		<-first.done
+		<-second.done
 		l.close()
 	}
 }
