@@ -34,7 +34,9 @@ var (
 
 // Defaults for [Options].
 const (
-	DefaultCacheBytes    = 256 << 20
+	// DefaultCacheBytes has room for the filters of 10^7 keys. The cache is in Go's heap, which then grows by as much
+	// again; blocks that it lacks are in the system's page cache.
+	DefaultCacheBytes    = 32 << 20
 	DefaultMemTableBytes = 16 << 20
 	DefaultMaxUnmerged   = 64
 	mergeAt              = 16 // levels of unmerged files
