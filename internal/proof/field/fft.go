@@ -6,7 +6,7 @@ import (
 	"github.com/consensys/gnark-crypto/field/koalabear/fft"
 )
 
-// Domain is a two-adic subgroup with the tables for transforms over it. It is safe for concurrent use.
+// Domain is a two-adic subgroup with the tables for interpolation over it. It is safe for concurrent use.
 type Domain struct {
 	fft *fft.Domain
 }
@@ -23,9 +23,6 @@ func NewDomain(log int) *Domain {
 // Interpolate replaces the values at w^0, w^1, … by the coefficients of their polynomial in bit-reversed order. v must
 // have the domain's length.
 func (d *Domain) Interpolate(v Vector) { d.fft.FFTInverse(v, fft.DIF, single) }
-
-// Evaluate replaces coefficients in bit-reversed order by the values at w^0, w^1, …. v must have the domain's length.
-func (d *Domain) Evaluate(v Vector) { d.fft.FFT(v, fft.DIT, single) }
 
 // InterpolateExt is Interpolate over E.
 func (d *Domain) InterpolateExt(v ExtVector) { d.fft.FFTInverseExt6(v, fft.DIF, single) }

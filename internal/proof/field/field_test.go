@@ -199,7 +199,7 @@ func TestTransforms(t *testing.T) {
 		d.Interpolate(coefficients)
 		d.InterpolateExt(coefficientsExt)
 		back, backExt := append(Vector{}, coefficients...), append(ExtVector{}, coefficientsExt...)
-		d.Evaluate(back)
+		NewCoset(log, New(1)).Evaluate(back, back)
 		d.fft.FFTExt6(backExt, fft.DIT, single)
 		BitReverse(coefficients)
 		BitReverse(coefficientsExt)

@@ -17,7 +17,7 @@ type grid struct {
 	batches      [][]int        // the cosets in the order in which they are extended; the cosets of a batch coexist
 	transform    *field.Domain  // for n points
 	double       *field.Domain  // for 2n points
-	cosets       []field.Vector // for each of the B cosets s·⟨w⟩, the powers of s in bit-reversed order
+	cosets       []*field.Coset // the B cosets
 	unshift      field.Vector   // powers of 1/s for the first coset, in bit-reversed order
 	powers       field.Vector   // w^i, where w is the generator of the rows
 }
@@ -38,8 +38,7 @@ func newGrid(p fri.Parameters, logRows, mostKept int) *grid {
 		return v
 	}
 	for j := range 1 << p.LogBlowup {
-		g.cosets = append(g.cosets, powers(g.shift(j)))
-		field.BitReverse(g.cosets[j])
+		g.cosets = append(g.cosets, field.NewCoset(logRows, g.shift(j)))
 	}
 	inverse := g.shift(0)
 	g.unshift = powers(*inverse.Inverse(&inverse))
@@ -126,8 +125,7 @@ func (r *making) commit(n int, coefficients func(k int, to field.Vector) bool) o
 		r.parallel(n, func(k int) {
 			for _, j := range batch {
 				if to := o.cosets[j][k]; nonzero[k] { // false for path elements that no position reaches
-					to.Mul(o.cosets[0][k], g.cosets[j])
-					g.transform.Evaluate(to)
+					g.cosets[j].Evaluate(to, o.cosets[0][k])
 				} else {
 					clear(to)
 				}

@@ -170,9 +170,7 @@ func (r *making) extendExt(values *field.Planar) {
 		g.transform.Interpolate(coefficients)
 		coefficients.Mul(coefficients, g.unshift)
 		for j := len(g.cosets) - 1; j >= 0; j-- {
-			part := coset(j)
-			part.Mul(coefficients, g.cosets[j])
-			g.transform.Evaluate(part)
+			g.cosets[j].Evaluate(coset(j), coefficients)
 		}
 	})
 }

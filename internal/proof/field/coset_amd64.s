@@ -1,0 +1,325 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// Sixteen elements of F_p in Montgomery form lie in a register. Z0–Z15 are values, Z16 and Z17 the even and odd lanes of
+// a factor, Z18–Z21 temporaries, Z30 is p and Z31 is 1/p mod 2^32 in all lanes, and K1 selects even lanes.
+
+#define CONSTANTS \
+	MOVL         $0x7f000001, AX \
+	VPBROADCASTD AX, Z30         \
+	MOVL         $0x81000001, AX \
+	VPBROADCASTD AX, Z31         \
+	MOVL         $0x5555, AX     \
+	KMOVW        AX, K1
+
+// FACTOR reads sixteen factors, FACTORS one for all lanes.
+#define FACTOR(from) \
+	VMOVDQU32 from, Z16 \
+	VPSRLQ    $32, Z16, Z17
+
+#define FACTORS(from) \
+	VPBROADCASTD from, Z16 \
+	VMOVDQA32    Z16, Z17
+
+// BUTTERFLY replaces a and b by a + x·b and a − x·b, where x is the factor. With t = x·b and q = t/p mod 2^32, the
+// product in Montgomery form is (t − q·p)/2^32, or p more if that is negative.
+#define BUTTERFLY(a, b) \
+	VPSRLQ    $32, b, Z19       \
+	VPMULUDQ  Z16, b, Z18       \
+	VPMULUDQ  Z17, Z19, Z19     \
+	VPMULUDQ  Z31, Z18, Z20     \
+	VPMULUDQ  Z31, Z19, Z21     \
+	VPMULUDQ  Z30, Z20, Z20     \
+	VPMULUDQ  Z30, Z21, Z21     \
+	VPSUBQ    Z20, Z18, Z18     \
+	VPSUBQ    Z21, Z19, Z19     \
+	VMOVSHDUP Z18, K1, Z19      \
+	VPADDD    Z30, Z19, Z18     \
+	VPMINUD   Z18, Z19, Z19     \
+	VPSUBD    Z19, a, b         \
+	VPADDD    Z19, a, Z18       \
+	VPADDD    Z30, b, Z20       \
+	VPSUBD    Z30, Z18, Z21     \
+	VPMINUD   Z20, b, b         \
+	VPMINUD   Z21, Z18, a
+
+// UNPACK replaces a and b by their low and their high halves interleaved.
+#define UNPACK(low, high, a, b) \
+	high      b, a, Z18 \
+	low       b, a, a   \
+	VMOVDQA32 Z18, b
+
+// QUARTERS replaces a and b by their even and their odd quarters.
+#define QUARTERS(a, b) \
+	VSHUFI32X4 $0xdd, b, a, Z18 \
+	VSHUFI32X4 $0x88, b, a, a   \
+	VMOVDQA32  Z18, b
+
+// TRANSPOSE transposes the matrix whose rows are its operands. In each four of them the second and the third column
+// come out exchanged.
+#define TRANSPOSE(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15) \
+	UNPACK(VPUNPCKLDQ, VPUNPCKHDQ, r0, r1) \
+	UNPACK(VPUNPCKLDQ, VPUNPCKHDQ, r2, r3) \
+	UNPACK(VPUNPCKLDQ, VPUNPCKHDQ, r4, r5) \
+	UNPACK(VPUNPCKLDQ, VPUNPCKHDQ, r6, r7) \
+	UNPACK(VPUNPCKLDQ, VPUNPCKHDQ, r8, r9) \
+	UNPACK(VPUNPCKLDQ, VPUNPCKHDQ, r10, r11) \
+	UNPACK(VPUNPCKLDQ, VPUNPCKHDQ, r12, r13) \
+	UNPACK(VPUNPCKLDQ, VPUNPCKHDQ, r14, r15) \
+	UNPACK(VPUNPCKLQDQ, VPUNPCKHQDQ, r0, r2) \
+	UNPACK(VPUNPCKLQDQ, VPUNPCKHQDQ, r1, r3) \
+	UNPACK(VPUNPCKLQDQ, VPUNPCKHQDQ, r4, r6) \
+	UNPACK(VPUNPCKLQDQ, VPUNPCKHQDQ, r5, r7) \
+	UNPACK(VPUNPCKLQDQ, VPUNPCKHQDQ, r8, r10) \
+	UNPACK(VPUNPCKLQDQ, VPUNPCKHQDQ, r9, r11) \
+	UNPACK(VPUNPCKLQDQ, VPUNPCKHQDQ, r12, r14) \
+	UNPACK(VPUNPCKLQDQ, VPUNPCKHQDQ, r13, r15) \
+	QUARTERS(r0, r4) \
+	QUARTERS(r1, r5) \
+	QUARTERS(r2, r6) \
+	QUARTERS(r3, r7) \
+	QUARTERS(r8, r12) \
+	QUARTERS(r9, r13) \
+	QUARTERS(r10, r14) \
+	QUARTERS(r11, r15) \
+	QUARTERS(r0, r8) \
+	QUARTERS(r1, r9) \
+	QUARTERS(r2, r10) \
+	QUARTERS(r3, r11) \
+	QUARTERS(r4, r12) \
+	QUARTERS(r5, r13) \
+	QUARTERS(r6, r14) \
+	QUARTERS(r7, r15)
+
+// func evaluateBlock(dst, coefficients, twiddles *Element)
+TEXT ·evaluateBlock(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ coefficients+8(FP), SI
+	MOVQ twiddles+16(FP), BX
+	CONSTANTS
+	VMOVDQU32 0(SI), Z0
+	VMOVDQU32 64(SI), Z1
+	VMOVDQU32 128(SI), Z2
+	VMOVDQU32 192(SI), Z3
+	VMOVDQU32 256(SI), Z4
+	VMOVDQU32 320(SI), Z5
+	VMOVDQU32 384(SI), Z6
+	VMOVDQU32 448(SI), Z7
+	VMOVDQU32 512(SI), Z8
+	VMOVDQU32 576(SI), Z9
+	VMOVDQU32 640(SI), Z10
+	VMOVDQU32 704(SI), Z11
+	VMOVDQU32 768(SI), Z12
+	VMOVDQU32 832(SI), Z13
+	VMOVDQU32 896(SI), Z14
+	VMOVDQU32 960(SI), Z15
+
+	// Each register gets one of sixteen coefficients that belong together, so that their factors are the same in all
+	// lanes.
+	TRANSPOSE(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, Z9, Z10, Z11, Z12, Z13, Z14, Z15)
+	FACTORS(4(BX))
+	BUTTERFLY(Z0, Z2)
+	BUTTERFLY(Z1, Z3)
+	BUTTERFLY(Z4, Z6)
+	BUTTERFLY(Z5, Z7)
+	BUTTERFLY(Z8, Z10)
+	BUTTERFLY(Z9, Z11)
+	BUTTERFLY(Z12, Z14)
+	BUTTERFLY(Z13, Z15)
+	FACTORS(8(BX))
+	BUTTERFLY(Z0, Z1)
+	BUTTERFLY(Z4, Z5)
+	BUTTERFLY(Z8, Z9)
+	BUTTERFLY(Z12, Z13)
+	FACTORS(12(BX))
+	BUTTERFLY(Z2, Z3)
+	BUTTERFLY(Z6, Z7)
+	BUTTERFLY(Z10, Z11)
+	BUTTERFLY(Z14, Z15)
+	FACTORS(16(BX))
+	BUTTERFLY(Z0, Z4)
+	BUTTERFLY(Z8, Z12)
+	FACTORS(20(BX))
+	BUTTERFLY(Z2, Z6)
+	BUTTERFLY(Z10, Z14)
+	FACTORS(24(BX))
+	BUTTERFLY(Z1, Z5)
+	BUTTERFLY(Z9, Z13)
+	FACTORS(28(BX))
+	BUTTERFLY(Z3, Z7)
+	BUTTERFLY(Z11, Z15)
+	FACTORS(32(BX))
+	BUTTERFLY(Z0, Z8)
+	FACTORS(36(BX))
+	BUTTERFLY(Z2, Z10)
+	FACTORS(40(BX))
+	BUTTERFLY(Z1, Z9)
+	FACTORS(44(BX))
+	BUTTERFLY(Z3, Z11)
+	FACTORS(48(BX))
+	BUTTERFLY(Z4, Z12)
+	FACTORS(52(BX))
+	BUTTERFLY(Z6, Z14)
+	FACTORS(56(BX))
+	BUTTERFLY(Z5, Z13)
+	FACTORS(60(BX))
+	BUTTERFLY(Z7, Z15)
+	TRANSPOSE(Z0, Z2, Z1, Z3, Z4, Z6, Z5, Z7, Z8, Z10, Z9, Z11, Z12, Z14, Z13, Z15)
+	FACTOR(64(BX))
+	BUTTERFLY(Z0, Z1)
+	BUTTERFLY(Z2, Z3)
+	BUTTERFLY(Z4, Z5)
+	BUTTERFLY(Z6, Z7)
+	BUTTERFLY(Z8, Z9)
+	BUTTERFLY(Z10, Z11)
+	BUTTERFLY(Z12, Z13)
+	BUTTERFLY(Z14, Z15)
+	FACTOR(128(BX))
+	BUTTERFLY(Z0, Z2)
+	BUTTERFLY(Z4, Z6)
+	BUTTERFLY(Z8, Z10)
+	BUTTERFLY(Z12, Z14)
+	FACTOR(192(BX))
+	BUTTERFLY(Z1, Z3)
+	BUTTERFLY(Z5, Z7)
+	BUTTERFLY(Z9, Z11)
+	BUTTERFLY(Z13, Z15)
+	FACTOR(256(BX))
+	BUTTERFLY(Z0, Z4)
+	BUTTERFLY(Z8, Z12)
+	FACTOR(320(BX))
+	BUTTERFLY(Z1, Z5)
+	BUTTERFLY(Z9, Z13)
+	FACTOR(384(BX))
+	BUTTERFLY(Z2, Z6)
+	BUTTERFLY(Z10, Z14)
+	FACTOR(448(BX))
+	BUTTERFLY(Z3, Z7)
+	BUTTERFLY(Z11, Z15)
+	FACTOR(512(BX))
+	BUTTERFLY(Z0, Z8)
+	FACTOR(576(BX))
+	BUTTERFLY(Z1, Z9)
+	FACTOR(640(BX))
+	BUTTERFLY(Z2, Z10)
+	FACTOR(704(BX))
+	BUTTERFLY(Z3, Z11)
+	FACTOR(768(BX))
+	BUTTERFLY(Z4, Z12)
+	FACTOR(832(BX))
+	BUTTERFLY(Z5, Z13)
+	FACTOR(896(BX))
+	BUTTERFLY(Z6, Z14)
+	FACTOR(960(BX))
+	BUTTERFLY(Z7, Z15)
+	VMOVDQU32 Z0, 0(DI)
+	VMOVDQU32 Z1, 64(DI)
+	VMOVDQU32 Z2, 128(DI)
+	VMOVDQU32 Z3, 192(DI)
+	VMOVDQU32 Z4, 256(DI)
+	VMOVDQU32 Z5, 320(DI)
+	VMOVDQU32 Z6, 384(DI)
+	VMOVDQU32 Z7, 448(DI)
+	VMOVDQU32 Z8, 512(DI)
+	VMOVDQU32 Z9, 576(DI)
+	VMOVDQU32 Z10, 640(DI)
+	VMOVDQU32 Z11, 704(DI)
+	VMOVDQU32 Z12, 768(DI)
+	VMOVDQU32 Z13, 832(DI)
+	VMOVDQU32 Z14, 896(DI)
+	VMOVDQU32 Z15, 960(DI)
+	VZEROUPPER
+	RET
+
+// func combineFour(values, twiddles *Element, h uintptr)
+TEXT ·combineFour(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), DI
+	MOVQ twiddles+8(FP), BX
+	MOVQ h+16(FP), R8
+	SHLQ $2, R8         // bytes of a block
+	LEAQ (R8)(R8*2), R9 // of three
+	LEAQ (DI)(R8*4), SI
+	LEAQ (BX)(R8*4), R11
+	MOVQ R8, CX
+	CONSTANTS
+
+four:
+	VMOVDQU32 (DI), Z0
+	VMOVDQU32 (DI)(R8*1), Z1
+	VMOVDQU32 (DI)(R8*2), Z2
+	VMOVDQU32 (DI)(R9*1), Z3
+	FACTOR((BX))
+	BUTTERFLY(Z0, Z1)
+	BUTTERFLY(Z2, Z3)
+	FACTOR((BX)(R8*1))
+	BUTTERFLY(Z0, Z2)
+	FACTOR((BX)(R8*2))
+	BUTTERFLY(Z1, Z3)
+	VMOVDQU32 Z0, (DI)
+	VMOVDQU32 Z1, (DI)(R8*1)
+	VMOVDQU32 Z2, (DI)(R8*2)
+	VMOVDQU32 Z3, (DI)(R9*1)
+	ADDQ $64, DI
+	ADDQ $64, BX
+	SUBQ $64, CX
+	JNZ  four
+	VZEROUPPER
+	RET
+
+// func combineEight(values, twiddles *Element, h uintptr)
+TEXT ·combineEight(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), DI
+	MOVQ twiddles+8(FP), BX
+	MOVQ h+16(FP), R8
+	SHLQ $2, R8         // bytes of a block
+	LEAQ (R8)(R8*2), R9 // of three
+	LEAQ (DI)(R8*4), SI
+	LEAQ (BX)(R8*4), R11
+	MOVQ R8, CX
+	CONSTANTS
+
+eight:
+	VMOVDQU32 (DI), Z0
+	VMOVDQU32 (DI)(R8*1), Z1
+	VMOVDQU32 (DI)(R8*2), Z2
+	VMOVDQU32 (DI)(R9*1), Z3
+	VMOVDQU32 (SI), Z4
+	VMOVDQU32 (SI)(R8*1), Z5
+	VMOVDQU32 (SI)(R8*2), Z6
+	VMOVDQU32 (SI)(R9*1), Z7
+	FACTOR((BX))
+	BUTTERFLY(Z0, Z1)
+	BUTTERFLY(Z2, Z3)
+	BUTTERFLY(Z4, Z5)
+	BUTTERFLY(Z6, Z7)
+	FACTOR((BX)(R8*1))
+	BUTTERFLY(Z0, Z2)
+	BUTTERFLY(Z4, Z6)
+	FACTOR((BX)(R8*2))
+	BUTTERFLY(Z1, Z3)
+	BUTTERFLY(Z5, Z7)
+	FACTOR((BX)(R9*1))
+	BUTTERFLY(Z0, Z4)
+	FACTOR((R11))
+	BUTTERFLY(Z1, Z5)
+	FACTOR((R11)(R8*1))
+	BUTTERFLY(Z2, Z6)
+	FACTOR((R11)(R8*2))
+	BUTTERFLY(Z3, Z7)
+	VMOVDQU32 Z0, (DI)
+	VMOVDQU32 Z1, (DI)(R8*1)
+	VMOVDQU32 Z2, (DI)(R8*2)
+	VMOVDQU32 Z3, (DI)(R9*1)
+	VMOVDQU32 Z4, (SI)
+	VMOVDQU32 Z5, (SI)(R8*1)
+	VMOVDQU32 Z6, (SI)(R8*2)
+	VMOVDQU32 Z7, (SI)(R9*1)
+	ADDQ $64, DI
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $64, BX
+	SUBQ $64, CX
+	JNZ  eight
+	VZEROUPPER
+	RET
