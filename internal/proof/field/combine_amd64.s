@@ -133,6 +133,17 @@ store:
 	VPADDQ     Z14, even, even       \
 	VPADDQ     Z15, odd, odd
 
+// PRODUCTS adds the products of the next rows with all coordinates.
+#define PRODUCTS \
+	VMOVDQU32 (BX)(DX*1), Z12 \
+	VPSRLQ    $32, Z12, Z13   \
+	PRODUCT(0, Z0, Z1)        \
+	PRODUCT(24, Z2, Z3)       \
+	PRODUCT(48, Z4, Z5)       \
+	PRODUCT(72, Z6, Z7)       \
+	PRODUCT(96, Z8, Z9)       \
+	PRODUCT(120, Z10, Z11)
+
 // func innerProductLanes(sums *[12][8]uint64, column *Element, weights *Planar, blocks uintptr)
 TEXT ·innerProductLanes(SB), NOSPLIT, $0-32
 	MOVQ   sums+0(FP), R10
@@ -154,19 +165,25 @@ TEXT ·innerProductLanes(SB), NOSPLIT, $0-32
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-rows:
-	VMOVDQU32 (BX)(DX*1), Z12
-	VPSRLQ    $32, Z12, Z13
-	PRODUCT(0, Z0, Z1)
-	PRODUCT(24, Z2, Z3)
-	PRODUCT(48, Z4, Z5)
-	PRODUCT(72, Z6, Z7)
-	PRODUCT(96, Z8, Z9)
-	PRODUCT(120, Z10, Z11)
+	SUBQ   $2, SI
+	JLT    last
+
+two:
+	PRODUCTS
+	ADDQ $64, DX
+	PRODUCTS
 	FOLDALL
-	ADDQ      $64, DX
-	DECQ      SI
-	JNZ       rows
+	ADDQ $64, DX
+	SUBQ $2, SI
+	JGE  two
+
+last:
+	CMPQ SI, $-1
+	JNE  sums
+	PRODUCTS
+	FOLDALL
+
+sums:
 	VMOVDQU64 Z0, 0(R10)
 	VMOVDQU64 Z1, 64(R10)
 	VMOVDQU64 Z2, 128(R10)

@@ -2,6 +2,7 @@ package prover
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
@@ -24,9 +25,9 @@ func (r *making) appendRows(b []byte, o *oracle, indices []int, computed map[int
 	return o.tree.AppendOpening(b, indices)
 }
 
-// lagrangeBlock is the number of Lagrange polynomials that are evaluated at a time. Their values at six points fit in
-// the second-level cache.
-const lagrangeBlock = 1 << 13
+// lagrangeBlock is the number of Lagrange polynomials that are evaluated at a time. Their values at sixty points fit in
+// the second-level cache, so that a proof's columns are read once.
+const lagrangeBlock = 1 << 11
 
 // computed returns, for each oracle, the rows at the indices whose cosets are not kept. It computes them from the
 // values on the first coset s·⟨w⟩ by
@@ -41,10 +42,11 @@ func (r *making) computed(oracles []*oracle, indices []int) []map[int]field.Vect
 		all[i] = make(map[int]field.Vector)
 	}
 	missing := slices.DeleteFunc(slices.Clone(indices), func(index int) bool { return g.keeps(index >> g.Log) })
-	for group := range slices.Chunk(missing, field.Degree) {
-		sums := r.interpolate(oracles, group)
+	groups := slices.Collect(slices.Chunk(missing, field.Degree))
+	values := r.interpolate(oracles, groups)
+	for number, group := range groups {
 		for n, index := range group {
-			rest := sums
+			rest := values[number]
 			for i, o := range oracles {
 				row := make(field.Vector, o.functions())
 				for k := range row {
@@ -57,46 +59,64 @@ func (r *making) computed(oracles []*oracle, indices []int) []map[int]field.Vect
 	return all
 }
 
-// interpolate returns the values of each function of the oracles at up to six points.
-func (r *making) interpolate(oracles []*oracle, group []int) []field.Ext {
+// interpolate returns, for each group of up to six points, the values of each function of the oracles.
+func (r *making) interpolate(oracles []*oracle, groups [][]int) [][]field.Ext {
 	g := r.grid
 	var functions []field.Vector
 	for _, o := range oracles {
 		functions = append(functions, o.cosets[0]...)
 	}
-	points, factors := make(field.Vector, len(group)), make(field.Vector, len(group))
-	s := g.shift(0)
-	sn, scale := field.Pow(s, uint64(g.rows)), field.New(uint64(g.rows))
-	scale.Mul(&scale, &sn).Inverse(&scale)
-	scale.Mul(&scale, &s)
-	for n, index := range group {
-		points[n] = g.At(index)
-		factors[n] = field.Pow(points[n], uint64(g.rows))
-		factors[n].Sub(&factors[n], &sn).Mul(&factors[n], &scale)
+	sums := make([][]field.Ext, len(groups))
+	for i := range sums {
+		sums[i] = make([]field.Ext, len(functions))
 	}
-	s.Neg(&s)
+	if len(groups) == 0 {
+		return sums
+	}
 	rows := min(lagrangeBlock, g.rows)
-	parts := make([][]field.Ext, g.rows/rows)
-	r.parallel(len(parts), func(block int) {
+	var mutex sync.Mutex
+	r.parallel(g.rows/rows, func(block int) {
 		low, high := block*rows, (block+1)*rows
-		weights := field.NewPlanar(rows)
-		for n := range group {
-			v := weights[n]
-			v.ScalarMul(g.powers[low:high], &s)
-			field.AddScalar(v, v, points[n])
-			field.Invert(v)
-			v.Mul(v, g.powers[low:high])
-			v.ScalarMul(v, &factors[n])
+		weights := make([]field.Planar, len(groups))
+		for i, group := range groups {
+			weights[i] = r.lagrange(group, low, high)
 		}
-		parts[block] = make([]field.Ext, len(functions))
+		part := make([]field.Ext, len(groups)*len(functions))
 		for k, f := range functions {
-			parts[block][k] = field.InnerProducts(f[low:high], &weights)
+			for i := range groups {
+				part[i*len(functions)+k] = field.InnerProducts(f[low:high], &weights[i])
+			}
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		for i := range sums {
+			for k := range sums[i] {
+				sums[i][k].Add(&sums[i][k], &part[i*len(functions)+k])
+			}
 		}
 	})
-	for _, part := range parts[1:] {
-		for k := range part {
-			parts[0][k].Add(&parts[0][k], &part[k])
-		}
+	return sums
+}
+
+// lagrange returns the Lagrange polynomials of rows low to high at up to six points.
+func (r *making) lagrange(group []int, low, high int) field.Planar {
+	g := r.grid
+	s := g.shift(0)
+	sn, scale, negative := field.Pow(s, uint64(g.rows)), field.New(uint64(g.rows)), s
+	scale.Mul(&scale, &sn).Inverse(&scale)
+	scale.Mul(&scale, &s)
+	negative.Neg(&negative)
+	weights := field.NewPlanar(high - low)
+	for n, index := range group {
+		x := g.At(index)
+		factor := field.Pow(x, uint64(g.rows))
+		factor.Sub(&factor, &sn).Mul(&factor, &scale)
+		v := weights[n]
+		v.ScalarMul(g.powers[low:high], &negative)
+		field.AddScalar(v, v, x)
+		field.Invert(v)
+		v.Mul(v, g.powers[low:high])
+		v.ScalarMul(v, &factor)
 	}
-	return parts[0]
+	return weights
 }
