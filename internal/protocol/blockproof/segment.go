@@ -3,6 +3,7 @@ package blockproof
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"sort"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
@@ -182,6 +183,8 @@ func (t *trie) version(entry int) int {
 
 // change computes the next subtrees of positions, with the entries low to high applied.
 func (t *trie) change(low, high int) {
+	b := &t.bounds
+	t.next = slices.Grow(t.next, b.changed.count(b.changes[low], b.changes[high])+b.changedIn(low, high))
 	var levels [pathBits + 1][]int32 // positions with halves
 	t.gather(1, low, high, &levels)
 	for level := pathBits; level >= 0; level-- {

@@ -295,7 +295,7 @@ func (t *trie) spread(low, high, level int, other *site) int32 {
 }
 
 // positionsPerPiece is the number of positions that are joined in one call through Parallel.
-const positionsPerPiece = 1 << 10
+const positionsPerPiece = 1 << 7
 
 // inPieces calls work for pieces of positions in parallel.
 func (t *trie) inPieces(positions []int32, work func(piece []int32)) {
