@@ -108,19 +108,20 @@ func measureProofs(s settings) error {
 
 var errTooLarge = errors.New("too many rows for the level")
 
-// prove makes a block of n writes and proves it runs times. The state keeps the writes.
+// prove proves runs blocks of n writes. They differ, as the work of grinding does from one proof to the next. The state
+// keeps the writes.
 func (w *written) prove(p *prover.Prover, level, n, runs int) (b provenBlock, err error) {
 	keys := make([]int, n)
 	for i := range keys {
 		keys[i] = i * (provenKeys / n)
 	}
-	statement, accesses, witness, err := w.write(keys, fmt.Sprint("block of ", n, " level ", level))
-	if err != nil {
-		return b, err
-	}
 	var scratch blockproof.Scratch
 	var trace, prove, verify []time.Duration
-	for range runs + 1 { // the first run warms the caches and does not count
+	for run := range runs + 1 { // the first run warms the caches and does not count
+		statement, accesses, witness, err := w.write(keys, fmt.Sprint("block ", run, " of ", n, " level ", level))
+		if err != nil {
+			return b, err
+		}
 		b = provenBlock{level: level, writes: n}
 		begun, tracing, proving := time.Now(), time.Duration(0), time.Duration(0)
 		var segments []blockproof.Proven
