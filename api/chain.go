@@ -106,7 +106,7 @@ type AnnouncedUpgrade struct {
 
 // Cluster describes several nodes that act as one producer, from the view of one of them.
 type Cluster struct {
-	Leader  string          `json:"leader" doc:"the name of the member that makes the blocks; empty while none is heard of"`
+	Leader  string          `json:"leader" doc:"the name of the member that makes the blocks; empty if unknown"`
 	Term    uint64          `json:"term" doc:"grows with each election"`
 	Members []ClusterMember `json:"members" doc:"all members"`
 }
@@ -114,7 +114,7 @@ type Cluster struct {
 // ClusterMember is a node of a cluster.
 type ClusterMember struct {
 	Name  string `json:"name" doc:"its name"`
-	URL   string `json:"url" doc:"its JSON-RPC; empty if it is not told"`
+	URL   string `json:"url" doc:"its JSON-RPC; empty if unknown"`
 	Voter bool   `json:"voter" doc:"whether it has a vote: a new member has none before it is near"`
 }
 

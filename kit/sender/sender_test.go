@@ -138,7 +138,7 @@ func (c *thirdTime) Now() time.Time {
 	return c.fakeNode.Now()
 }
 
-// A first job that comes while the sender finds nothing to do goes to the account's next nonce anyway.
+// A first job that arrives while the sender begins its first step still gets the account's next nonce.
 func TestFirstJobWaitsForTheNonce(t *testing.T) {
 	node, open := calmNode(t)
 	before := open(sender.Options{})

@@ -294,7 +294,7 @@ export interface Build {
 }
 
 export interface Cluster {
-  /** the name of the member that makes the blocks; empty while none is heard of */
+  /** the name of the member that makes the blocks; empty if unknown */
   leader: string;
   /** all members */
   members: (ClusterMember)[];
@@ -305,7 +305,7 @@ export interface Cluster {
 export interface ClusterMember {
   /** its name */
   name: string;
-  /** its JSON-RPC; empty if it is not told */
+  /** its JSON-RPC; empty if unknown */
   url: string;
   /** whether it has a vote: a new member has none before it is near */
   voter: boolean;
