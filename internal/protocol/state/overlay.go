@@ -97,6 +97,7 @@ func (o *Overlay) entry(key []byte) (*entry, error) {
 	}
 	if len(o.free) == 0 {
 		o.free = make([]entry, min(together, 4+len(o.entries)))
+		o.all, o.listed = slices.Grow(o.all, len(o.free)), slices.Grow(o.listed, len(o.free))
 	}
 	e := &o.free[0]
 	o.free = o.free[1:]
