@@ -20,12 +20,11 @@ func NewCoset(log int, s Element) *Coset {
 // Evaluate sets dst to the values at s·w^0, s·w^1, … of the polynomial with the given coefficients in bit-reversed
 // order. Both have the coset's length and may be the same.
 //
-// With f(x) = e(x²) + x·o(x²), the values at x and −x follow from those of e and o at x², whose coefficients are the
-// halves in bit-reversed order (Cooley and Tukey, 1965). The points are those of the coset, so the coefficients need not
-// be multiplied by the powers of s before.
+// The method is that of Cooley and Tukey (1965). With f(x) = e(x²) + x·o(x²), e(x²) and o(x²) give both f(x) and f(−x).
+// In bit-reversed order, the first half of the coefficients belongs to e and the second half to o. Because the twiddles
+// are points of the coset itself, Evaluate never multiplies the coefficients by powers of s.
 func (c *Coset) Evaluate(dst, coefficients Vector) {
-	if n := len(dst); vector && n >= 4*leastBlock {
-		c.evaluateLanes(dst, coefficients)
+	if c.evaluateLanes(dst, coefficients) {
 		return
 	}
 	copy(dst, coefficients)
@@ -40,31 +39,5 @@ func (c *Coset) Evaluate(dst, coefficients Vector) {
 				even[k].Add(&even[k], &x)
 			}
 		}
-	}
-}
-
-// leastBlock is the number of coefficients whose values are computed in registers.
-const leastBlock = 256
-
-// evaluateLanes is Evaluate on at least four times leastBlock coefficients. The values of a block stay in the first
-// caches until they are combined with those of the next ones, so long vectors pass through memory only a few times.
-func (c *Coset) evaluateLanes(dst, coefficients Vector) {
-	n := len(dst)
-	if n == leastBlock {
-		evaluateBlock(&dst[0], &coefficients[0], &c.twiddles[0])
-		return
-	}
-	parts := 8
-	if n == 4*leastBlock || n == 16*leastBlock {
-		parts = 4
-	}
-	h := n / parts
-	for from := 0; from < n; from += h {
-		c.evaluateLanes(dst[from:from+h], coefficients[from:from+h])
-	}
-	if parts == 4 {
-		combineFour(&dst[0], &c.twiddles[h], uintptr(h))
-	} else {
-		combineEight(&dst[0], &c.twiddles[h], uintptr(h))
 	}
 }

@@ -2,17 +2,5 @@
 
 package field
 
-// evaluateBlock is not implemented and not called, as vector is false.
-func evaluateBlock(dst, coefficients, twiddles *Element) {
-	panic("field: no vector kernel on this architecture")
-}
-
-// combineFour is not implemented and not called, as vector is false.
-func combineFour(values, twiddles *Element, h uintptr) {
-	panic("field: no vector kernel on this architecture")
-}
-
-// combineEight is not implemented and not called, as vector is false.
-func combineEight(values, twiddles *Element, h uintptr) {
-	panic("field: no vector kernel on this architecture")
-}
+// evaluateLanes evaluates nothing and returns false: this build has no vector kernel.
+func (c *Coset) evaluateLanes(_, _ Vector) bool { return false }
