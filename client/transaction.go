@@ -30,7 +30,7 @@ func (c *Client) CheckRecipient(ctx context.Context, account types.Account) erro
 	return err
 }
 
-// TxFields holds optional fields of a transaction. The client asks the node for those of the first four that are nil.
+// TxFields holds optional fields of a transaction. If one of the first four is nil, the client asks the node for it.
 type TxFields struct {
 	Nonce    *uint64       // default: the nonce after the sender's executable transactions
 	GasLimit *types.Gas    // default: from svc_estimateGas

@@ -17,8 +17,8 @@ const (
 	maxRows  = 2 * 1 << 7  // of the buckets of any radix
 )
 
-// radix is how the numbers of a sum are split into digits, from −table to table − 1: each lane has the digits of
-// laneBits bits, one in each of the sets of buckets.
+// radix describes the digits of the numbers of a sum. A digit lies between −table and table − 1. Each lane handles
+// laneBits bits of a number and adds each of their digits to another set of buckets.
 type radix struct {
 	width int // bits of a digit
 	table int // buckets of a lane in a set, one for each absolute value
@@ -55,7 +55,7 @@ type sum struct {
 
 // sumData has no pointers and is large, so that its allocation is aligned for vectors.
 type sumData struct {
-	buckets [maxRows][Count]bucket // those of set i begin at row i·table
+	buckets [maxRows][Count]bucket // set i begins at row i·table
 
 	xs, ys, bs          pair    // points that are added next, and β times their x
 	x, y, h             element // one of these points, in every lane

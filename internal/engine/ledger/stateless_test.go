@@ -332,7 +332,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		return must(types.DecodeBlock(signed(t, "producer", b)))(t)
 	}
 	first := encodedBlock(t, c.primary, 1)
-	// whose transaction pays somebody else, and whose roots, writes and proof are those of the list anyway
+	// Its transaction pays somebody else, but it keeps the roots, the writes and the proof of the true list.
 	toAnother := block
 	toAnother.Transactions = []types.SignedTransaction{*transfer(t, "alice", 1, types.Account{10}, 7).Signed()}
 	toAnother = must(types.DecodeBlock(signed(t, "producer", toAnother)))(t)

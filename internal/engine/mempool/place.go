@@ -80,7 +80,7 @@ func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
 }
 
 // locate finds a candidate's place by the rules for the accounts of sender and payer and their transactions. It does
-// not check for room. ahead and paid are what earlier transactions of its batch take of the two.
+// not check for room. Earlier transactions of its batch already take ahead of the sender and paid of the payer.
 func (p *Pool) locate(s *sender, c *candidate, ahead, paid reserve) (at place, err error) {
 	if _, known := p.index.byID[c.tx.ID()]; known { // with these or other witnesses
 		return at, ErrKnown

@@ -237,7 +237,8 @@ func TestFetchTakesUp(t *testing.T) {
 	}
 }
 
-// If nobody offers an interrupted download's snapshot any more, that of another block is fetched from the beginning.
+// TestFetchForgets: if no source offers the snapshot of an interrupted download any more, the node fetches another one
+// from its beginning.
 func TestFetchForgets(t *testing.T) {
 	c, _, sources := offeredBy(t, 1)
 	into := t.TempDir()

@@ -17,7 +17,7 @@ const (
 	// FreeBytes of a body and of an answer are not counted: every connection may use them at any time.
 	FreeBytes = 8 << 10
 	// collected is the number of bytes that the process takes at most for each byte held: the heap grows by no more than
-	// is in use before garbage is collected.
+	// is in use, or by 64 MiB, before the collector runs (machine.BoundHeapGrowth).
 	collected = 2
 	// decompressing is the memory for decompressing a body, beyond its output: the window of zstd (RFC 9659).
 	decompressing = 8 << 20

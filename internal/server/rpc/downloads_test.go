@@ -379,8 +379,8 @@ func (m *mostAsked) Room(bytes int) int {
 }
 func (*mostAsked) Charge(int) {}
 
-// TestRangesOfPieces: any range is that of the whole, whatever parts and pieces it goes over; several ranges at once
-// are not served as such.
+// TestRangesOfPieces: a range has the same bytes as that part of the whole file, wherever its parts and pieces begin. A
+// request for several ranges gets the whole file.
 func TestRangesOfPieces(t *testing.T) {
 	var n reads
 	answers := &files{lane: admission.New(1).Long()}
