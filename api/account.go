@@ -6,7 +6,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Methods on who may sign for an account.
+// Methods about who may sign for an account.
 var (
 	GetAccount = define[GetAccountParams, Account]("svc_getAccount",
 		"An account after a block: its balance and nonce, its authority, and a pending recovery.",
@@ -44,7 +44,8 @@ type Account struct {
 	Contract    bool             `json:"contract" doc:"whether it is a contract"`
 }
 
-// PendingRecovery is a change of an account's authority that waits for its time. A SetPolicy of the account stops it.
+// PendingRecovery is a change of an account's authority that takes effect after a delay. A SetPolicy of the account
+// cancels it.
 type PendingRecovery struct {
 	Authority types.Account `json:"authority" doc:"the account's authority from then on: who may sign"`
 	Policy    *types.Policy `json:"policy" doc:"the policy whose hash that is; null if there is none, or it is unknown"`
@@ -57,7 +58,7 @@ type SigningTextParams struct {
 	Role        Role      `json:"role" jsonrpc:"optional" doc:"sender or payer; sender by default"`
 }
 
-// Role is whose witness is meant.
+// Role selects the witness of the sender or of the payer.
 type Role string
 
 // The roles of those who sign a transaction.
@@ -66,7 +67,7 @@ const (
 	RolePayer  Role = "payer"
 )
 
-// UnmarshalText takes the words of the roles alone.
+// UnmarshalText accepts only the declared roles.
 func (r *Role) UnmarshalText(text []byte) error {
 	if role := Role(text); role == RoleSender || role == RolePayer {
 		*r = role

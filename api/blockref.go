@@ -30,13 +30,13 @@ const (
 	pendingName  = "pending"
 )
 
-// Latest is the reference to the head.
+// Latest returns the reference to the head.
 func Latest() BlockRef { return BlockRef{} }
 
-// Earliest is the reference to genesis.
+// Earliest returns the reference to genesis.
 func Earliest() BlockRef { return BlockRef{kind: refEarliest} }
 
-// AtHeight is the reference to the block of a height.
+// AtHeight returns the reference to the block of a height.
 func AtHeight(h types.Height) BlockRef { return BlockRef{kind: refHeight, height: h} }
 
 // ParseBlockRef parses a hex quantity, which may have leading zeros, "latest" or "earliest".
@@ -61,7 +61,8 @@ var (
 		`a nonce is asked at a hex quantity, "latest", "earliest", "pending" or an integer`, "reason", "malformed")
 )
 
-// Resolve is the height that the reference names in a chain whose latest block has the height head. It may be above.
+// Resolve returns the height that the reference names in a chain whose latest block has height head. The result may
+// exceed head.
 func (r BlockRef) Resolve(head types.Height) types.Height {
 	switch r.kind {
 	case refEarliest:
@@ -73,7 +74,7 @@ func (r BlockRef) Resolve(head types.Height) types.Height {
 	}
 }
 
-// String is the reference as JSON carries it, without quotes.
+// String returns the reference in its JSON form, without quotes.
 func (r BlockRef) String() string {
 	switch r.kind {
 	case refEarliest:
@@ -88,7 +89,7 @@ func (r BlockRef) String() string {
 // MarshalText renders the reference as [BlockRef.String] does.
 func (r BlockRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalJSON takes what [ParseBlockRef] takes, and a JSON integer. It fails with a *jsonrpc.Error.
+// UnmarshalJSON accepts the texts that [ParseBlockRef] accepts, and a JSON integer. It fails with a *jsonrpc.Error.
 func (r *BlockRef) UnmarshalJSON(text []byte) error {
 	ref, err := parseRef(text)
 	if err != nil {
@@ -114,14 +115,14 @@ func parseRef(text []byte) (BlockRef, error) {
 	return ParseBlockRef(s)
 }
 
-// NonceRef says at which point an account's nonce is asked: after a block, or with the pool's executable transactions
-// counted. The zero value is the latest block. JSON carries it as a [BlockRef] or "pending".
+// NonceRef is the point at which an account's nonce is requested: after a block, or with the pool's executable
+// transactions counted. The zero value is the latest block. JSON carries it as a [BlockRef] or "pending".
 type NonceRef struct {
 	Pending bool
 	Block   BlockRef // where Pending is false
 }
 
-// Pending is the reference to the nonce that the account's next transaction needs.
+// Pending returns the reference to the nonce that the account's next transaction needs.
 func Pending() NonceRef { return NonceRef{Pending: true} }
 
 // MarshalText renders the reference.
@@ -132,7 +133,7 @@ func (r NonceRef) MarshalText() ([]byte, error) {
 	return r.Block.MarshalText()
 }
 
-// UnmarshalJSON takes what [BlockRef.UnmarshalJSON] takes, and "pending". It fails with a *jsonrpc.Error.
+// UnmarshalJSON accepts what [BlockRef.UnmarshalJSON] accepts, and "pending". It fails with a *jsonrpc.Error.
 func (r *NonceRef) UnmarshalJSON(text []byte) error {
 	if string(text) == `"`+pendingName+`"` {
 		*r = Pending()

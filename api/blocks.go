@@ -93,7 +93,7 @@ type Block struct {
 	Size             uint64            `json:"size" doc:"the length of bincode(Block) in bytes"`
 }
 
-// Seal is what binds a block's producer to it.
+// Seal binds a block's producer to the block.
 type Seal struct {
 	Type      SealType `json:"type" doc:"signature"`
 	Signature Data     `json:"signature" doc:"the producer's BIP-340 signature over the block's hash; 64 zero bytes of block 0"`
@@ -199,7 +199,8 @@ func (t *BlockTransactions) writeItems(write func([]byte) error) error {
 	return nil
 }
 
-// appendHashes appends hashes as strings, separated by commas. It is by hand, as a block has tens of thousands.
+// appendHashes appends hashes as strings, separated by commas. It does not use encoding/json, as a block may have tens
+// of thousands of hashes.
 func appendHashes(dst []byte, hashes []types.TxID) []byte {
 	for i, hash := range hashes {
 		if i > 0 {

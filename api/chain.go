@@ -259,8 +259,8 @@ type ProofEnd struct {
 	ValueHash *Data        `json:"valueHash,omitempty" doc:"the hash of the value of another key's leaf"`
 }
 
-// Merkle returns the proof in the form that package proof verifies. It fails for an end of no kind, or one without what
-// its kind has.
+// Merkle returns the proof in the form that package proof verifies. It fails for an end of an unknown kind, or one that
+// lacks its kind's fields.
 func (p AccountProof) Merkle() (types.MerkleProof, error) {
 	proof := types.MerkleProof{Key: p.Key, Siblings: make([][32]byte, len(p.Siblings))}
 	if p.Value != nil {

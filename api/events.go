@@ -22,7 +22,7 @@ type GetEventsParams struct {
 	Filter EventFilter `json:"filter" doc:"which events; without members all"`
 }
 
-// EventFilter says which events are asked. An event matches that matches every member given.
+// EventFilter selects events. An event matches if it matches every given member.
 type EventFilter struct {
 	ContractID *types.ContractID `json:"contract_id,omitempty" doc:"only of this contract"`
 	EventName  *string           `json:"event_name,omitempty" doc:"only of this name"`

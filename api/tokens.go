@@ -38,7 +38,7 @@ type GetTokenHoldersParams struct {
 	Page  HolderPage       `json:"page" jsonrpc:"optional" doc:"which part of the list"`
 }
 
-// HolderPage says which part of a token's holders is asked.
+// HolderPage selects a part of a token's holders.
 type HolderPage struct {
 	Limit  *uint64 `json:"limit,omitempty" doc:"maximum number of items, 1 to 1,000; 100 by default"`
 	Cursor string  `json:"cursor,omitempty" doc:"the cursor of the last item seen"`

@@ -1,5 +1,5 @@
-// Package cli implements the commands of the program that talk to a node or manage keys: the tree of them.
-// [NewRoot] returns the command tree, to which other commands can be added, and [invoke.Execute] runs a command.
+// Package cli assembles the client commands, which talk to a node or manage keys. [NewRoot] returns their tree, to
+// which other commands can be added, and [invoke.Execute] runs a command.
 //
 // Results go to standard output, everything else to standard error. With --json each command prints exactly one JSON
 // document, {"ok":true,"result":…} or {"ok":false,"error":{"code":…,"message":…,"data":{…}}}. The code is the node's

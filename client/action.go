@@ -80,9 +80,9 @@ func Steps(actions ...Action) Action {
 	return Action{Payload: types.Batch{Steps: steps}}
 }
 
-// SetPolicy lets a policy sign for the sender from the next transaction on; nil: again who signed first, its own key or
-// the policy whose hash it is. It also stops a recovery that is under way. Keep the encoded policy: the chain has only its
-// hash until it signs for the first time.
+// SetPolicy lets a policy sign for the sender from the next transaction on. A nil policy restores the original
+// authority: the account's own key, or the policy whose hash the account is. SetPolicy also cancels a pending recovery.
+// Keep the encoded policy: the chain has only its hash until it signs for the first time.
 func SetPolicy(policy *types.Policy) Action {
 	return Action{Payload: types.SetPolicy{Policy: policy}}
 }

@@ -48,8 +48,9 @@ func (c *Client) Account(ctx context.Context, account types.Account, at api.Bloc
 	return invokeLatest(ctx, c, api.GetAccount, params)
 }
 
-// Party returns an account with who signs for it now, as far as the node knows: for what is built for a payer or sender
-// who is elsewhere. A policy that no transaction has shown yet is not known, and gives a [KeyAccount].
+// Party returns an account with its current authority, for building a transaction whose sender or payer signs
+// elsewhere. If the authority is a policy that no transaction has shown yet, the node does not know it, and Party
+// returns a [KeyAccount].
 func (c *Client) Party(ctx context.Context, account types.Account) (Party, error) {
 	found, err := c.Account(ctx, account, api.Latest())
 	if err != nil {
@@ -66,7 +67,7 @@ func (c *Client) Party(ctx context.Context, account types.Account) (Party, error
 }
 
 // VerifyMessage reports whether an account signed a message: whether the witness claims the authority that is in force
-// for the account after the latest block, and holds. The node tells the authority; the rest is computed here.
+// for the account after the latest block, and holds. The node provides the authority; the rest is verified here.
 func (c *Client) VerifyMessage(ctx context.Context, network types.Network, m Message, w types.Witness) (bool, error) {
 	if !types.VerifyMessage(network, m.ChainID, m.Contract, m.Account, m.Bytes, w) {
 		return false, nil

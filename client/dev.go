@@ -22,13 +22,14 @@ func (d Dev) Mine(ctx context.Context, blocks uint64) (types.Height, error) {
 	return types.Height(height), err
 }
 
-// SetBlockTime lets blocks be made by a clock of this interval, in whole milliseconds; 0: at once for each transaction.
+// SetBlockTime makes the node produce blocks at an interval, in whole milliseconds; 0: one at once for each
+// transaction.
 func (d Dev) SetBlockTime(ctx context.Context, interval time.Duration) error {
 	milliseconds := uint64(interval.Milliseconds())
 	return d.setBlockTime(ctx, &milliseconds)
 }
 
-// SetManual lets blocks be made by [Dev.Mine] only.
+// SetManual makes the node produce blocks only by [Dev.Mine].
 func (d Dev) SetManual(ctx context.Context) error { return d.setBlockTime(ctx, nil) }
 
 func (d Dev) setBlockTime(ctx context.Context, milliseconds *uint64) error {
@@ -36,8 +37,7 @@ func (d Dev) setBlockTime(ctx context.Context, milliseconds *uint64) error {
 	return err
 }
 
-// IncreaseTime moves the chain's time forward by whole seconds, and returns by how much it is ahead of the clock in
-// all.
+// IncreaseTime moves the chain's time forward by whole seconds, and returns its total lead over the clock.
 func (d Dev) IncreaseTime(ctx context.Context, by time.Duration) (ahead time.Duration, err error) {
 	seconds, err := Invoke(
 		ctx, d.client, api.DevIncreaseTime, api.DevIncreaseTimeParams{Seconds: uint64(by / time.Second)},
@@ -45,7 +45,7 @@ func (d Dev) IncreaseTime(ctx context.Context, by time.Duration) (ahead time.Dur
 	return time.Duration(seconds) * time.Second, err
 }
 
-// SetNextBlockTime sets the next block's timestamp, in Unix seconds; the clock goes on from there.
+// SetNextBlockTime sets the next block's timestamp, in Unix seconds; time continues from there.
 func (d Dev) SetNextBlockTime(ctx context.Context, at uint64) error {
 	_, err := Invoke(ctx, d.client, api.DevSetNextBlockTime, api.DevSetNextBlockTimeParams{Time: at})
 	return err
@@ -57,7 +57,7 @@ func (d Dev) Snapshot(ctx context.Context) (uint64, error) {
 	return uint64(id), err
 }
 
-// Revert takes the chain back to a snapshot; it and later ones are gone then.
+// Revert takes the chain back to a snapshot, and deletes that snapshot and all later ones.
 func (d Dev) Revert(ctx context.Context, snapshot uint64) error {
 	_, err := Invoke(ctx, d.client, api.DevRevert, api.DevRevertParams{Snapshot: api.LooseQuantity(snapshot)})
 	if err == nil {

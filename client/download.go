@@ -109,7 +109,7 @@ func readUnannounced(path string, from io.Reader, limit int64) ([]byte, error) {
 		switch {
 		case size > limit:
 			return nil, fmt.Errorf("%s: %w: over %d bytes, with unknown length", path, ErrTooLarge, limit)
-		case err == io.EOF: // not one that the connection's end is wrapped in
+		case err == io.EOF: // not errors.Is: the error of a broken connection may wrap io.EOF
 			return slices.Concat(parts...), nil
 		case err != nil:
 			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)

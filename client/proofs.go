@@ -87,7 +87,7 @@ func (c *Client) Headers(ctx context.Context, from, to types.Height, proven bool
 	})
 }
 
-// InclusionProof returns what shows that a transaction is in a block, and what came of it, or nil if it is in none. It
+// InclusionProof returns the proof that a transaction is in a block, with its receipt, or nil if it is in none. It
 // fails with [api.ErrPruned] as [Client.BlockByHash] does. Package proof verifies it.
 func (c *Client) InclusionProof(ctx context.Context, id types.TxID) (*api.Inclusion, error) {
 	return Invoke(ctx, c, api.GetInclusionProof, api.TransactionParams{Hash: id})

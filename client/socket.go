@@ -23,8 +23,8 @@ import (
 const (
 	// maxMessage bounds a message of the node in bytes: its largest answer.
 	maxMessage = 64 << 20
-	// handshakeTime bounds making a connection and each call over it, pingInterval is the time between two questions
-	// whether the node is still there, which it has handshakeTime to answer.
+	// handshakeTime bounds making a connection and each call over it. pingInterval is the time between two pings, each
+	// of which the node must answer within handshakeTime.
 	handshakeTime = 30 * time.Second
 	pingInterval  = 30 * time.Second
 )
@@ -61,7 +61,7 @@ func (c *Client) dial(ctx context.Context) (*socket, error) {
 		ctx, asked.webSocket, &websocket.DialOptions{HTTPClient: &c.handshake, HTTPHeader: header},
 	)
 	if err != nil && response != nil && response.StatusCode != http.StatusSwitchingProtocols {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 512)) // what can be read of it is for people
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 512)) // best effort: the text is only shown to people
 		status := &StatusError{Status: response.StatusCode, Message: strings.TrimSpace(string(text))}
 		if seconds, bad := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); bad == nil {
 			status.RetryAfter = time.Duration(seconds) * time.Second

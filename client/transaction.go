@@ -13,12 +13,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrNobody is returned for an account that is no key, and that the chain does not know.
+// ErrNobody is returned for an account that is not a key and that the chain does not know.
 var ErrNobody = errors.New("neither a valid key nor a known account: check for a typing error")
 
-// CheckRecipient returns [ErrNobody] for an account that is not a valid public key and has neither coins nor a contract
-// nor sent anything. Half of the hex keys with a wrong digit are such accounts, but so is half of the policy accounts
-// that nobody has used yet: ask it only for an account that came as hex. Addresses have a checksum.
+// CheckRecipient returns [ErrNobody] for an account that is not a valid public key and has no coins, no contract and no
+// transactions. Half of the hex keys with a wrong digit are such accounts, but so are half of the policy accounts that
+// nobody has used yet, so call it only for an account that was given in hex. Addresses have a checksum.
 func (c *Client) CheckRecipient(ctx context.Context, account types.Account) error {
 	if types.IsKey(account) {
 		return nil

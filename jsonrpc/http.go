@@ -51,7 +51,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", contentType)
 		}
 		_, err := w.Write(part)
-		if goes, is := w.(interface{ Goes() }); is { // the server may give the rest time of its own
+		if goes, is := w.(interface{ Goes() }); is { // the server may extend the time limit for the rest
 			goes.Goes()
 		}
 		return err

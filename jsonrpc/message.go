@@ -88,7 +88,7 @@ type document struct {
 	count     int        // number of messages
 	envelopes []envelope // the first messages
 	arguments []argument // arguments of all envelopes
-	// mostArguments bounds the arguments that are kept of a message.
+	// mostArguments bounds the arguments that are kept per message.
 	mostArguments int
 }
 

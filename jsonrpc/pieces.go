@@ -58,7 +58,7 @@ func (r *reply) list(items reflect.Value) error {
 	return nil
 }
 
-// stream appends a result like encode, in pieces, and sends what there is when it has grown.
+// stream appends a result like encode, in pieces, and sends what has accumulated when that is long enough.
 func (r *reply) stream(s Streamer) error {
 	return s.WriteJSON(func(text []byte) error {
 		r.out = append(r.out, text...)

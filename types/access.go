@@ -106,8 +106,8 @@ func Writes(accesses []Access) []Access {
 	return writes
 }
 
-// DigestAccesses returns SHA256(bincode(Vec<Access>)): over a block's access list the accesses_digest of its proof. It
-// encodes the accesses piece by piece: lists may have hundreds of megabytes.
+// DigestAccesses returns SHA256(bincode(Vec<Access>)): for a block's access list, the accesses_digest of its proof. It
+// encodes the accesses piece by piece, because lists may have hundreds of megabytes.
 func DigestAccesses(accesses []Access) (d Digest) {
 	const piece = 8 << 10
 	h, e := sha256.New(), codec.NewEncoder(piece+minAccessBytes+maxStateKeyBytes+2*MaxStorageValueBytes)

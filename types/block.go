@@ -111,11 +111,11 @@ func DecodeHeader(b []byte) (Header, error) {
 	return h, d.Finish()
 }
 
-// headerStartBytes is the length of what every header of every version begins with.
+// headerStartBytes is the length of the prefix that headers of all versions share.
 const headerStartBytes = 4 + 8 + 8 + 32 + 8
 
 // DecodeHeaderStart decodes the part of an encoded header that is the same in all versions: version, chain id, height,
-// parent and timestamp. It does not look at what follows, and leaves the other fields zero.
+// parent and timestamp. It ignores the rest, and leaves the other fields zero.
 func DecodeHeaderStart(b []byte) (h Header, err error) {
 	d := codec.NewDecoder(b[:min(len(b), headerStartBytes)])
 	h.Version = d.U32()

@@ -5,7 +5,8 @@ import "github.com/cairn-chain/cairn/codec"
 // MaxListSiblings is the maximum number of siblings in an [InclusionProof]: a block has fewer than 2^18 transactions.
 const MaxListSiblings = 18
 
-// InclusionProof shows that a leaf stands under a header's transactions or receipts root. It does not say under which.
+// InclusionProof shows that a leaf stands under a header's transactions or receipts root. It does not say which of the
+// two.
 type InclusionProof struct {
 	Number   uint32 // of the transaction in its block, from 0
 	N        uint32 // number of transactions in the block

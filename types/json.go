@@ -53,7 +53,7 @@ func parseHex(raw []byte) ([]byte, error) {
 	return b, nil
 }
 
-// parseText reads a string. A string that is not Unicode, which encoding/json would mend, is an error.
+// parseText reads a string. A string that is not valid Unicode is an error; encoding/json would silently repair it.
 func parseText(raw []byte) (string, error) {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil || raw[0] != '"' {
@@ -67,8 +67,8 @@ func parseText(raw []byte) (string, error) {
 	return text, nil
 }
 
-// object reads the members of a JSON object, each of which must be there once, and no other. The first error stays, and
-// from then on reads return zeros.
+// object reads the members of a JSON object. Each expected member must occur exactly once, and no other may occur. The
+// first error is sticky: later reads return zeros.
 type object struct {
 	members map[string]json.RawMessage
 	err     error

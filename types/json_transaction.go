@@ -7,8 +7,8 @@ import (
 )
 
 // JSON of the parts of transactions (docs/protocol.md, "JSON"). Hex has 0x; readers also take it without, and digits of
-// either case. Numbers above 2^53 − 1 are decimal strings; readers take both forms of any number. A member that is
-// missing, unknown or there twice is an error, as is everything that the encoding cannot hold.
+// either case. Numbers above 2^53 − 1 are decimal strings; readers take both forms of any number. Missing, unknown and
+// duplicate members are errors, as are values that the encoding cannot represent.
 
 // MarshalJSON implements json.Marshaler.
 func (p Transfer) MarshalJSON() ([]byte, error) {
@@ -271,7 +271,7 @@ func (s SignerPasskey) MarshalJSON() ([]byte, error) {
 	}{typePasskey, s.Point[:], s.Verified})
 }
 
-// ParseSignerJSON parses the JSON of a signer, which is what the variants' MarshalJSON gives.
+// ParseSignerJSON parses the JSON of a signer, as the MarshalJSON of each variant writes it.
 func ParseSignerJSON(b []byte) (Signer, error) {
 	o := readObject(b)
 	var signer Signer

@@ -13,7 +13,7 @@ var policyTag = bip340.NewTag("cairn/policy/v2")
 
 // Policy says who may sign for an account (docs/protocol.md, "Witnesses").
 type Policy struct {
-	Number   uint64 // has no effect: gives the same signers several accounts
+	Number   uint64 // no effect on signing: gives the same signers several accounts
 	Owner    Rule
 	Recovery *Recovery // nil: none
 }
@@ -152,15 +152,15 @@ func DecodePolicy(b []byte) (Policy, error) {
 	return p, d.Finish()
 }
 
-// Hash returns the policy hash, tagged("cairn/policy/v2", bincode(Policy)): the policy's account, and the authority of
-// each account whose signers it names.
+// Hash returns the policy hash, tagged("cairn/policy/v2", bincode(Policy)): the policy's own account, and the authority
+// of every account that has set this policy.
 func (p Policy) Hash() Account { return Account(policyTag.Hash(p.Encode())) }
 
 // ErrBadPolicy is returned for a policy that is not valid.
 var ErrBadPolicy = errors.New("policy is not valid")
 
-// Check returns an error that wraps [ErrBadPolicy] if the policy is not valid. It does not look at keys and points: one
-// that is on no curve can never sign.
+// Check returns an error that wraps [ErrBadPolicy] if the policy is not valid. It does not check that keys and points
+// are on their curves: a signer whose key is not can never sign.
 func (p Policy) Check() error {
 	if err := p.Owner.check("owner"); err != nil {
 		return err

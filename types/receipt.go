@@ -15,8 +15,8 @@ const (
 	StatusSuccess ReceiptStatus = 1
 )
 
-// Receipt is the part of a transaction's result that consensus commits to. Its place in the block says whose it is. The
-// reason of a failure is not part of it.
+// Receipt is the part of a transaction's result that consensus commits to. Its index in the block is that of its
+// transaction. The reason for a failure is not part of it.
 type Receipt struct {
 	Status   ReceiptStatus
 	GasUsed  Gas         // intrinsic gas included
@@ -48,7 +48,7 @@ const (
 	RecoveryStarted = "RecoveryStarted"
 )
 
-// Details returns the hash of all of a receipt but status and gas: SHA256(contract ‖ output ‖ logs), encoded.
+// Details returns the hash of a receipt without its status and gas: SHA256(contract ‖ output ‖ logs), encoded.
 func (r Receipt) Details() Digest {
 	const statusAndGas = 1 + 8
 	e := codec.NewEncoder(128)

@@ -43,8 +43,8 @@ func (t Transaction) text(role string, network Network) (string, bool) {
 	return w.text(), w.ok
 }
 
-// MessageHash returns what account_verify verifies: tagged("cairn/message/v2", chain_id ‖ contract ‖ account ‖ message).
-// Outside of contracts the contract is zero.
+// MessageHash returns the hash that account_verify verifies: tagged("cairn/message/v2", chain_id ‖ contract ‖ account ‖
+// message). Outside of contracts the contract is zero.
 func MessageHash(chainID uint64, contract ContractID, account Account, message []byte) [32]byte {
 	e := codec.NewEncoder(72 + len(message))
 	e.U64(chainID)
@@ -71,7 +71,7 @@ func MessageText(network Network, chainID uint64, contract ContractID, account A
 type textWriter struct {
 	network Network
 	lines   strings.Builder
-	ok      bool // every time so far can be written
+	ok      bool // false after a time that has no text
 }
 
 func (w *textWriter) line(format string, args ...any) { fmt.Fprintf(&w.lines, format+"\n", args...) }

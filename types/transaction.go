@@ -154,7 +154,7 @@ func DecodeSignedTransaction(b []byte) (SignedTransaction, error) {
 	return t, d.Finish()
 }
 
-// decodeSignedTransaction reads a signed transaction. It also returns the offset behind bincode(Transaction).
+// decodeSignedTransaction reads a signed transaction. It also returns the offset of the end of bincode(Transaction).
 func decodeSignedTransaction(d *codec.Decoder) (t SignedTransaction, end int) {
 	start := d.Offset()
 	decodeVersion(d)

@@ -84,8 +84,8 @@ func IDs(txs []*Tx) []TxID {
 }
 
 // VerifiedTx is a transaction whose witnesses hold. Only [VerifyWitnesses] creates one, so a function that takes a
-// VerifiedTx can rely on the signatures without checking them again. Whether the authorities that the witnesses claim
-// are in force is for the state to say.
+// VerifiedTx can rely on the signatures without checking them again. Only the state says whether the authorities that
+// the witnesses claim are in force.
 type VerifiedTx struct {
 	tx                *Tx
 	claim, payerClaim Account

@@ -12,7 +12,7 @@ import (
 
 // VerifyWitnesses verifies the transactions' witnesses on the calling goroutine: BIP-340 signatures as one batch, those
 // over P-256 one by one. The result has an element for each transaction, which is nil unless all of its witnesses hold:
-// the sender's, and the payer's exactly if there is a payer. Policies in witnesses that are not valid do not hold.
+// the sender's, and the payer's exactly if there is a payer. A witness with an invalid policy does not hold.
 func VerifyWitnesses(network Network, txs []*Tx) []*VerifiedTx {
 	verified := make([]*VerifiedTx, len(txs))
 	c := checks{schnorr: make([]bip340.SignedMessage, 0, len(txs)), owners: make([]int, 0, len(txs))}
@@ -39,7 +39,7 @@ func VerifyMessage(
 	return c.witness(0, account, w, ownerRule, MessageHash(chainID, contract, account, message), text) && c.run(1)[0]
 }
 
-// checks are signatures that remain to be verified after everything else about their witnesses held.
+// checks collects signatures to be verified. Everything else about their witnesses has been checked.
 type checks struct {
 	schnorr []bip340.SignedMessage
 	owners  []int // of schnorr: the number of the transaction
@@ -171,7 +171,7 @@ func passkeyFits(s SignerPasskey, e EvidencePasskey) bool {
 }
 
 // PasskeyDigest returns the digest that a passkey signs for a message: SHA256(authenticator ‖ SHA256(clientDataJSON)).
-// client is the part of clientDataJSON behind the challenge.
+// client is the part of clientDataJSON after the challenge.
 func PasskeyDigest(message [32]byte, authenticator [37]byte, client []byte) [32]byte {
 	data := make([]byte, 0, 128+len(client))
 	data = append(data, `{"type":"webauthn.get","challenge":"`...)
@@ -195,8 +195,8 @@ func (c *checks) addText(owner int, key Account, signature Signature, sighash ui
 	return true
 }
 
-// run verifies the signatures and reports for each owner whether all of its are valid. The signatures over P-256, which
-// are dear, come last and only for owners that have not failed.
+// run verifies the signatures and reports for each owner whether all of its signatures are valid. Signatures over P-256
+// are expensive, so they come last and only for owners that have not failed.
 func (c *checks) run(owners int) []bool {
 	valid := make([]bool, owners)
 	for i := range valid {

@@ -61,7 +61,7 @@ type EvidenceP256 struct {
 // EvidencePasskey is an assertion of WebAuthn with the message as challenge.
 type EvidencePasskey struct {
 	Authenticator [37]byte // authenticator data
-	Client        []byte   // what follows the challenge in the client data, at most [MaxClientBytes]
+	Client        []byte   // the client data after the challenge, at most [MaxClientBytes]
 	Signature     [64]byte // r ‖ s, big-endian; s is at most half the order
 }
 
@@ -223,7 +223,7 @@ func WitnessBytes(w Witness) int {
 	}
 }
 
-// Encode returns bincode(Proof), what a co-signer gives to the proposer of a transaction.
+// Encode returns bincode(Proof), which a co-signer sends to the proposer of a transaction.
 func (p Proof) Encode() []byte {
 	e := codec.NewEncoder(128)
 	p.encode(e)

@@ -13,12 +13,12 @@ import (
 // ErrNotAccountKey is the error of [ParseAccount], wrapped.
 var ErrNotAccountKey = errors.New("not the extended public key of an account")
 
-// accountDepth is how many steps m/86'/coin'/account' has.
+// accountDepth is the number of steps in m/86'/coin'/account'.
 const accountDepth = 3
 
-// Account is the extended public key (BIP-32) of an account m/86'/coin'/account' (BIP-86). It gives the account's
-// addresses, and nothing that signs: a server that hands out addresses needs no mnemonic. It is still not to be
-// published. Whoever has it knows all addresses, and with a single private key of the account has every one.
+// Account is the extended public key (BIP-32) of an account m/86'/coin'/account' (BIP-86). It yields the account's
+// addresses but cannot sign, so a server that hands out addresses needs no mnemonic. Keep it secret all the same:
+// whoever has it knows all addresses, and with any one private key of the account can compute all of its private keys.
 type Account struct{ public *hdkeychain.ExtendedKey }
 
 // DeriveAccount returns the account m/86'/coin'/account' of a seed (16 to 64 bytes). The numbers are below 2^31.
@@ -42,31 +42,31 @@ func DeriveAccount(seed []byte, coin, account uint32) (Account, error) {
 	return Account{public}, nil
 }
 
-// ParseAccount reads an account as [Account.String] writes it. The error wraps [ErrNotAccountKey], and quotes nothing of
-// the text, which may be a private key by mistake.
+// ParseAccount reads an account as [Account.String] writes it. The error wraps [ErrNotAccountKey], and never quotes the
+// text, which may be a private key by mistake.
 func ParseAccount(text string) (Account, error) {
 	key, err := hdkeychain.NewKeyFromString(text)
 	switch {
 	case err != nil:
-		return Account{}, fmt.Errorf("%w: it is no extended key, xpub… or tpub…", ErrNotAccountKey)
+		return Account{}, fmt.Errorf("%w: not an extended key (xpub… or tpub…)", ErrNotAccountKey)
 	case key.IsPrivate():
 		return Account{}, fmt.Errorf("%w: it is a private key", ErrNotAccountKey)
 	case key.Depth() != accountDepth:
-		return Account{}, fmt.Errorf("%w: it lies %d steps below the master key, not %d", ErrNotAccountKey, key.Depth(), accountDepth)
+		return Account{}, fmt.Errorf("%w: it is %d steps below the master key, not %d", ErrNotAccountKey, key.Depth(), accountDepth)
 	case !key.IsForNet(&chaincfg.MainNetParams) && !key.IsForNet(&chaincfg.TestNet3Params):
 		return Account{}, fmt.Errorf("%w: it is neither xpub… nor tpub…", ErrNotAccountKey)
 	}
 	return Account{key}, nil
 }
 
-// String is the account in the form of BIP-32: xpub… of coin 0, which is the mainnet, and tpub… of all others.
+// String returns the account in the form of BIP-32: xpub… for coin 0 (mainnet), tpub… for all others.
 func (a Account) String() string { return a.public.String() }
 
-// Mainnet tells whether the account is one of the mainnet.
+// Mainnet reports whether the account is on the mainnet.
 func (a Account) Mainnet() bool { return a.public.IsForNet(&chaincfg.MainNetParams) }
 
-// Output returns the x-only public key of the key at change/index below the account, with the tweak of BIP-86: that of
-// the key which [DeriveBIP86] derives, and what its address shows. The numbers are below 2^31.
+// Output returns the taproot output key (BIP-86) at change/index below the account: the x-only public key of the key
+// that [DeriveBIP86] derives, which the address shows. The numbers are below 2^31.
 func (a Account) Output(change, index uint32) ([32]byte, error) {
 	if max(change, index) >= hdkeychain.HardenedKeyStart {
 		return [32]byte{}, errors.New("wallet: derive: path numbers must be below 2^31")

@@ -17,7 +17,7 @@ import (
 // full-width letters.
 const maxMnemonicBytes = 1024
 
-// Of BIP-39: each word is 11 bits of the entropy and its checksum, which has a bit for each 32 of the entropy.
+// BIP-39: each word encodes 11 bits of the entropy followed by its checksum, which has one bit per 32 bits of entropy.
 const (
 	wordBits       = 11
 	bitsAChecksum  = 32
@@ -47,7 +47,7 @@ func numbered(words []string) map[string]int64 {
 // one space between.
 func NewMnemonic(entropy []byte) (string, error) {
 	if len(entropy) < 16 || len(entropy) > 32 || len(entropy)%4 != 0 {
-		return "", fmt.Errorf("wallet: mnemonic: entropy is 16, 20, 24, 28 or 32 bytes, not %d", len(entropy))
+		return "", fmt.Errorf("wallet: mnemonic: entropy must be 16, 20, 24, 28 or 32 bytes, not %d", len(entropy))
 	}
 	rest := withChecksum(entropy)
 	sentence := make([]string, (len(entropy)*8+checksumBits(entropy))/wordBits)
@@ -61,7 +61,7 @@ func NewMnemonic(entropy []byte) (string, error) {
 
 func checksumBits(entropy []byte) int { return len(entropy) * 8 / bitsAChecksum }
 
-// withChecksum is the number whose digits to the base 2^11 are the words of an entropy.
+// withChecksum returns the entropy followed by its checksum, as a number whose base-2048 digits are the words.
 func withChecksum(entropy []byte) *big.Int {
 	sum := sha256.Sum256(entropy)
 	bits := uint(checksumBits(entropy))
@@ -77,7 +77,7 @@ func ParseMnemonic(mnemonic string) ([]byte, error) {
 }
 
 // SeedFromMnemonic returns the 64-byte BIP-39 seed of a mnemonic, which must be valid as for [ParseMnemonic], and a
-// passphrase, normally "". Both are brought to Unicode form NFKD.
+// passphrase, normally "". Both are normalized to Unicode form NFKD.
 func SeedFromMnemonic(mnemonic, passphrase string) ([]byte, error) {
 	sentence, _, err := parseMnemonic(mnemonic)
 	if err != nil {
@@ -87,7 +87,7 @@ func SeedFromMnemonic(mnemonic, passphrase string) ([]byte, error) {
 	return pbkdf2.Key(sha512.New, sentence, []byte(salt), seedIterations, seedBytes)
 }
 
-// parseMnemonic returns the words as the list has them, with one space between, and their entropy.
+// parseMnemonic returns the words as the word list spells them, separated by single spaces, and their entropy.
 func parseMnemonic(mnemonic string) (sentence string, entropy []byte, err error) {
 	if len(mnemonic) > maxMnemonicBytes {
 		return "", nil, errors.New("wallet: mnemonic: too long")
@@ -107,10 +107,10 @@ func parseMnemonic(mnemonic string) (sentence string, entropy []byte, err error)
 		}
 		n.Lsh(n, wordBits).Or(n, big.NewInt(number))
 	}
-	entropy = make([]byte, len(given)*4/3) // 33 bits of three words are 32 of entropy
+	entropy = make([]byte, len(given)*4/3) // three words are 33 bits, 32 of them entropy
 	new(big.Int).Rsh(n, uint(checksumBits(entropy))).FillBytes(entropy)
 	if withChecksum(entropy).Cmp(n) != 0 {
-		return "", nil, errors.New("wallet: mnemonic: the checksum is wrong: a word is another one, or in another place")
+		return "", nil, errors.New("wallet: mnemonic: the checksum is wrong: a word is mistyped or out of place")
 	}
 	return strings.Join(given, " "), entropy, nil
 }

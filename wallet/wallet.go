@@ -1,6 +1,6 @@
-// Package wallet makes keys from a mnemonic as Bitcoin's taproot wallets do. It knows words (BIP-39), a tree of keys
-// (BIP-32) and the path of a single key's taproot output in it (BIP-86). What signs and verifies is in package crypto,
-// which programs that need no mnemonic import alone.
+// Package wallet makes keys from a mnemonic as Bitcoin's taproot wallets do. It implements mnemonics (BIP-39), the key
+// tree (BIP-32) and the path in it to a single-key taproot output (BIP-86). Signing and verifying are in package
+// crypto, which is enough for programs that need no mnemonic.
 package wallet
 
 import (
@@ -17,7 +17,7 @@ const purposeBIP86 = 86
 
 // DeriveBIP86 returns the key at m/86'/coin'/account'/change/index of the BIP-32 tree of seed (16 to 64 bytes), tweaked
 // as BIP-86 says. Its x-only public key is the taproot output key that the address shows. Each number is below 2^31.
-// For one seed in 2^127 BIP-32 has no key at a path: that is an error, and the next index is to be taken.
+// With probability 2^-127 BIP-32 has no key at a path: that is an error, and the caller should use the next index.
 func DeriveBIP86(seed []byte, coin, account, change, index uint32) (crypto.PrivateKey, error) {
 	const hardened = hdkeychain.HardenedKeyStart
 	if max(coin, account, change, index) >= hardened {
@@ -30,10 +30,10 @@ func DeriveBIP86(seed []byte, coin, account, change, index uint32) (crypto.Priva
 	return internal.TapTweak()
 }
 
-// derivePath returns the BIP-32 private key of seed at the path of child numbers, those from 2^31
-// on hardened.
+// derivePath returns the BIP-32 private key of seed at the path of child numbers, of which those from 2^31 on are
+// hardened.
 func derivePath(seed []byte, path ...uint32) (crypto.PrivateKey, error) {
-	// The network only goes into a serialized extended key, which is never written.
+	// The network matters only for serialized extended keys, which are never written.
 	extended, err := extend(seed, &chaincfg.MainNetParams, path...)
 	if err != nil {
 		return crypto.PrivateKey{}, err

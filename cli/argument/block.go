@@ -50,7 +50,7 @@ func ParseTrusted(text string) (height types.Height, hash types.BlockHash, err e
 	return types.Height(number), hash, nil
 }
 
-// ParseOverride parses HEIGHT:FILE, the block that parameters are set before and the file that has them.
+// ParseOverride parses HEIGHT:FILE: the block before which parameters are set, and the file that has them.
 func ParseOverride(text string) (height types.Height, file string, err error) {
 	before, file, _ := strings.Cut(text, ":")
 	number, err := strconv.ParseUint(before, 10, 64)

@@ -1,3 +1,3 @@
-// Package argument parses what people write on the command line: amounts, accounts and blocks. Every error is wrong
-// usage and one sentence.
+// Package argument parses what people write on the command line: amounts, accounts and blocks. Every error is a usage
+// error of one sentence.
 package argument

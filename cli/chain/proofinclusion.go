@@ -157,14 +157,14 @@ func (t *trust) registerEach(command *cobra.Command) {
 		"protects against producers whose key was replaced; a node has these proofs for recent blocks only")
 }
 
-// start is a block that is trusted, and how the chain is followed from it.
+// start is a trusted block, with the options for following the chain from it.
 type start struct {
 	height types.Height
 	hash   types.BlockHash
 	proof.FollowerOptions
 }
 
-// startVerifying reads the flags of what is trusted.
+// startVerifying reads the flags of a [trust].
 func startVerifying(ctx context.Context, s *session.Session, t trust) (at start, err error) {
 	if at.height, at.hash, err = argument.ParseTrusted(t.header); err != nil {
 		return at, output.Usage(fmt.Errorf("--trusted-header: %w", err))
@@ -220,7 +220,8 @@ func checkTrusted(ctx context.Context, s *session.Session, t trust, header types
 	return nil
 }
 
-// followHeaders follows a chain by its headers from a trusted block up to a height. It also returns how many it took.
+// followHeaders follows a chain by its headers from a trusted block up to a height. It also returns the number of
+// headers.
 func followHeaders(
 	ctx context.Context, s *session.Session, at start, to types.Height,
 ) (f *proof.Follower, taken int, err error) {
@@ -265,8 +266,8 @@ func followHeaders(
 	}
 }
 
-// nextHeader takes a header, with the parameters that the one before came with. Of two headers that one producer sealed
-// it shows both.
+// nextHeader verifies the next header, with the parameters that came with the previous one. If the producer
+// double-signed, it shows both headers.
 func nextHeader(s *session.Session, f *proof.Follower, header types.SignedHeader, parameters *api.AccountProof) error {
 	var shown *types.MerkleProof
 	if parameters != nil {
@@ -338,7 +339,7 @@ producer in force. This does not show that the producer executed transactions co
 	return command
 }
 
-// isInclusion reports whether a file holds a proof of inclusion: they are JSON, and other proofs are not.
+// isInclusion reports whether a file holds a proof of inclusion. Only these proofs are JSON.
 func isInclusion(content []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) }
 
 // readInclusion reads a file of a proof of inclusion and verifies it.

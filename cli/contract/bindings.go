@@ -23,7 +23,7 @@ import (
 type writtenBindings struct {
 	Language string `json:"language"`
 	Name     string `json:"name"`
-	File     string `json:"file,omitempty"`   // where the program is
+	File     string `json:"file,omitempty"`   // file with the program
 	Source   string `json:"source,omitempty"` // the program, if it is in no file
 }
 
@@ -76,7 +76,7 @@ Rust, an interface for contracts that call this one.`,
 	return command
 }
 
-// bindingName is a name for the bindings of a contract or a file: its letters and digits.
+// bindingName returns a name for the bindings of a contract or a file: its letters and digits.
 func bindingName(argument string) string {
 	base := filepath.Base(argument)
 	base = strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))
@@ -92,7 +92,7 @@ func bindingName(argument string) string {
 	return base
 }
 
-// declared is the ABI of a module, of a file in JSON, or of a contract on the chain.
+// declared returns the ABI of a module, of a file in JSON, or of a contract on the chain.
 func declared(ctx context.Context, s *session.Session, argument string) (abi.ABI, error) {
 	if ext := filepath.Ext(argument); ext == ".wasm" || ext == ".json" {
 		file, err := os.Open(argument)

@@ -34,7 +34,7 @@ type decodedData struct {
 // proxied are the parameters that the example proxy fills in, for each function of its logic: who called, and the coins.
 const proxied = 2
 
-// encoding are the flags of cairn encode besides those that the function's parameters make.
+// encoding holds the flags of cairn encode, except those for the function's parameters.
 type encoding struct {
 	args  string
 	proxy bool
@@ -137,7 +137,7 @@ func (e *encoding) encode(t target, given map[string]string, resolve abi.Resolve
 	return r, nil
 }
 
-// described is a function of a contract on the chain or in a file, and how accounts are named there.
+// described is a function of a contract, on the chain or in a file, with the names of accounts there.
 func described(ctx context.Context, s *session.Session, contract, function string) (target, abi.Resolve, error) {
 	declared, err := declared(ctx, s, contract)
 	if err != nil {
@@ -191,7 +191,7 @@ needs no contract.`,
 	return command
 }
 
-// decoded is the JSON of data.
+// decoded returns data as JSON.
 func decoded(ctx context.Context, s *session.Session, as string, args []string, data []byte) (json.RawMessage, error) {
 	if as == "transaction" {
 		tx, err := types.DecodeUnsigned(data)

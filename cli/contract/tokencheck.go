@@ -33,7 +33,7 @@ type tokenReport struct {
 	conformance.Report
 	Standard string `json:"standard"`
 	Conforms bool   `json:"conforms"`
-	// CanChange is whether the token's code can replace itself: what holds now then need not hold later.
+	// CanChange is whether the token's code can replace itself: then the result of the check may not hold later.
 	CanChange bool `json:"canChange"`
 }
 

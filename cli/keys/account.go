@@ -30,7 +30,7 @@ type accountView struct {
 	Payments     []api.Payment        `json:"payments"`     // newest first
 	Transactions []api.Transaction    `json:"transactions"` // newest first
 
-	isKey, isPolicy bool // it is known to be one's
+	isKey, isPolicy bool // the account is known to be a key, or a policy's hash
 }
 
 func newAccount(a *session.App) *cobra.Command {
@@ -98,7 +98,7 @@ func showAccount(a *session.App, command *cobra.Command) *cobra.Command {
 	return command
 }
 
-// viewAccount asks for all but the address in one request.
+// viewAccount requests everything except the address at once.
 func viewAccount(ctx context.Context, s *session.Session, account types.Account, limit uint64) (accountView, error) {
 	view := accountView{Account: account, Transactions: []api.Transaction{}}
 	name := account.String()
@@ -124,7 +124,7 @@ func viewAccount(ctx context.Context, s *session.Session, account types.Account,
 	return view, err
 }
 
-// learn takes from the transactions whether the account is a key's or a policy's.
+// learn determines from the transactions whether the account is a key or a policy's hash.
 func (v *accountView) learn() {
 	for _, tx := range v.Transactions {
 		if tx.From != v.Account {

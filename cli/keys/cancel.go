@@ -22,8 +22,8 @@ import (
 
 // cancelledTransaction is the result of cairn cancel.
 type cancelledTransaction struct {
-	Cancelled       types.TxID `json:"cancelled"` // what no block will have
-	submit.Included            // what took its nonce
+	Cancelled       types.TxID `json:"cancelled"` // the transaction that no block will include
+	submit.Included            // the transaction that used its nonce
 }
 
 func newCancel(a *session.App) *cobra.Command {
@@ -92,7 +92,7 @@ func parsePending(text string) (pendingRef, error) {
 	return pendingRef{hash: id}, err
 }
 
-// findPending is the pending transaction of an account that a reference names.
+// findPending returns the pending transaction of an account that a reference names.
 func findPending(
 	ctx context.Context, s *session.Session, from types.Account, which pendingRef,
 ) (api.PendingTransaction, error) {
@@ -125,7 +125,7 @@ func errNotPending(which string) error {
 	return fmt.Errorf("this account has no pending transaction %s", which)
 }
 
-// usedBy says which transaction in a block has used a nonce; where none is known it is the error otherwise.
+// usedBy returns an error that names the included transaction with a nonce, or the error otherwise if none is known.
 func usedBy(ctx context.Context, s *session.Session, from types.Account, nonce uint64, otherwise error) error {
 	tx, err := s.Client.TransactionByNonce(ctx, from, nonce)
 	if err != nil || tx == nil || tx.BlockHeight == nil {
@@ -134,8 +134,8 @@ func usedBy(ctx context.Context, s *session.Session, from types.Account, nonce u
 	return fmt.Errorf("too late: transaction %s with this nonce is in block %d", tx.Hash, *tx.BlockHeight)
 }
 
-// outbid are the fields of what takes the place of a transaction: its nonce, and a tenth more than its fees at least.
-// Lower ones that were given are wrong usage.
+// outbid returns the fields of a replacement for a transaction: the same nonce, and fees that are at least a tenth
+// higher. Lower fees given on the command line are a usage error.
 func outbid(
 	ctx context.Context, s *session.Session, old api.PendingTransaction, given client.TxFields,
 ) (client.TxFields, error) {
@@ -172,7 +172,7 @@ func outbid(
 	return fields, nil
 }
 
-// cancelled writes the result once something took a transaction's nonce.
+// cancelled writes the result once another transaction has used a transaction's nonce.
 func cancelled(ctx context.Context, s *session.Session, old types.TxID, receipt api.Receipt) error {
 	included, err := submit.Include(ctx, s, receipt)
 	if err != nil {

@@ -133,7 +133,7 @@ and can be a signer of other policies.`,
 	return command
 }
 
-// addKey keeps a key under a name that is free; nothing is asked when it is not.
+// addKey stores a key under an unused name. If the name is in use, it asks the user nothing.
 func addKey(
 	ctx context.Context, s *session.Session, name string, secret func() (keystore.Secret, error),
 ) (keyView, error) {
@@ -195,7 +195,7 @@ a file, the command prompts for it.`,
 	return command
 }
 
-// p256Of is the secret of a key of P-256, in a file or asked for.
+// p256Of returns the secret of a P-256 key, from a file or from the user.
 func p256Of(ctx context.Context, s *session.Session, keyFile string) (secret keystore.Secret, err error) {
 	var text string
 	if keyFile != "" {
@@ -209,7 +209,8 @@ func p256Of(ctx context.Context, s *session.Session, keyFile string) (secret key
 	return secret, output.Usage(err)
 }
 
-// secretOf is the secret of a mnemonic or of a private key, whichever file is given, or of either, which is asked for.
+// secretOf returns the secret of a mnemonic or of a private key: from the file that is given, or else from the user,
+// who may enter either.
 func secretOf(
 	ctx context.Context, s *session.Session, mnemonicFile, keyFile string, index uint32,
 ) (secret keystore.Secret, err error) {
@@ -232,7 +233,7 @@ func secretOf(
 	return secret, output.Usage(err)
 }
 
-// parseSecret tells a private key from a mnemonic: the one is a single word.
+// parseSecret parses a private key or a mnemonic. A single word is a private key.
 func parseSecret(text string, network types.Network, index uint32) (keystore.Secret, error) {
 	if len(strings.Fields(text)) == 1 {
 		key, err := keystore.ParsePrivateKey(text)
@@ -281,7 +282,7 @@ func newKeysShow(a *session.App) *cobra.Command {
 	}))
 }
 
-// find finds the entry that an argument names; one that does not exist is wrong usage.
+// find returns the entry that an argument names. A missing entry is a usage error.
 func find(s *session.Session, name string) (keystore.Entry, error) {
 	entry, err := s.Store.Find(name)
 	if errors.Is(err, keystore.ErrNotFound) || errors.Is(err, keystore.ErrBadName) {

@@ -26,7 +26,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxPayFile bounds the size of a file of payments: 100,000 and more.
+// maxPayFile bounds the size of a file of payments. It allows more than 100,000 payments.
 const maxPayFile = 16 << 20
 
 // payRun is the result of cairn pay.
@@ -258,7 +258,7 @@ func enumerate[T any](items func(yield func(T) bool)) func(yield func(int, T) bo
 	}
 }
 
-// payFailed adds to an error what was paid, and what to do.
+// payFailed adds to an error which payments were made, and the next step.
 func payFailed(s *session.Session, err error, run payRun, journalled bool) error {
 	paid := 0
 	for _, b := range run.Batches {

@@ -14,7 +14,7 @@ import (
 const defaultRate = 200
 
 // httpSettings are the settings of the HTTP servers. A single address may use a quarter of the memory limit. At the
-// lowest limit that is enough for the largest body, compressed, and an answer of its size, as they are counted.
+// lowest limit, a quarter is enough for the largest compressed body and an answer of the same size, as charged.
 type httpSettings struct {
 	TLSCert        string        `setting:"tls-cert" usage:"certificate file (PEM) for JSON-RPC over TLS; needs --tls-key"`
 	TLSKey         string        `setting:"tls-key" usage:"private key file (PEM) of the certificate"`

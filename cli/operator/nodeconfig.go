@@ -93,8 +93,8 @@ func (s nodeSettings) options(log *slog.Logger) datadir.Options {
 	return options
 }
 
-// chain returns the configuration for following the chain. It returns an error if the chain is unknown, as far as this
-// shows before the data directory is opened.
+// chain returns the configuration for following the chain. It returns an error if the chain is unknown, as far as can
+// be told before the data directory is opened.
 func (s nodeSettings) chain() (follow role.Following, err error) {
 	if len(s.Upstream) > 0 || s.Mode != string(api.ModePrimary) {
 		if follow, err = s.followSettings.config(); err != nil {

@@ -1,3 +1,3 @@
-// Package output writes what commands have to say. The result goes to the standard output, as text for people or as one
+// Package output writes the output of commands. The result goes to the standard output, as text for people or as one
 // JSON document for programs; prose, progress and errors go to the standard error.
 package output

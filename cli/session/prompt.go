@@ -56,12 +56,12 @@ func NoTerminal(err error, flag string) error {
 	return err
 }
 
-// Confirm lets a person type the name, unless yes says that it is meant.
+// Confirm makes the user type the name as a confirmation, unless yes is set.
 func (s *Session) Confirm(ctx context.Context, yes bool, name, question string) error {
 	return confirm(ctx, s.Asker, yes, name, question)
 }
 
-// Confirm lets the person at a command's terminal type a word, unless yes says that it is meant.
+// Confirm makes the user at a command's terminal type a word as a confirmation, unless yes is set.
 func Confirm(command *cobra.Command, yes bool, word, question string) error {
 	return confirm(command.Context(), terminal.New(command.InOrStdin(), command.ErrOrStderr()), yes, word, question)
 }

@@ -38,7 +38,7 @@ type draftView struct {
 	Complete bool            `json:"complete"` // whether it can be sent
 }
 
-// missingProofs says how many signatures are missing in a role, and whose are possible.
+// missingProofs is the number of signatures that a role still needs, and the signers that can give them.
 type missingProofs struct {
 	Role  string   `json:"role"`
 	Count int      `json:"count"`
@@ -270,7 +270,7 @@ func namedHolders(s *session.Session, names []string, among []types.Signer) (hol
 	return holders, nil
 }
 
-// roleFlag adds the flag for whose signature is meant.
+// roleFlag adds the flag that selects the sender's or the payer's signature.
 func roleFlag(command *cobra.Command, payer *bool) {
 	command.Flags().BoolVar(payer, "as-payer", false, "sign as the fee payer instead of as the sender")
 }

@@ -26,7 +26,7 @@ func (f field) parseBounds(tag string) (b bounds) {
 			most = least
 		}
 		if f.number(least) > f.number(most) {
-			panic("config: setting " + f.name + " has bounds that nothing is in: " + tag)
+			panic("config: setting " + f.name + " has bounds that allow no value: " + tag)
 		}
 		b = append(b, span{least, most})
 	}

@@ -170,7 +170,7 @@ func ReadArchive(archive []byte) (Source, error) {
 		if err != nil {
 			return Source{}, Errorf("the archive: %s", err)
 		}
-		content, err := io.ReadAll(r) // at most as long as the archive: a sparse file is no regular one of ustar
+		content, err := io.ReadAll(r) // no longer than the archive, because a regular file of ustar is never sparse
 		switch _, twice := s.Files[header.Name]; {
 		case err != nil:
 			return Source{}, Errorf("%s: %s", header.Name, err)

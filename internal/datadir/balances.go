@@ -51,14 +51,15 @@ type Successor struct {
 	Time     uint64 // in milliseconds since 1970
 	Producer types.PublicKey
 	Admin    types.Account
-	// Assigned names who gets the coins of each contract. A contract has no key, and its code stays behind.
+	// Assigned maps each contract to the account that gets its coins. A contract has no key, and its code stays behind.
 	Assigned map[types.Account]types.Account
 }
 
-// ErrUnassigned is returned if a contract's coins go to nobody, or if something else than such a contract is assigned.
+// ErrUnassigned is returned if a contract's coins are assigned to nobody, or if an assignment names no contract with
+// coins.
 var ErrUnassigned = errors.New("the coins of the contract")
 
-// Genesis returns the genesis of the new chain. What was burned stays burned: it is no part of the supply.
+// Genesis returns the genesis of the new chain. Burned coins stay burned: they are not part of the supply.
 func (s Successor) Genesis(b Balances) (types.Genesis, error) {
 	sums := make(map[types.Account]types.Amount, len(b.Accounts))
 	for _, a := range b.Accounts {

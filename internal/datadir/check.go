@@ -84,7 +84,7 @@ func (d *Dir) checkProofs(ctx context.Context, report *Report) error {
 		}
 		wrong, err := d.checkProof(h)
 		if err != nil {
-			return fmt.Errorf("what proves block %d: %w", h, err)
+			return fmt.Errorf("the proof of block %d: %w", h, err)
 		}
 		if wrong != nil {
 			addProblem(report, fmt.Sprintf("block %d", h), wrong.Error())
@@ -148,7 +148,7 @@ func (d *Dir) checkRanges(ctx context.Context, report *Report) error {
 			case errors.Is(err, chain.ErrNotFound), errors.Is(err, chain.ErrPruned):
 				continue
 			case err != nil:
-				return fmt.Errorf("what proves blocks %d to %d: %w", span.First(), last, err)
+				return fmt.Errorf("the proof of blocks %d to %d: %w", span.First(), last, err)
 			}
 			if _, err := proven.Verify(leastBits, parallel.Run); err != nil {
 				addProblem(report, fmt.Sprintf("blocks %d to %d", span.First(), last), "the proof of the range: "+err.Error())

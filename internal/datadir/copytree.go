@@ -103,7 +103,7 @@ func sameFile(a, b string) error {
 		k, errB := io.ReadFull(second, y)
 		switch {
 		case !bytes.Equal(x[:n], y[:k]):
-			return fmt.Errorf("%s is not as %s", b, a)
+			return fmt.Errorf("%s differs from %s", b, a)
 		case errA == nil && errB == nil:
 		case ended(errA) && ended(errB):
 			return nil

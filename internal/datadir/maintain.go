@@ -36,7 +36,7 @@ type Blocks struct {
 // ErrBadRange is returned for a range that has none of the blocks.
 var ErrBadRange = errors.New("no such block")
 
-// among returns the part of b that is within there. It returns [ErrBadRange] if there is none.
+// among returns the part of b within the range there. It returns [ErrBadRange] if no block is in both.
 func (b Blocks) among(there Blocks) (Blocks, error) {
 	if b.From > b.To {
 		return b, fmt.Errorf("%w: the first, %d, is after the last, %d", ErrBadRange, b.From, b.To)

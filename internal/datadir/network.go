@@ -104,7 +104,7 @@ func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
 	if err == nil {
 		err = files.WriteFile(filepath.Join(dir, SettingsFile), []byte(n.Settings))
 	}
-	if err == nil { // last: a directory with a genesis is whole, and on disk
+	if err == nil { // last: a genesis file marks the directory as complete and synced
 		err = files.WriteFile(filepath.Join(dir, GenesisFile), append(rendering, '\n'))
 	}
 	return g, err

@@ -84,7 +84,7 @@ func DamagedLink(path string, cause error) *Emergency {
 		What: fmt.Sprintf("%s, by which a node and its signer know each other, is damaged: %v", path, cause),
 		Lost: "nothing is lost, because the key can be replaced",
 		Next: "Put back a copy of the file, or move it away: `cairn signer link --data-dir DIR` makes another, and prints the " +
-			"pin that the other end is to have, as --client or as --signer-pin",
+			"pin to give to the other end, with --client or --signer-pin",
 		Final: true,
 		Cause: cause,
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // Between two collections the heap grows by as much as is in use, as Go does by default, but within these bounds, in
-// bytes. With less, a node under load that uses 10 MiB would collect 20 times a second; with more, memory for a moment
-// of much use would double.
+// bytes. With less, a node under load that uses 10 MiB would collect 20 times a second; with more, a short peak of
+// memory use would double the heap.
 const (
 	leastGrowth = 64 << 20
 	mostGrowth  = 256 << 20
@@ -22,7 +22,7 @@ func BoundHeapGrowth() {
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	percent := 100
-	type sentinel [64]byte // larger than what Go allocates in groups, which it frees late
+	type sentinel [64]byte // larger than the tiny objects that Go allocates in groups and frees late
 	var adapt func(*sentinel)
 	adapt = func(*sentinel) {
 		metrics.Read(live)

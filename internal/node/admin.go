@@ -38,9 +38,9 @@ func (n *Node) adminConfig() admin.Config {
 	return config
 }
 
-// inTurns returns a handler that computes its answers in turns by address: whoever can reach the admin address, and
-// however often they ask, the node has time for others. The answer is written after its turn, so that a client that
-// does not read it holds none.
+// inTurns returns a handler that computes its answers in turns by client address, so that frequent requests to the
+// admin address cannot starve other work. An answer is written after its turn, so that a client that does not read it
+// does not hold one.
 func inTurns(lane *admission.Lane, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		turn := &admission.Turn{}

@@ -29,8 +29,8 @@ func (n *Node) openEngines() (err error) {
 	return nil
 }
 
-// noting makes an engine for one trace. It compiles code in another form than for blocks. So it caches nothing, on disk
-// neither, and does not report the use of machine stack, which may be larger in that form.
+// noting makes an engine for one trace. It compiles code in another form than the engine for blocks, so it caches
+// nothing, not even on disk. It does not report the use of machine stack, which may be larger in that form.
 func (n *Node) noting(
 	stopped func(types.CodeHash, []vm.Place),
 ) (engine vm.Engine, shut func() error, err error) {

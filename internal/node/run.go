@@ -34,7 +34,7 @@ func (n *Node) Run(ctx context.Context) error {
 	return Await(running, ended, func() <-chan time.Time { return time.After(endTime) }, &n.stage)
 }
 
-// watchDisk returns the reason when the database stops to accept writes, or nil when ctx ends. Writers may then wait
+// watchDisk returns the reason when the database stops accepting writes, or nil when ctx ends. Writers may then wait
 // for ever.
 func (n *Node) watchDisk(ctx context.Context) error {
 	select {

@@ -1,5 +1,5 @@
-// Package reload loads files again that change while a process runs: certificates, authorities, keys and tokens. No
-// other code does that.
+// Package reload reloads files that change while the process runs: certificates, authorities, keys and tokens. No other
+// code does that.
 package reload
 
 import (

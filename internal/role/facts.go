@@ -12,7 +12,7 @@ import (
 // LookInterval is the time between two checks of the facts.
 const LookInterval = 250 * time.Millisecond
 
-// SettleTime is the time that a state which varies by itself must last before it is logged: during an election, or a
+// SettleTime is how long a state must last before it is logged, if it changes by itself, as during an election or a
 // signer's round trip.
 const SettleTime = time.Second
 

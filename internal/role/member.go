@@ -405,7 +405,8 @@ func (m *member) drain(ctx context.Context) error {
 // probeInterval is the time between two attempts to reach a signer that failed while this member led.
 const probeInterval = 5 * time.Second
 
-// probeSigner detects until ctx ends that the signer is back while this member does not lead.
+// probeSigner checks, while this member does not lead, whether a signer that failed answers again. It runs until ctx
+// ends.
 func (m *member) probeSigner(ctx context.Context) error {
 	if m.signer == nil {
 		return nil

@@ -166,7 +166,7 @@ func (m *member) Proof(of []types.Height) (types.Height, []byte, error) {
 	return 0, nil, nil
 }
 
-// Members returns the members' records, encoded as a place of the log without a block.
+// Members returns the members' records, encoded as a [cluster.Place] without a block.
 func (m *member) Members() []byte {
 	var place cluster.Place
 	for _, p := range m.service.Status().Peers {

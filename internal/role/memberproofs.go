@@ -133,7 +133,7 @@ func newLeases(self uint64, alive func(uint64) (uint64, bool)) *leases {
 
 // grant reports whether a member may make a proof, and then leases the proof to that member. The lease ends after
 // leaseTime, or once the member has been away for awayTime or was restarted. The leader itself gets no lease while
-// others ask for some. A block is old if only the asking member would use its proof.
+// others ask for leases. A block is old if only the asking member would use its proof.
 func (l *leases) grant(to uint64, h types.Height, old bool, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

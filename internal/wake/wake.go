@@ -16,7 +16,7 @@ type Event struct {
 	waiting  list.List // of chan struct{}, in order of arrival
 }
 
-// Wait returns once the event has happened and those who came before have been woken, or with ctx's error.
+// Wait returns once the event has happened and all earlier waiters have been woken, or with ctx's error.
 func (e *Event) Wait(ctx context.Context) error {
 	e.mu.Lock()
 	if e.happened {

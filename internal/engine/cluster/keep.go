@@ -53,7 +53,8 @@ func (m *Member) mayGather() bool {
 }
 
 // applyBatches adds decided batches to the pool. For a batch that this member proposed, it uses the decoded batch and
-// the verified transactions that it still has. Of other batches it does not verify again what it forwarded.
+// the verified transactions that it still has. In other batches, it does not verify transactions again that this member
+// forwarded.
 func (m *Member) applyBatches(entries []*raftpb.Entry) error {
 	decided := make([]mempool.CommittedBatch, len(entries))
 	verified := make(map[types.TxID]*types.VerifiedTx)

@@ -126,7 +126,7 @@ func (m *Member) makingBlock() bool {
 	return m.leading.building || m.leading.proposed || m.proposal != nil
 }
 
-// unreleased returns the end of the log, whose transactions the next block names: what follows the entry since.
+// unreleased returns the entries of the log after the entry since, whose transactions the next block names.
 func (m *Member) unreleased() (since uint64, log []logEntry, err error) {
 	since = max(m.machine.Base(), m.Log.Within(maxNamed))
 	log, err = m.after(since, m.machine.Applied())

@@ -15,7 +15,7 @@ const (
 	ClassHeld         Class = "held"           // waiting for a nonce or for more balance
 	ClassUnderBaseFee Class = "under_base_fee" // waiting for a lower base fee
 	ClassExecutable   Class = "executable"     // waiting for better paying ones to be included
-	ClassSponsored    Class = "sponsored"      // of a payer that pays for as many as the pool keeps of one
+	ClassSponsored    Class = "sponsored"      // whose payer already pays for as many as the pool allows
 	ClassSignatures   Class = "signatures"     // waiting for signature verification
 	ClassSuspects     Class = "suspects"       // likewise, from a source that sent a bad signature
 )

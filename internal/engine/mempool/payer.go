@@ -50,8 +50,8 @@ func (s *sender) newestPaid() *entry {
 	return s.payList[last]
 }
 
-// checkPayer refuses a candidate for which its payer has no room. ahead is what earlier transactions of its batch take,
-// replaced the entry that leaves for it.
+// checkPayer refuses a candidate for which its payer has no room. ahead is the part of the balance that earlier
+// transactions of its batch take; replaced is the entry that leaves for it.
 func (p *Pool) checkPayer(c *candidate, ahead reserve, replaced *entry) error {
 	payer := c.payer
 	if payer == nil {

@@ -122,8 +122,8 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 }
 
 // dropChanged forgets the transactions that the accounts can no longer include or pay for, and returns the accounts
-// with the senders of those that they paid for. What is in a block leaves first: only then a payer's balance says what
-// it can pay for.
+// with the senders of those that they paid for. Included transactions leave first: only then does a payer's balance
+// show what it can still pay for.
 func (p *Pool) dropChanged(changed []*sender) []*sender {
 	for _, s := range changed {
 		p.dropImpossible(s)

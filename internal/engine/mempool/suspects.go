@@ -24,10 +24,10 @@ const (
 	maxSuspects    = 16_384      // sources that are remembered
 )
 
-// verifier verifies witnesses. Those of honest sources are verified in batches of those that have queued up during the
-// last batch. Those with signatures over P-256, of which a batch is no cheaper than each, have a lane of their own, so
-// that the others need not wait for them. Suspects' are verified one by one and in turns, so that bad ones do not spoil
-// others' batches.
+// verifier verifies witnesses. Witnesses from honest sources are verified in batches: each batch holds those that
+// queued up during the last one. Witnesses with signatures over P-256, which are no cheaper in a batch, have a lane of
+// their own, so that the others need not wait for them. Witnesses from suspects are verified one by one and in turns,
+// so that bad ones do not spoil others' batches.
 type verifier struct {
 	now    func() time.Time
 	after  func(time.Duration, func()) // time.AfterFunc

@@ -37,8 +37,9 @@ const (
 // verifyFunc is the type of types.VerifyWitnesses for a network.
 type verifyFunc func([]*types.Tx) []*types.VerifiedTx
 
-// lane is a bounded queue of transactions, with goroutines that verify them in batches of up to size. For callers who
-// ask for it, the goroutine also adds their transactions to the pool, many callers' with one write to the journal.
+// lane is a bounded queue of transactions, with goroutines that verify them in batches of up to size. For callers that
+// ask for it, the goroutine also adds their transactions to the pool, with one write to the journal for several
+// callers.
 type lane struct {
 	verifyBatch verifyFunc
 	add         func(...*batch)
@@ -197,7 +198,8 @@ func (l *lane) work() {
 	}
 }
 
-// complete settles groups, adds to the pool what they ask for, some together, and releases their callers.
+// complete settles groups, adds the batches of those that ask for it to the pool, several at once, and releases the
+// callers.
 func (l *lane) complete(groups []*group) {
 	for len(groups) > 0 {
 		var batches []*batch

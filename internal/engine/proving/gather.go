@@ -21,7 +21,7 @@ const (
 	// MostAsked bounds the number of blocks or spans in one request to a source.
 	MostAsked = 64
 
-	// gatherPoll is the time between two looks for proofs; gatherPause replaces it after an invalid proof.
+	// gatherPoll is the interval between requests for proofs; gatherPause replaces it after an invalid proof.
 	gatherPoll  = time.Second
 	gatherPause = 10 * time.Second
 )
@@ -42,7 +42,7 @@ func (q *Queue) Gather(ctx context.Context, sources func() []Source, log *slog.L
 }
 
 // look asks all sources once, for the oldest blocks and for those from next on. It returns the first block that it did
-// not ask for, 0 for none, and the time until the next look.
+// not ask for, 0 for none, and the time until the next request.
 func (q *Queue) look(
 	ctx context.Context, next types.Height, sources []Source, log *slog.Logger,
 ) (after types.Height, wait time.Duration, err error) {

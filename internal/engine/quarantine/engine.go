@@ -78,7 +78,7 @@ func (d diverting) Run(
 
 // Module implements [vm.Engine].
 func (w guarded) Module(hash types.CodeHash, code func() ([]byte, error)) (module *vm.Module, err error) {
-	var own error // of code
+	var own error // error of the function code
 	err = w.guard(hash, "", &own, func() (err error) {
 		module, err = w.engine.Module(hash, func() ([]byte, error) {
 			var binary []byte
@@ -107,7 +107,8 @@ func (w guarded) Run(
 	return exit, err
 }
 
-// guard calls do. A panic or an error is the engine's fault, unless own, the error of whom the engine called, is set.
+// guard calls do. A panic or an error is the engine's fault, unless own is set: an error of the function or host that
+// the engine called.
 func (w guarded) guard(hash types.CodeHash, function string, own *error, do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

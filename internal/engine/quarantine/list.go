@@ -150,7 +150,7 @@ func (c content) oldest() types.CodeHash {
 }
 
 // Overran makes the sender and the payer of a transaction and codes that it called wait, because it exceeded its full
-// time limit. It returns how long the accounts wait, the longest.
+// time limit. It returns the longest wait of the accounts.
 func (l *List) Overran(accounts []types.Account, codes []types.CodeHash) (waits time.Duration) {
 	l.change(func() bool {
 		l.stats.Overruns++

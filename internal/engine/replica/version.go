@@ -17,7 +17,7 @@ import (
 // the time of the upgrade, and if no upstream gives another block of that height that can be checked.
 
 const (
-	// versionPoll is the time between two looks for a block that can be checked, while one that cannot is held back.
+	// versionPoll is the interval between requests for a block that can be checked, while one that cannot is held back.
 	versionPoll = time.Second
 	// haltedPoll is that time once the replica has halted.
 	haltedPoll = 10 * time.Second

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// ErrBusy says that as many requests of this client wait already as may.
+// ErrBusy is returned if too many requests of this client already wait.
 var ErrBusy = errors.New("too many requests of this client are waiting")
 
-// Limits bound who holds slots and who waits for them.
+// Limits bound the slots that are held and the requests that wait.
 type Limits struct {
 	Total     int // slots in all
 	PerClient int // slots that one client may hold: the others are kept for other clients
@@ -26,10 +26,10 @@ type Fair struct {
 	mu      sync.Mutex // guards the fields below
 	free    int
 	clients map[string]*client // clients that hold a slot or wait for one
-	round   []*client          // whose turn comes next, first to last; some may have given up waiting
+	round   []*client          // clients in the order of their turns; some may have given up waiting
 }
 
-// client is one of those that share the slots.
+// client holds slots, or waits for some.
 type client struct {
 	name    string
 	holds   int

@@ -8,11 +8,11 @@ import (
 // maxTurns bounds the number of transactions that wait for their turn.
 const maxTurns = 65_536
 
-// turns holds the transactions that were skipped, one for each account that pays a fee: a payer can have any number of
-// senders. Each block retries one that needs time. It also
-// retries those that need load, for the codes of their calls, as many as are certain to find it. A transaction that ran
-// long in vain is not tried before its turn. Otherwise six calls that nobody pays for could take most of every block:
-// they run, and then load a code when the block has no room.
+// turns holds skipped transactions, one for each account that pays a fee, because a payer can have any number of
+// senders. Each block retries one that needs more time. Of those that need to load code, it retries as many as are
+// certain to have room for it. A transaction that ran long in vain is not tried before its turn. Otherwise six calls
+// that nobody pays for could take most of every block: each runs long, and then loads a code for which the block has no
+// room.
 type turns struct {
 	time, load []*types.VerifiedTx
 	there      map[types.Account]bool // accounts that pay for waiting transactions

@@ -119,7 +119,7 @@ func named(module []byte, hash types.CodeHash) []byte {
 // functions, in 4 bytes; the offset of each in the rest, in 8 bytes; and the rest.
 const wazeroMagic = "WAZEVO"
 
-var errMachine = errors.New("the machine code of a module is not as wazero writes it")
+var errMachine = errors.New("the machine code of a module is not in the form that wazero writes")
 
 // pickFunctions returns a module's machine code with only the given functions listed, by index. The others remain
 // callable from these, but have no index.

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Connections bounds a server's open connections. A new one displaces a connection of the host that has the most: the one
-// that has been without a whole request for longest or, if all have one and the new one is another host's, any. If its own
-// host has the most, the new one is closed.
+// Connections bounds a server's open connections. At the limit, a new one displaces a connection of the host that has
+// the most: the one that has waited longest without a whole request. If each of that host's connections has one, any of
+// them is displaced, or the new one itself if it is from the same host.
 type Connections struct {
 	most int
 

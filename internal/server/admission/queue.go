@@ -106,9 +106,9 @@ func (q *queue) again(c *claim, used time.Duration) {
 	q.next()
 }
 
-// end ends a claim's turn, which used the given time. The queue's virtual time grows by each active client's share of it.
-// If it only followed the turns' starts, then while ever new clients come, each of which starts there, no client would
-// get a second turn.
+// end ends a claim's turn, which used the given time. The queue's virtual time grows by each active client's share of
+// it. If it only followed the starts of turns, a stream of new clients, which all start there, would keep every client
+// from a second turn.
 func (q *queue) end(c *claim, used time.Duration) {
 	f := c.flow
 	f.time += used - c.charged

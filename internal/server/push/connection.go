@@ -41,7 +41,7 @@ type connection struct {
 	writing chan struct{} // holds a token while a message is rendered in a turn, or written
 	ticket  Ticket        // charges notifications
 	unpaid  int           // bytes of notifications that are not charged yet; the token guards it
-	frames  Ticket        // charges frames that are no messages
+	frames  Ticket        // charges frames that are not messages
 
 	received atomic.Uint64 // messages
 	busy     atomic.Bool   // reading waits for a call to end, or for the client's rate

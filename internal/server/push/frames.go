@@ -48,8 +48,8 @@ func (n narrowed) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 const leastFragment = 1 << 10
 
 // frames is a client's connection. It follows the headers of frames (RFC 6455, 5.2), and charges those that the library
-// handles without telling anybody, and that carry little: control frames, and small fragments. It hands over one of them
-// at a time, so that the library handles each when it is paid, not all that one read brings in a row.
+// handles without telling anybody, and that carry little: control frames, and small fragments. It hands these over one
+// at a time, so that the library handles each only after it is paid, instead of all that one read returns.
 type frames struct {
 	net.Conn
 	pay   func() error // waits until the client has a call left, and takes it

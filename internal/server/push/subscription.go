@@ -344,7 +344,7 @@ func (s *subscription) sendProofs(ctx context.Context) error {
 	})
 }
 
-// sendStatus sends the sync status now, and whenever it has changed, as it does with each block.
+// sendStatus sends the sync status now, and whenever it has changed, which happens with each block.
 func (s *subscription) sendStatus(ctx context.Context) error {
 	return s.sendChanges(ctx, func() (any, error) { return s.connection.server.config.Source.SyncStatus(), nil })
 }

@@ -153,9 +153,10 @@ func newEffects(limit types.Gas) *effects {
 	return &effects{calls: sha256.New(), details: sha256.New(), limit: limit}
 }
 
-// need raises least to the transaction's limit that gives the innermost open call gas in all. Each call around it needs
-// what it spent before the next call, and what that one needs with the 64th that the caller keeps back. If a contract
-// passes on less than it may, least is too high or too low: [simulation.leastGas] tries it.
+// need raises least to the gas limit of the transaction at which the innermost open call gets gas in all. Each outer
+// call needs the gas that it had spent before it made the next call, plus the need of that call and the 64th that a
+// caller keeps back. If a contract passes on less gas than it may, least is only a guess, which [simulation.leastGas]
+// tests.
 func (e *effects) need(gas types.Gas) {
 	around := append([]types.Gas{e.limit}, e.open...)
 	for i := len(around) - 1; i > 0; i-- {

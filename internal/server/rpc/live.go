@@ -26,8 +26,8 @@ type liveness struct {
 	node  Node
 }
 
-// live refuses to serve the latest state if the node has halted: the chain has gone on to another one. A block that is
-// named by its height was verified, and so was the state after it.
+// live refuses to serve the latest state if the node has halted, because the chain has moved on without it. A block
+// that is named by its height was verified, and so was the state after it.
 func (l *liveness) live(block api.BlockRef) error {
 	following := l.node.Following()
 	if following == nil || block != api.Latest() {

@@ -224,7 +224,8 @@ type simulation struct {
 	request    *request.Request
 }
 
-// intrinsicGas returns what a transaction costs before it runs, with that of a sender who has no entry in the state.
+// intrinsicGas returns the gas that a transaction uses before it runs. It is more for a sender without an entry in the
+// state.
 func intrinsicGas(tx *types.SignedTransaction, exists bool) types.Gas {
 	gas := fees.IntrinsicGas(tx)
 	if !exists {
@@ -233,11 +234,11 @@ func intrinsicGas(tx *types.SignedTransaction, exists bool) types.Gas {
 	return gas
 }
 
-// exists reports whether an account has an entry in the latest state: if not, a transaction of its costs more.
+// exists reports whether an account has an entry in the latest state. Without one, its transactions cost more.
 func (h *submitHandlers) exists(account types.Account) (bool, error) {
 	record, err := h.chain.Account(h.chain.Head().Header.Height, account)
 	if errors.Is(err, chain.ErrNoState) {
-		return true, nil // of a node without state, as most senders do
+		return true, nil // a node without state assumes it: most senders have one
 	}
 	return record.Exists(), err
 }
@@ -289,7 +290,7 @@ func (h *submitHandlers) timeAfter(head types.Header) uint64 {
 
 // decodeCall decodes a transaction to try: its unsigned form, or that and the sender's witness, or a SignedTransaction.
 // Nothing is sent, so the proofs in a witness need not hold, and a payer need not have signed: gas limit and fee, which
-// the hash covers, are often not known yet. A witness says what it will cost.
+// the hash covers, are often not known yet. A witness determines its own cost.
 func decodeCall(encoded []byte) (types.SignedTransaction, error) {
 	if tx, err := types.DecodeUnsigned(encoded); err == nil {
 		return types.SignedTransaction{Transaction: tx}, nil

@@ -57,8 +57,8 @@ const (
 	nep11Holder = "owner"
 )
 
-// balance calls a token as NEP-20 defines it, which needs no look at the code, and if that fails, as the token's ABI
-// does.
+// balance calls balanceOf as NEP-20 defines it, which needs no look at the code, and if that fails, as the token's ABI
+// declares it.
 func (h *tokenHandlers) balance(
 	ctx context.Context, v *viewer, token types.ContractID, account types.Account,
 ) (uint64, error) {

@@ -197,8 +197,9 @@ func effectivePrice(tx *types.SignedTransaction, header types.Header) api.Quanti
 	return api.Quantity(fees.Price(header.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas))
 }
 
-// recipient returns a transaction's recipient, and the contract that it creates. Without a recipient of its own, as of a
-// batch, it is the sender: who reads nothing else must not take it for a payment to somebody.
+// recipient returns a transaction's recipient, and the contract that it creates. For a transaction without a recipient,
+// such as a batch, it returns the sender, so that a client that reads nothing else does not take it for a payment to
+// somebody.
 func recipient(tx *types.Transaction) (to types.Account, contract *types.ContractID) {
 	to, ok := tx.Recipient()
 	if !ok {

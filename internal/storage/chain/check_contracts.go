@@ -69,8 +69,8 @@ func (c *checker) deployed(h types.Height, accesses []types.Access) error {
 	})
 }
 
-// brought checks that the codes that a stored block's deploys brought are there, and records the first block of each. Of
-// the oldest stored block a code may be missing that no contract has after it: a copy of its state leaves it out.
+// brought checks that the codes that a stored block's deploys brought are there, and records the first block of each. A
+// code that no contract has after the oldest stored block may be missing: a copy of that block's state leaves it out.
 func (c *checker) brought(index indexed) {
 	for _, hash := range index.codes() {
 		use := c.codes[hash]

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// deploys passes to put the rows that list the contracts that a block with these accesses made, ascending. These rows
-// are kept when the block is pruned.
+// deploys calls put for the rows that list the contracts made by a block with these accesses, ascending. These rows are
+// kept when the block is pruned.
 func deploys(h types.Height, accesses []types.Access, put func(key, value []byte) error) error {
 	n := uint32(0)
 	for i := range accesses {

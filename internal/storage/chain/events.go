@@ -141,7 +141,7 @@ func (n eventNames) of(kind eventKind, log *types.Log) *[32]byte {
 	}
 }
 
-// events passes to put the index rows of the block's events, ascending.
+// events calls put for the index rows of the block's events, ascending.
 func (b indexed) events(put func(key, value []byte) error) error {
 	var logs []*types.Log
 	var places []eventPlace

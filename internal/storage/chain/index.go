@@ -212,12 +212,12 @@ func (b indexed) rows(put func(key, value []byte) error) error {
 	return nil
 }
 
-// ofHash passes to put the row that finds the block by its hash.
+// ofHash calls put for the row that finds the block by its hash.
 func (b indexed) ofHash(put func(key, value []byte) error) error {
 	return put(tableHashes.key(b.hash[:]), encodeHeight(b.height))
 }
 
-// ids passes to put the rows that find transactions by their IDs, ascending.
+// ids calls put for the rows that find transactions by their IDs, ascending.
 func (b indexed) ids(put func(key, value []byte) error) error {
 	ids := types.IDs(b.txs)
 	order := make([]concern, len(ids))
@@ -234,7 +234,7 @@ func (b indexed) ids(put func(key, value []byte) error) error {
 	return nil
 }
 
-// accounts passes to put the rows that find an account's transactions, ascending.
+// accounts calls put for the rows that find an account's transactions, ascending.
 func (b indexed) accounts(put func(key, value []byte) error) error {
 	concerned := b.concerned()
 	var key, row []byte

@@ -11,8 +11,8 @@ import (
 // The state has policies by their hashes only. Blocks reveal the policies themselves, and the store keeps each by its
 // hash. It stays when its block is pruned, because accounts may still name it. A stateless store keeps none.
 
-// revealed is a policy with the first stored block that revealed it, or in a store that was restored from a copy of the
-// state the latest block that may have.
+// revealed is a policy with the first stored block that revealed it. In a store that was restored from a copy of the
+// state, it is the latest block that may have revealed it.
 type revealed struct {
 	since  types.Height
 	policy []byte
@@ -135,7 +135,7 @@ type revelation struct {
 	block  types.Height
 }
 
-// firstStored reports whether the block that revealed a policy first is stored, of those since a height.
+// firstStored reports whether the block that revealed a policy first is among the stored blocks from a height on.
 func (c *checker) firstStored(since types.Height) bool {
 	return since > c.report.Oldest || c.report.Oldest == 0
 }
@@ -180,7 +180,7 @@ func (c *checker) revealed(index indexed) error {
 	return nil
 }
 
-// allRevealed checks that each policy is of the block that revealed it first.
+// allRevealed checks that each policy names the block that revealed it first.
 func (c *checker) allRevealed() error {
 	if c.policies.difference != 0 {
 		c.add(allTables[tablePolicies], "they do not match the policies that the blocks revealed")

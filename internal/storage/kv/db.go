@@ -169,7 +169,7 @@ func readError(err error) error {
 	switch {
 	case pebble.IsCorruptionError(err):
 		if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
-			err = info.Details // without the text of what carries the information
+			err = info.Details // without the text of the error that carries the information
 		}
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
