@@ -1,5 +1,5 @@
-// Package bip322 computes what a Bitcoin wallet signs when it signs a text by BIP-322 (Generic Signed Message Format,
-// 2.0.0): the *simple* form, for a taproot output (BIP-341) that is spent by its key.
+// Package bip322 computes the message that a Bitcoin wallet signs when it signs a text by BIP-322 (Generic Signed
+// Message Format, 2.0.0): the *simple* form, for a taproot output (BIP-341) that is spent by its key.
 package bip322
 
 import (

@@ -82,7 +82,8 @@ type component struct {
 	lines map[string]string // by member
 }
 
-// commonParams describes the parameters that three methods or more describe alike, and no other three in another way.
+// commonParams describes the parameters that at least three methods describe alike, unless three others describe them
+// in another way.
 func (p *pageWriter) commonParams(d document) {
 	count, ways := map[string]int{}, map[string]map[string]bool{}
 	for _, m := range d.Methods {
@@ -213,8 +214,8 @@ func (p *pageWriter) component(name string, s schema) {
 	}
 }
 
-// members lists the members of an object, named unless it is a variant, whose heading says its type already. Members that
-// an earlier type has alike are listed by name.
+// members lists the members of an object, named unless it is a variant, whose heading says its type already. Members
+// that equal an earlier type's are listed only by name.
 func (p *pageWriter) members(name string, s schema) {
 	p.WriteString("\n")
 	lines := map[string]string{}
@@ -241,7 +242,7 @@ func (p *pageWriter) members(name string, s schema) {
 	}
 }
 
-// alike finds the earlier type that has most of the given members alike, and these members.
+// alike returns the earlier type that shares most of the given members, and these members.
 func (p *pageWriter) alike(name string, lines map[string]string) (from string, alike []string) {
 	for _, c := range p.written {
 		var same []string

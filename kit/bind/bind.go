@@ -71,8 +71,8 @@ func Deploy(
 	return client.Action{Value: value, Payload: types.Deploy{Name: name, Code: code, InitArgs: args}}, err
 }
 
-// Instantiate returns what makes a contract with the code of a template, with coins and the arguments of its function
-// init.
+// Instantiate returns the action that makes a contract with the code of a template, with coins and the arguments of its
+// function init.
 func Instantiate(
 	a abi.ABI, name string, template types.ContractID, value types.Amount, write func(*codec.Encoder),
 ) (client.Action, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// TypeScript writes a module on the TypeScript SDK: the ABI as a constant, of which the SDK knows every type.
+// TypeScript generates a module for the TypeScript SDK: the ABI as a constant. The SDK supports every type.
 func TypeScript(a abi.ABI, name string) ([]byte, error) {
 	declared, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {

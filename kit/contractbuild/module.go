@@ -182,7 +182,7 @@ func functionsOf(code []byte) (functions, error) {
 const replaceCode = "replace_code"
 
 // CanChange reports whether a contract with this code can change it: whether the code imports the host function
-// replace_code. A code that does not import it stays what it is for good.
+// replace_code. Without that import, the code can never change.
 func CanChange(code []byte) (bool, error) {
 	list, err := sections(code)
 	if err != nil {

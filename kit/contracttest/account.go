@@ -60,8 +60,8 @@ func (c *Chain) SignMessage(from Account, contract types.ContractID, message []b
 	return types.EncodeWitness(witness)
 }
 
-// SetPolicy makes a policy sign for the account in place of who did so before; nil is the account's own key. Sign what
-// follows with another Account: [Chain.AccountOf] of a client.PolicySigner with this account's ID.
+// SetPolicy lets a policy sign for the account in place of its previous signer; nil restores the account's own key.
+// Send later transactions with another Account: [Chain.AccountOf] of a client.PolicySigner with this account's ID.
 func (c *Chain) SetPolicy(from Account, policy *types.Policy, options ...Options) Result {
 	c.t.Helper()
 	_, result := c.send(from, client.Action{Payload: types.SetPolicy{Policy: policy}}, only(options))

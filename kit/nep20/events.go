@@ -68,7 +68,7 @@ func (e expected) data(data []byte) error {
 			return fmt.Errorf("field %q of %s is %s, not %s", name, e.name, fields[name], want)
 		}
 	}
-	var amount uint64 // a number whatever its size, where arguments and results may have a string
+	var amount uint64 // always a number, although arguments and results may use a string
 	if err := json.Unmarshal(fields["amount"], &amount); err != nil || amount != e.amount {
 		return fmt.Errorf("field \"amount\" of %s is %s, not the number %d", e.name, fields["amount"], e.amount)
 	}

@@ -144,7 +144,7 @@ func (p *pump) end(j *job, receipt api.Receipt) {
 type finding struct {
 	receipt *api.Receipt
 	unknown bool   // a query failed, and no other one found a receipt
-	head    uint64 // without a receipt: until when the node that was asked has all blocks, in milliseconds; 0: not known
+	head    uint64 // without a receipt: time up to which the asked node has all blocks, in milliseconds; 0: unknown
 }
 
 // receipts requests the receipts of all versions of jobs in one request. It returns a finding for each job, and the

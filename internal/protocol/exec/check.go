@@ -48,7 +48,7 @@ func peekAccount(o *state.Overlay, a types.Account) (state.Account, error) {
 }
 
 // CheckStatic checks every validity rule that needs neither an account nor a signature: rules 2 to 13 of
-// docs/protocol.md, and of rule 15 what holds for any sender.
+// docs/protocol.md, and the part of rule 15 that holds for any sender.
 func CheckStatic(env Env, tx *types.SignedTransaction) error {
 	if tx.ChainID != env.ChainID {
 		return fmt.Errorf("%w: %d, this is %d", ErrWrongChain, tx.ChainID, env.ChainID)

@@ -90,8 +90,8 @@ func (e *BlockExecutor) Trace(t Tracer) { e.tracer = t }
 // RunIn sets the engine that runs contracts from now on.
 func (e *BlockExecutor) RunIn(engine vm.Engine) { e.machine.Engine = engine }
 
-// ShareOut sets how the lists of transactions and receipts are hashed in the end, on several cores; by default they are
-// hashed one run after the other.
+// ShareOut lets Finish hash the lists of transactions and receipts on several cores; by default it hashes one run after
+// the other.
 func (e *BlockExecutor) ShareOut(parallel lists.Parallel) { e.parallel = parallel }
 
 // StopWith sets a function that is called before code is loaded and at least once per vm.MaxSlice of gas and per host

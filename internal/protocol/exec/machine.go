@@ -97,8 +97,8 @@ func (e *BlockExecutor) module(hash types.CodeHash) (*vm.Module, error) {
 	})
 }
 
-// newCodes returns the codes that the block's deploys brought and that a contract has after the block. Not every one is
-// the code of a contract that was deployed: it may have replaced its code since, and another may have taken it before.
+// newCodes returns the codes that the block's deploys brought and that a contract has after the block. That contract
+// need not be the deployed one, which may have replaced its code after another contract took it.
 func (e *BlockExecutor) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
 	if len(e.codes) == 0 {
 		return nil, nil

@@ -4,14 +4,14 @@
 // The leaf of a transaction with the witness Key and no payer is S(4, 96, pair(hash ‖ signature)), that of any other
 // S(4, 64, pair(hash ‖ witness digest)), and that of a receipt S(6, 20, pair(details) ‖ status, g₀, g₁, g₂), where the
 // g are the 16-bit limbs of the gas used. T of n leaves is the root of the binary tree over the leaves and as many zero
-// digests as fill its lowest level up. The roots are S(5, n, T) and S(7, n, T): they bind the number of elements.
+// digests as fill up its lowest level. The roots are S(5, n, T) and S(7, n, T): they bind the number of elements.
 //
-// One number is that of a transaction and of its receipt, so two inclusion proofs under one number show that a payment
-// was made. A node answers both by the method svc_getInclusionProof, whose parameter is the transaction's hash, with
+// A transaction and its receipt have the same number, so two inclusion proofs with that number show that a payment was
+// made. A node answers both by the method svc_getInclusionProof, whose parameter is the transaction's hash, with
 //
 //	{"header", "transaction": {"number", "n", "leaf", "siblings"}, "receipt": {"number", "n", "leaf", "siblings"}}
 //
-// where header is the SignedHeader in hex. Who asks has the transaction and its receipt from elsewhere, and computes
+// where header is the SignedHeader in hex. A client gets the transaction and its receipt from elsewhere, and computes
 // both leaves; package proof does that.
 package lists
 

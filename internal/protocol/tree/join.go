@@ -10,8 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrUnopened is returned if no witness opens a subtree that the joined witness has to open. This happens beside
-// accesses that leave nothing in the order of paths, although no block left nothing there.
+// ErrUnopened is returned if no witness opens a subtree that the joined witness has to open. This happens if the
+// union's accesses, in the order of paths, leave nothing beside that subtree at some point, although no single list
+// does.
 var ErrUnopened = errors.New("tree: the witnesses do not open a subtree")
 
 // JoinWitnesses returns the witness of the union of consecutive lists of accesses, in the tree before the first list.
