@@ -157,7 +157,7 @@ func TestArguments(t *testing.T) {
 		if err != nil || string(got) != `{"a":`+test.want+`}` {
 			t.Errorf("%s %q: %s, %v", test.kind, test.text, got, err)
 		}
-		// What was encoded is read back as it is.
+		// An encoded ABI decodes to the same ABI.
 		if again, err := none.EncodeJSON(parameters, got, Hex); err != nil || string(again) != string(got) {
 			t.Errorf("%s %s: %s, %v", test.kind, got, again, err)
 		}

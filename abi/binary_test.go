@@ -251,7 +251,7 @@ func FuzzDecodeArguments(f *testing.F) {
 	})
 }
 
-// bad tells whether a type refers to what the ABI does not have.
+// bad reports whether a type refers to a type that the ABI does not have.
 func (n nesting) bad(t Type) bool {
 	_, err := n.of(t)
 	return err != nil

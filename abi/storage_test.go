@@ -126,7 +126,7 @@ func TestStored(t *testing.T) {
 		}
 		for data, a := range map[string]ABI{test.prefixed: prefixed, test.bare: plain} {
 			if data == "" && test.want != "" || test.kind == "string" && data == "" {
-				continue // what the encoding does not have
+				continue // absent from the encoding
 			}
 			got, err := a.Stored(kind, []byte(unhex(data)))
 			if string(got) != test.want || (test.want == "") != errors.Is(err, ErrArgument) {
@@ -188,7 +188,7 @@ func TestParseStorage(t *testing.T) {
 	}
 }
 
-// FuzzStored: one value has one encoding, so what was read is written as the same bytes.
+// FuzzStored: each value has one encoding, so a decoded value encodes to the same bytes.
 func FuzzStored(f *testing.F) {
 	for _, test := range forms {
 		for _, encoding := range []Encoding{Prefixed, Bare} {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What appends itself is what encoding/json gives.
+// A value that encodes itself gives the same JSON as encoding/json.
 func TestAppendedJSON(t *testing.T) {
 	for _, v := range []jsonrpc.Appender{
 		Quantity(0), Quantity(1), Quantity(0xabcdef), Quantity(math.MaxUint64), Data(nil), Data{}, Data{0},
@@ -60,7 +60,7 @@ func TestParsedJSON(t *testing.T) {
 	}
 }
 
-// parsesAlike holds ParseJSON to encoding/json where it takes a text, and to its promise to change nothing elsewhere.
+// parsesAlike checks that ParseJSON agrees with encoding/json on texts that it accepts, and changes nothing on others.
 func parsesAlike(t *testing.T, text []byte) {
 	t.Helper()
 	var got, want PaymentPage
@@ -99,7 +99,7 @@ func BenchmarkPaymentPage(b *testing.B) {
 	}
 }
 
-// A block is written in pieces of a bounded size. Together they are what encoding/json gives.
+// A block is written in pieces of a bounded size, which together are the JSON of encoding/json.
 func TestBlocksAreWrittenInPieces(t *testing.T) {
 	const longest = 128 << 10
 	for _, count := range []int{0, 1, hashesAtOnce, hashesAtOnce + 1, 100_000} {

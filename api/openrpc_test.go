@@ -318,7 +318,7 @@ func TestParametersAreTakenAlike(t *testing.T) {
 }
 
 // Every method has an example that names its parameters. No schema refers to another document or to itself: tools that
-// resolve references would not come to an end.
+// resolve references would not terminate.
 func TestDocumentCanBeResolved(t *testing.T) {
 	document := NewDocument(Declarations())
 	for _, m := range document.Methods {

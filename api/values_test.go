@@ -94,7 +94,7 @@ func FuzzFraction(f *testing.F) {
 	})
 }
 
-// TestDecimal: a number has all its digits, and is read as it is written.
+// TestDecimal: a number is written with all its digits, and read back unchanged.
 func TestDecimal(t *testing.T) {
 	for _, test := range []struct {
 		Decimal

@@ -241,7 +241,7 @@ func TestMistypedFlags(t *testing.T) {
 	}
 }
 
-// A user who confuses http and https, or does not trust a certificate, gets a message that says so.
+// A user who confuses http with https, or whose system does not trust a certificate, gets a message that says so.
 func TestTransportHints(t *testing.T) {
 	plain, secure := httptest.NewServer(http.NotFoundHandler()), httptest.NewUnstartedServer(http.NotFoundHandler())
 	defer plain.Close()
@@ -259,7 +259,7 @@ func TestTransportHints(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = connection.Read(make([]byte, 4096)) // what it asks does not matter
+			_, _ = connection.Read(make([]byte, 4096)) // the request does not matter
 			_ = connection.Close()
 		}
 	}()
@@ -476,8 +476,8 @@ func TestCommandsFromOutside(t *testing.T) {
 	}
 }
 
-// TestRPCTakesNames: a parameter that is an account or a contract is given by any name that other commands take; what
-// is none of these is sent as it was typed.
+// TestRPCTakesNames: a parameter that is an account or a contract accepts any name that other commands accept. Any
+// other text is sent unchanged.
 func TestRPCTakesNames(t *testing.T) {
 	desk := newDesk(t, startNode(t))
 	for name, similar := range map[string]string{"svc_getBlance": "svc_getBalance", "getBalance": "svc_getBalance"} {

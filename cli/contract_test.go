@@ -42,14 +42,14 @@ func goldModule() string {
 		byte(len(section) >> 7)}) + section
 }
 
-// contractAnswers changes what the node tells of contracts.
+// contractAnswers changes the node's answers about contracts.
 type contractAnswers struct {
 	trace  func(*api.Trace)
 	places int    // how often places were asked for
 	abi    string // of the contract with one; empty: goldABI
 }
 
-// contracts are the methods on contracts. A view call answers with what it was asked.
+// contracts are the methods about contracts. A view call returns its arguments.
 func (n *fakeNode) contracts() []jsonrpc.Method {
 	noContract := func(id types.ContractID) error {
 		if id[0] != 0xC0 && id[0] != 0xC1 {
@@ -363,7 +363,7 @@ func TestTraceReadsWhatIsBinary(t *testing.T) {
 		}
 		trace.Root.Events = []api.TraceEvent{{Name: "Noted", Data: []byte(`{"by":"` + gold + `","memo":"` + gold + `"}`)}}
 		trace.Root.Calls[0].Contract, trace.Root.Calls[0].Function = id, "transfer"
-		trace.Root.Calls[0].Args = append([]byte{1}, id[:]...) // no amount: not what the ABI says
+		trace.Root.Calls[0].Args = append([]byte{1}, id[:]...) // not an amount, which the ABI requires
 		trace.Root.Calls[0].Error, trace.Root.Calls[0].Output = &reverted, []byte{1, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}
 	}
 	o := desk.run(t, "tx", "trace", hash("02"))
@@ -429,7 +429,7 @@ func TestMistypedCallNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// A call that fails says how to see what it did.
+// The error of a failed call says how to trace the call.
 func TestFailedCallPointsAtItsTrace(t *testing.T) {
 	reason := "out_of_gas"
 	node := startNode(t)

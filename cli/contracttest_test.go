@@ -115,8 +115,8 @@ func TestCoverageOfAModule(t *testing.T) {
 	}
 }
 
-// TestCoverageOfCalls makes no call but those of the project's file. The codes differ in a custom section, since what
-// ran is counted by code.
+// TestCoverageOfCalls makes only the calls of the project's file. The codes differ in a custom section, because
+// coverage is counted by code.
 func TestCoverageOfCalls(t *testing.T) {
 	d := newDesk(t, nil)
 	cover := func(section byte, calls string) (printedCoverage, outcome) {

@@ -51,8 +51,8 @@ func exampleLines(t *testing.T) map[string][]string {
 	return lines
 }
 
-// TestExamplesAreCommands: what help texts and pages show has commands and flags that exist, and calls functions that the
-// shipped contracts have, with their parameters.
+// TestExamplesAreCommands: the commands in help texts and pages have existing names and flags, and call functions of
+// the shipped contracts, with their parameters.
 func TestExamplesAreCommands(t *testing.T) {
 	seen := 0
 	for where, lines := range exampleLines(t) {

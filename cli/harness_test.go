@@ -34,7 +34,7 @@ type fakeNode struct {
 	genesis types.BlockHash
 	balance types.Amount
 	poor    types.Account // who has no coins
-	// account changes what the node tells of an account: by default its own key signs.
+	// account changes the node's answer about an account: by default its own key signs.
 	account func(*api.Account)
 	// refuse, unless nil, is the error of sending.
 	refuse error
@@ -43,7 +43,7 @@ type fakeNode struct {
 	// receipt changes the receipt of a transaction.
 	receipt func(*api.Receipt)
 	contractAnswers
-	// producer is the chain's, producerKey the node's own; status changes what it tells of itself.
+	// producer is the chain's, producerKey the node's own; status changes the node's report about itself.
 	producer    types.PublicKey
 	upgrade     *api.Upgrade
 	producerKey *types.PublicKey
@@ -278,7 +278,7 @@ func (n *fakeNode) head() api.Quantity {
 	return 17
 }
 
-// take accepts a transaction whose signature is valid.
+// take accepts a transaction with a valid signature.
 func (n *fakeNode) take(encoded []byte) (types.SignedTransaction, error) {
 	tx, err := types.DecodeSignedTransaction(encoded)
 	if err != nil {

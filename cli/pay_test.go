@@ -44,7 +44,7 @@ func TestPayReadsAllBeforeItPays(t *testing.T) {
 	}
 }
 
-// TestP256Keys: a key of P-256 is kept, exported and imported, and has an account of its own.
+// TestP256Keys: a P-256 key is stored, exported and imported, and has an account of its own.
 func TestP256Keys(t *testing.T) {
 	d := newDesk(t, nil)
 	d.env = append(d.env, "CAIRN_PASSWORD_FILE="+d.path("password.txt"))

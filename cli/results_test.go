@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What commands print with --json, as far as tests read it.
+// The JSON output of commands, as far as tests read it.
 type (
 	printedKey struct {
 		Account                     types.Account

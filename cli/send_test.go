@@ -66,7 +66,7 @@ func TestSendTakesEveryField(t *testing.T) {
 
 func TestDryRunSendsNothing(t *testing.T) {
 	node := startNode(t)
-	// No key is needed for an account that only shows what it would send: a wallet may have it.
+	// A dry run needs no key of its account: a wallet may have it.
 	o := newDesk(t, node).run(t, "send", "dev1", "1.5", "--from", hash("05"), "--dry-run", "--json")
 	plan := result[submit.Plan](t, o)
 	tx, err := types.DecodeUnsigned(plan.Unsigned)

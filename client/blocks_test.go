@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// blocksFile is a node's answer, whose number of blocks may differ from the announced one.
+// blocksFile is a node's answer. Its number of blocks may differ from the announced one.
 func blocksFile(count uint64, blocks ...string) []byte {
 	e := codec.NewEncoder(64)
 	e.U64(count)
@@ -29,7 +29,7 @@ func blocksFile(count uint64, blocks ...string) []byte {
 	return e.Data()
 }
 
-// TestEncodedBlocks reads what honest and hostile nodes answer.
+// TestEncodedBlocks reads the answers of honest and hostile nodes.
 func TestEncodedBlocks(t *testing.T) {
 	honest := blocksFile(2, "block 7", "block 8")
 	longest := blocksFile(1, strings.Repeat("b", types.MaxEncodedBlockBytes))
@@ -168,7 +168,7 @@ func TestDownloadsKeepConnections(t *testing.T) {
 	}
 }
 
-// TestAccessListFile bounds what is read.
+// TestAccessListFile checks the limit on the bytes read.
 func TestAccessListFile(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/accesses/7" {

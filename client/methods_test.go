@@ -24,7 +24,7 @@ func TestMethodsOnTheWire(t *testing.T) {
 		method string
 		params string
 		answer string
-		want   string // fmt of what is returned; "" where the answer is an object
+		want   string // the result, formatted by fmt; "" for an object
 	}{
 		{
 			"BlockNumber", func(c *Client) (any, error) { return c.BlockNumber(t.Context()) }, "svc_blockNumber", `[]`,

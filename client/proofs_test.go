@@ -150,7 +150,8 @@ func TestFilesAreBounded(t *testing.T) {
 		if !errors.Is(err, test.want) || len(got) != test.wantLen {
 			t.Errorf("%s: %d bytes, %v", test.name, len(got), err)
 		}
-		// What is not announced grows by quarters up to 16 MiB, so that all of it together is five times that.
+		// The buffer for an answer of unknown length grows by quarters up to 16 MiB, so all allocations together are
+		// five times that.
 		if took := after.TotalAlloc - before.TotalAlloc; took > long+16<<20 && test.want == nil || took > 96<<20 {
 			t.Errorf("%s: %d bytes of memory", test.name, took)
 		}

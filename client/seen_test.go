@@ -144,8 +144,8 @@ func TestSendsThroughABalancer(t *testing.T) {
 	}
 }
 
-// Transactions are sent with the right nonces without waiting for blocks, too. The node that is asked for the next one
-// does not know of those that the other took.
+// Transactions are sent with the right nonces without waiting for blocks. The node that is asked for the next nonce
+// does not know the transactions sent to the other node.
 func TestSendsAtOnceThroughABalancer(t *testing.T) {
 	var chain lagging
 	c, s := chain.balanced(t), signer(t)
@@ -157,8 +157,8 @@ func TestSendsAtOnceThroughABalancer(t *testing.T) {
 	}
 }
 
-// What a client has sent and nobody knows of counts for a while, and a chain that was taken back is believed in the
-// end.
+// The nonce of a sent transaction that no node knows counts for a while. After a revert of the chain, the client
+// eventually believes the node.
 func TestSeenIsNotForEver(t *testing.T) {
 	var pauses []time.Duration
 	c := connect(t, &pauses, always(api.BlockNumber, api.Quantity(3)), always(api.GetBalance, api.Quantity(9)))

@@ -66,7 +66,7 @@ func unhex(t testing.TB, text string) []byte {
 	return b
 }
 
-// holders are the vectors' keys: as those of wallets by the account, and as cosigners by the signer.
+// holders are the vectors' keys: wallets' keys by account, and cosigners' keys by signer.
 type holders struct {
 	keys      map[types.Account]crypto.PrivateKey
 	cosigners map[types.Signer]Cosigner
@@ -138,7 +138,7 @@ func authenticator(key *ecdsa.PrivateKey) Assert {
 	}
 }
 
-// signer is one that makes witnesses of the kind of a vector's.
+// signer returns a signer that makes witnesses of a vector's kind.
 func (h holders) signer(t *testing.T, network types.Network, account types.Account, witness types.Witness) Signer {
 	t.Helper()
 	switch w := witness.(type) {
@@ -166,7 +166,7 @@ func (h holders) signer(t *testing.T, network types.Network, account types.Accou
 	return nil
 }
 
-// cosigner is one that gives evidence of the kind of a vector's.
+// cosigner returns a cosigner that gives evidence of a vector's kind.
 func (h holders) cosigner(network types.Network, signer types.Signer, evidence types.Evidence) Cosigner {
 	key, isKey := signer.(types.SignerKey)
 	if text, is := evidence.(types.EvidenceText); is && isKey {
@@ -368,7 +368,7 @@ func again(t *testing.T, d *Draft) *Draft {
 	return read
 }
 
-// TestMessages: accounts of every kind sign messages, and a verifier asks who may sign for the account.
+// TestMessages: accounts of every kind sign messages, and a verifier asks the node who may sign for the account.
 func TestMessages(t *testing.T) {
 	v := readVectors(t)
 	h, network := v.holders(t), v.JudgedIn.Network

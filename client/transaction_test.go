@@ -111,7 +111,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// What another pays for is not valid for long.
+// A transaction with a payer is valid only for a short time.
 func TestBuildBoundsWhatIsSponsored(t *testing.T) {
 	estimates := 0
 	c := connect(t, nil, pricedNode(&estimates)...)

@@ -169,7 +169,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// A result that aliases the input has no room behind it: appending to it must not change what follows.
+// A result that aliases the input has no spare capacity, so appending to it cannot change the bytes after it.
 func TestBytesAlias(t *testing.T) {
 	input := unhex(t, "0100000000000000 aa bb")
 	d := codec.NewDecoder(input)

@@ -25,7 +25,7 @@ const (
 	reads
 )
 
-// limit bounds the lengths that a program accepts; lengths around it occur often in what is drawn.
+// limit bounds the lengths that a program accepts; generated lengths are often close to it.
 const limit = 6
 
 // copyValue reads one value and writes it again, and returns it.
@@ -129,7 +129,7 @@ func write(t *rapid.T, e *codec.Encoder, read byte) any {
 	}
 }
 
-// What was encoded decodes to the same values, and encodes to the same bytes again.
+// Encoded values decode to the same values, and encode to the same bytes again.
 func TestEncodeDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		program := rapid.SliceOfN(rapid.ByteMax(reads-1), 0, 12).Draw(t, "program")

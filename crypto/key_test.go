@@ -213,7 +213,7 @@ func FuzzSign(f *testing.F) {
 func TestSignDependsOnAllItsInputs(t *testing.T) {
 	key := mustKey(t, bip340.TaggedHash("key"))
 	other := mustKey(t, bip340.TaggedHash("other key"))
-	seen := map[[32]byte]bool{} // a nonce point that came twice would give away the key
+	seen := map[[32]byte]bool{} // a repeated nonce point would reveal the key
 	for _, c := range []struct {
 		key     PrivateKey
 		message string

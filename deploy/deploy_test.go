@@ -1,4 +1,5 @@
-// Package deploy has what an operator installs beside the program. Its test holds the files to what a node exports.
+// Package deploy has the files that an operator installs beside the program. Its test compares the files with a node's
+// exported metrics.
 package deploy
 
 import (
@@ -154,7 +155,7 @@ func scrape(t *testing.T) map[string][]string {
 	return exported
 }
 
-// scrapeProcesses returns what the processes export that work for a node.
+// scrapeProcesses returns the metrics of the processes that work for a node.
 func scrapeProcesses(t *testing.T) map[string][]string {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -222,7 +223,7 @@ func check(t *testing.T, exported map[string][]string, where, query, caption str
 	}
 }
 
-// mistakes compares a query, and the labels that its caption names, with what is exported.
+// mistakes compares a query, and the labels that its caption names, with the exported metrics.
 func mistakes(exported map[string][]string, query, caption string) (found []string) {
 	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	offered := slices.Clone(target)
@@ -281,7 +282,7 @@ func readRules(t *testing.T) rules {
 	return r
 }
 
-// The actions of the alerts on who is refused say what to do about every cause that their metrics can have.
+// The actions of the alerts on refusals cover every cause that their metrics can have.
 func TestEveryRefusalHasAnAction(t *testing.T) {
 	refusals := map[string][]string{"CairnClusterStranger": p2p.Causes(), "CairnSignerRefuses": signer.Reasons()}
 	for _, group := range readRules(t).Groups {
@@ -413,8 +414,8 @@ func TestQueriesAskForWhatIsExported(t *testing.T) {
 	checkDocumented(t, exported)
 }
 
-// checkDocumented compares the page of settings and metrics with what is exported: every metric and alert, and no
-// other.
+// checkDocumented compares the page of settings and metrics with the exported metrics and the alerts: it has every one
+// and no other.
 func checkDocumented(t *testing.T, exported map[string][]string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/settings.md")

@@ -379,7 +379,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A connection is used again, whatever encoding the answer came in.
+// A connection is reused, whatever the encoding of the answer.
 func TestConnectionsAreKept(t *testing.T) {
 	var opened atomic.Int64
 	server := httptest.NewUnstartedServer(newServer(t, jsonrpc.Options{}))

@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TestShrink: what comes out is what went in, and is compressed only for whom it helps.
+// TestShrink: the output is the input, compressed only for clients that accept it.
 func TestShrink(t *testing.T) {
 	file := []byte(strings.Repeat("a file with little in it. ", 2000))
 	noise := make([]byte, 20000)
@@ -88,7 +88,7 @@ func TestShrinkerInPieces(t *testing.T) {
 	}
 }
 
-// TestShrinkersTakeLittle: what a download holds while it is stalled.
+// TestShrinkersTakeLittle: the memory of a stalled download.
 func TestShrinkersTakeLittle(t *testing.T) {
 	const count = 8
 	for _, coding := range []string{"zstd", "gzip"} {
@@ -146,7 +146,7 @@ func TestUnshrinkRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	skippable := []byte{0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4}
-	// A frame of one byte, then blocks without content: more bytes than what comes out may have.
+	// A frame of one byte, then blocks without content: more bytes than the output may have.
 	empty := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0, 1, 0, 0, 0}, bytes.Repeat([]byte{0, 0, 0}, limit)...)
 	understated := bytes.Clone(largest)
 	understated[7]-- // the third byte of the length, which begins after the magic and the descriptor

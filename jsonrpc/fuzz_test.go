@@ -83,7 +83,7 @@ func (c *canned) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(c.text)
 }
 
-// FuzzClientResponse holds for any response: no panic, and what is taken as the answer to a call is one.
+// FuzzClientResponse: for any response there is no panic, and only an answer to the call is accepted as one.
 func FuzzClientResponse(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":7}`,

@@ -16,7 +16,7 @@ type nameParams struct {
 	Name string `json:"name"`
 }
 
-// groupServer has the group method greet, which notes what it is handed, and the method sum.
+// groupServer has the group method greet, which records its calls, and the method sum.
 func groupServer(t *testing.T, options jsonrpc.Options, handed *[][]string) *jsonrpc.Server {
 	t.Helper()
 	greet := jsonrpc.NewGroupMethod("greet", func(_ context.Context, params []nameParams) []jsonrpc.Outcome[string] {
@@ -217,7 +217,7 @@ func (c color) AppendJSON(dst []byte) []byte {
 	return append(jsonrpc.AppendString(append(dst, "[1,"...), c.name), ']')
 }
 
-// shade is a string with what needs an escape.
+// shade is a string with characters that need an escape.
 type shade string
 
 func (s shade) AppendText(dst []byte) ([]byte, error) {
@@ -264,7 +264,7 @@ func TestResultsThatEncodeThemselves(t *testing.T) {
 	}
 }
 
-// A group behind a call of the same batch holds no slot: what it waits for may take long.
+// A group behind a call of the same batch holds no slot, as it may wait for long.
 func TestGroupHoldsNoSlot(t *testing.T) {
 	slots := newSlots(1, nil)
 	s, err := jsonrpc.NewServer(jsonrpc.Options{Running: slots},

@@ -38,7 +38,7 @@ type atOnce struct{}
 func (atOnce) Enter(context.Context) error { return nil }
 func (atOnce) Leave(context.Context)       {}
 
-// item is an item of a list that encoding/json encodes, worth what it is asked to be.
+// item is an item of a list that encoding/json encodes, with the requested size.
 type item struct {
 	Text string `json:"text"`
 	Rest []int  `json:"rest,omitempty"`
@@ -196,8 +196,8 @@ type held struct {
 func (h *held) Enter(context.Context) error { h.entered++; return nil }
 func (h *held) Leave(context.Context)       { h.left++ }
 
-// TestAStreamedAnswer is sent in parts of a bounded size, is as a whole what it is otherwise, and may be longer than
-// answers are. Work has no turn while a part is sent.
+// TestAStreamedAnswer is sent in parts of a bounded size, has the same content as otherwise, and may be longer than
+// other answers. Work has no turn while a part is sent.
 func TestAStreamedAnswer(t *testing.T) {
 	pages := make([]item, 2000)
 	for i := range pages {

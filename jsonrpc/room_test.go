@@ -19,12 +19,12 @@ type quota struct {
 func (q quota) Room(bytes int) int { return q.room(bytes) }
 func (q quota) Charge(calls int)   { q.charge(calls) }
 
-// limited are the options of a server all of whose requests have the quota.
+// limited returns the options of a server whose requests all have the quota.
 func limited(q quota) jsonrpc.Options {
 	return jsonrpc.Options{Quota: func(context.Context) jsonrpc.Quota { return q }}
 }
 
-// Room is asked as the answer grows, and what it has no room for is answered with an error; no call is made after that.
+// Room is requested as the answer grows, and a call without room is answered with an error; no later call is made.
 func TestRoom(t *testing.T) {
 	const none, some, much = 6 << 10, 20 << 10, 40 << 10
 	var asked []int
@@ -63,9 +63,9 @@ func TestRoom(t *testing.T) {
 			"[" + full("1", 5) + "," + busy("2") + "," + busy("3") + "]", []int{1 + frame + 5 + 1 + some + frame}},
 	} {
 		asked, room = nil, test.room
-		prefix := strings.Repeat("p", 2*some) // what dst holds before is no part of the answer
+		prefix := strings.Repeat("p", 2*some) // earlier contents of dst are not part of the answer
 		got := string(s.Append(context.Background(), []byte(test.body), []byte(prefix)))
-		// What the buffer can hold is asked for: it is taken as a whole.
+		// The whole capacity of the buffer is requested, because it is used as a whole.
 		enough := slices.EqualFunc(asked, test.asked, func(got, want int) bool { return got >= want })
 		if got != prefix+test.want || !enough {
 			t.Errorf("%s: asked for %v, want at least %v; %.100s", test.name, asked, test.asked, got[len(prefix):])
@@ -88,7 +88,7 @@ func TestCauseAnswersCalls(t *testing.T) {
 	}
 }
 
-// A quota is charged for what is in a batch, whatever it is.
+// The quota is charged for the elements of a batch, whatever they are.
 func TestBatchesAreCharged(t *testing.T) {
 	var told []int
 	s := newServer(t, limited(quota{

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzScanner compares the scanner with encoding/json: which documents each accepts, and where it finds the fault of
+// FuzzScanner compares the scanner with encoding/json: which documents each accepts, and where it finds the fault in
 // the others. It also compares the parsed messages and arguments.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range []string{
@@ -54,7 +54,7 @@ func FuzzScanner(f *testing.F) {
 
 func nestedArrays(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 
-// checkMessages compares what the document took apart with what encoding/json does.
+// checkMessages compares the parsed document with encoding/json's result.
 func checkMessages(t *testing.T, d *document, text []byte) {
 	t.Helper()
 	want := []json.RawMessage{text}

@@ -468,7 +468,7 @@ func TestSpentBudgetMakesNoCall(t *testing.T) {
 	}
 }
 
-// Many goroutines share one server; under -race this shows what they should not share.
+// Many goroutines share one server; -race detects improper sharing.
 func TestConcurrentServe(t *testing.T) {
 	s := newServer(t, jsonrpc.Options{Incident: new(recorder).incident})
 	var wg sync.WaitGroup

@@ -198,7 +198,7 @@ func TestChainOverride(t *testing.T) {
 	}
 }
 
-// Proofs of blocks whose version this program does not know are refused before anything else of them is read.
+// Proofs of blocks with a version that this program does not know are refused before the rest of them is read.
 func TestUnknownVersions(t *testing.T) {
 	blocks, r := provenchain.Make(t, 100), provenchain.Range(t, 100)
 	for _, change := range []func(b *types.SignedHeader, c *types.SignedHeader){

@@ -66,7 +66,7 @@ func stateOfValue(t *testing.T, value []byte) (types.StateRoot, *types.MerklePro
 	return whole.Root(), &shown
 }
 
-// follower is one at block 5, which the key 1 sealed.
+// follower returns a follower at block 5, which key 1 sealed.
 func follower(t *testing.T, p types.Parameters, options FollowerOptions) *Follower {
 	t.Helper()
 	root, _ := stateOf(t, p)
@@ -222,7 +222,7 @@ func TestFollowerRefusesProofs(t *testing.T) {
 			t.Errorf("after %s: %v", name, err)
 		}
 	}
-	// A state whose parameters are none.
+	// A state without parameters.
 	root, proof := stateOfValue(t, p.Encode()[:40])
 	head := sealed(t, types.Header{Version: 2, Height: 1, StateRoot: root}, two)
 	f, err := NewFollower(head, head.Header.Hash(), FollowerOptions{})

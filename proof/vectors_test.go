@@ -142,7 +142,7 @@ func TestFollowVectors(t *testing.T) {
 	}
 }
 
-// Of the vectors' invalid blocks, a follower refuses those whose header shows it.
+// A follower refuses those of the vectors' invalid blocks whose header shows the fault.
 func TestFollowRefusedVectors(t *testing.T) {
 	v := readVectors(t)
 	c := &v.Changing

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Each operation gives what integers of any size give, or ErrOverflow where 64 bits do not hold that.
+// Each operation agrees with integers of any size, or returns ErrOverflow if the result does not fit 64 bits.
 func TestAmountArithmetic(t *testing.T) {
 	// The edges meet in every pair; rapid seldom draws them together.
 	edges := []uint64{0, 1, 2, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 2, 1<<64 - 1}

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// fuzzDecoder checks that what a type's decoder accepts is the encoding of the result.
+// fuzzDecoder checks that bytes accepted by a type's decoder are the encoding of the result.
 func fuzzDecoder(f *testing.F, typeName string) {
 	f.Helper()
 	for _, v := range vectors(f) {

@@ -62,7 +62,7 @@ func enums() []enum {
 	return e
 }
 
-// visit calls f with each object in a JSON value, and with what replaces it by another one there.
+// visit calls f with each object in a JSON value, and with a function that replaces it.
 func visit(value any, replace func(any) any, f func(object map[string]any, replace func(any) any)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -223,7 +223,7 @@ func TestJSONForms(t *testing.T) {
 	}
 }
 
-// What the encoding cannot hold is in no JSON either.
+// Values that the encoding cannot hold are invalid in JSON too.
 func TestJSONLimits(t *testing.T) {
 	signature, key := strings.Repeat("0", 128), strings.Repeat("0", 64)
 	list := func(element string, n int) string {
@@ -413,7 +413,7 @@ func TestJSONNumbers(t *testing.T) {
 	})
 }
 
-// fuzzJSON checks that what is read comes back from what is written.
+// fuzzJSON checks that a value that was read is written and read back unchanged.
 func fuzzJSON(f *testing.F, kind int) {
 	e := enums()[kind]
 	for _, sample := range e.samples {

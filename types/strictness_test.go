@@ -174,7 +174,7 @@ func TestCorruptedFields(t *testing.T) {
 	}
 }
 
-// What is as long as its limit decodes; a byte or an element more does not.
+// A value of the maximum length decodes; a byte or an element more does not.
 func TestReceiptLimits(t *testing.T) {
 	with := func(change func(r *types.Receipt, n int)) func(n int) []byte {
 		return func(n int) []byte {
@@ -219,7 +219,7 @@ func TestReceiptLimits(t *testing.T) {
 	}
 }
 
-// sized is a transaction whose encoding, signed, has size bytes.
+// sized returns a transaction whose encoding, signed, has size bytes.
 func sized(size int) types.SignedTransaction {
 	empty := sampleSigned(types.Deploy{})
 	return sampleSigned(types.Deploy{Code: make([]byte, size-len(empty.Encode()))})

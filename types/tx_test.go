@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// requireTx fails the test unless tx is what signed gives: its fields, its encoding and its hashes.
+// requireTx fails the test unless tx has the fields, the encoding and the hashes of signed.
 func requireTx(t *testing.T, tx *types.Tx, signed types.SignedTransaction) {
 	t.Helper()
 	encoded := signed.Encode()
@@ -29,8 +29,7 @@ func samples() []types.SignedTransaction {
 	return all
 }
 
-// TestTxKeepsItsBytes makes transactions in all three ways; those that are decoded share the memory of what they came
-// in.
+// TestTxKeepsItsBytes makes transactions in all three ways; decoded ones share the memory of their input.
 func TestTxKeepsItsBytes(t *testing.T) {
 	signed := samples()
 	block := sampleBlock(signed...).Encode()
@@ -79,7 +78,7 @@ func TestDecodeTxRefuses(t *testing.T) {
 }
 
 // TestVerifyEncodesNothing changes the fields of transactions after they were made. Their signatures are verified over
-// the bytes that were kept, and what is verified has these bytes and their ID still.
+// the kept bytes, and the verified transactions still have these bytes and their ID.
 func TestVerifyEncodesNothing(t *testing.T) {
 	key := testKey(t, "sender")
 	unsigned := sampleTransaction(sampleCall())
@@ -104,7 +103,7 @@ func TestVerifyEncodesNothing(t *testing.T) {
 	}
 }
 
-// FuzzDecodeTx has what is accepted be the canonical encoding of its fields, alone and in a block.
+// FuzzDecodeTx checks that an accepted encoding is the canonical one of its fields, alone and in a block.
 func FuzzDecodeTx(f *testing.F) {
 	for _, tx := range samples() {
 		f.Add(tx.Encode())

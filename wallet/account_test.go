@@ -44,7 +44,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestParseAccountRefuses: what is no account's public key is refused without its text.
+// TestParseAccountRefuses: text other than an account's public key is refused, and the error does not quote it.
 func TestParseAccountRefuses(t *testing.T) {
 	vectors := bip.Read[[]struct {
 		XPrv string `json:"xprv"`

@@ -233,8 +233,8 @@ func TestDeriveBIP86Errors(t *testing.T) {
 	}
 }
 
-// FuzzMnemonic checks that what parses is exactly the mnemonic of its entropy, and that every
-// entropy comes back.
+// FuzzMnemonic checks that text that parses is exactly the mnemonic of its entropy, and that every entropy is
+// recovered.
 func FuzzMnemonic(f *testing.F) {
 	f.Add(make([]byte, 16), aboutMnemonic)
 	f.Add(bytes.Repeat([]byte{0xff}, 32), junkMnemonic)

@@ -51,7 +51,7 @@ func TestFormatAmount(t *testing.T) {
 	}
 }
 
-// FuzzParseAmount compares with exact rational arithmetic, and what is written with what was read.
+// FuzzParseAmount compares with exact rational arithmetic, and checks that a written amount is read back.
 func FuzzParseAmount(f *testing.F) {
 	for _, text := range []string{"1.5", "150000000u", "0", "184467440737.09551615", "1.123456789", "-1", "1e5", "u"} {
 		f.Add(text)

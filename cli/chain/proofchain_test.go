@@ -24,7 +24,7 @@ type steps struct {
 	slow   types.Height // the first request after this block ends unanswered; of none if it is 0
 	asked  []string
 	ended  int
-	during [][]string // what was asked for when each was verified
+	during [][]string // requests so far, at each verification
 }
 
 func (s *steps) fetch(ctx context.Context, after types.Height, log int) step {

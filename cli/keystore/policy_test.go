@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestP256: a key of P-256 is kept like others, for the account of its own policy.
+// TestP256: a P-256 key is stored like others, for the account of its own policy.
 func TestP256(t *testing.T) {
 	store := testStore(t)
 	secret, err := NewP256()

@@ -30,7 +30,7 @@ func allCommands(root *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// advice is a text of the repository that people read, by the file that it stands in.
+// advice is a text in the repository that people read, with the file that contains it.
 type advice struct{ file, text string }
 
 // advised returns all texts that may name commands: pages, the explorer's sources, and the program's messages.
@@ -130,11 +130,11 @@ func TestAdviceIsTrue(t *testing.T) {
 	}
 }
 
-// TestFlagsAreOne: what means the same has one name in all commands, and one name is of one kind of value.
+// TestFlagsAreOne: flags with one meaning have one name in all commands, and flags of one name take one kind of value.
 func TestFlagsAreOne(t *testing.T) {
 	type of struct{ command, value string }
 	byName, byShort, byUsage := map[string]of{}, map[string]string{}, map[string]string{}
-	// An account, a height or a directory, as the command says; the program's version, or that of parameters.
+	// An account, a height or a directory, depending on the command; the version of the program or of the parameters.
 	other := map[string]bool{"from": true, "to": true, "version": true}
 	for _, command := range allCommands(NewRoot(func() error { return nil })) {
 		command.LocalFlags().VisitAll(func(flag *pflag.Flag) {

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What contracts say is bounded from one block to the next, whatever bytes it is of.
+// Debug messages of contracts are limited per block, whatever bytes they contain.
 func TestDebugLinesAreBounded(t *testing.T) {
 	var to bytes.Buffer
 	l := &devLines{to: &to}

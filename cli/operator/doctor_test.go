@@ -110,7 +110,7 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 	}
 }
 
-// The chain to follow is that of the genesis file where no setting names it.
+// Unless a setting names the chain to follow, it is the chain of the genesis file.
 func TestDoctorKnowsTheChain(t *testing.T) {
 	settings := defaultNode()
 	settings.DataDir, settings.Mode, settings.Upstream = t.TempDir(), "replica", []string{"http://127.0.0.1:1"}

@@ -22,7 +22,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 )
 
-// Whoever opens a directory or runs on it reports damage in the storage, and the system's disk errors, as emergencies.
+// Every function that opens or uses a directory reports damage in storage, and the system's disk errors, as
+// emergencies.
 func TestStorageErrorsAreExplained(t *testing.T) {
 	for _, err := range []error{
 		chain.ErrCorrupt, chain.ErrOtherSchedule, &chain.FormatError{Has: 4, Reads: 5}, kv.ErrDamaged, raftlog.ErrDamaged,
@@ -136,7 +137,7 @@ func messagesOf(n ast.Node) (texts []string) {
 	return texts
 }
 
-// literal is a text that stands in the source, in one piece or several.
+// literal is a text in the source, in one piece or several.
 func literal(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:

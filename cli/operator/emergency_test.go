@@ -87,7 +87,7 @@ var emergencies = map[string]any{
 	"WrongProducerKey":   emergency.WrongProducerKey,
 }
 
-// Every emergency says what happened, whether anything was lost, and the one next step, with commands that there are.
+// Every emergency says what happened, whether anything was lost, and the one next step, with existing commands.
 func TestEmergencies(t *testing.T) {
 	if got, want := slices.Sorted(maps.Keys(emergencies)), emergencyNames(t); !slices.Equal(got, want) {
 		t.Fatalf("tested are %q, the package has %q", got, want)

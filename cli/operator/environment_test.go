@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/cli/invoke"
 )
 
-// runProgram runs the program within this process, and returns its exit code and what it wrote.
+// runProgram runs the program within this process, and returns its exit code and output.
 func runProgram(t *testing.T, args ...string) (exit int, out, prose string) {
 	t.Helper()
 	var result, notes bytes.Buffer
@@ -18,7 +18,7 @@ func runProgram(t *testing.T, args ...string) (exit int, out, prose string) {
 	return exit, result.String(), notes.String()
 }
 
-// Without a home directory nothing is kept anywhere else than was asked for, and what needs no directory goes on.
+// Without a home directory the program writes only to the directories given, and commands that need none still work.
 func TestWithoutHome(t *testing.T) {
 	t.Setenv("HOME", "")
 	t.Setenv("XDG_DATA_HOME", "relative") // which is invalid
@@ -51,7 +51,7 @@ func TestWithoutHome(t *testing.T) {
 	}
 }
 
-// A variable that names no setting stops what runs a node or changes its directory, and nothing else.
+// An environment variable that is not a setting stops only commands that run a node or change its directory.
 func TestVariableOfSomebodyElse(t *testing.T) {
 	t.Setenv("CAIRN_NODE", "x")
 	t.Setenv("HOME", t.TempDir())

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// runInit makes a network in a directory of its own, and returns what the command printed.
+// runInit makes a network in a new directory, and returns the command's output.
 func runInit(t *testing.T, args ...string) (exit int, out, notes string) {
 	t.Helper()
 	var printed, said bytes.Buffer

@@ -67,7 +67,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// stopper stops what writes to it once it tells of a block.
+// stopper stops its writer at the first message about a block.
 type stopper struct {
 	bytes.Buffer
 	stop func()

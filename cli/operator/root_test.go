@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/members"
 )
 
-// A processor that computes wrong hashes keeps every command from running whose result is kept or believed.
+// On a processor that computes wrong hashes, no command runs whose result is stored or trusted.
 func TestKernelsAreTestedFirst(t *testing.T) {
 	wrong := errors.New("wrong hashes")
 	dir := filepath.Join(t.TempDir(), "chain")
@@ -89,7 +89,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 	visit(NewRoot(func() error { return nil }))
 }
 
-// A member that has told nothing lately is not shown as one that is behind by the whole log.
+// A member that has not reported lately is not shown as behind by the whole log.
 func TestMemberLine(t *testing.T) {
 	status := members.Status{Self: "a", Leader: "b", Last: 307}
 	told := members.Member{Name: "a", Address: "x:1", Voter: true, Reported: true}

@@ -192,7 +192,7 @@ func TestProvers(t *testing.T) {
 	}
 }
 
-// A node that may come to make blocks proves them then, and has what that takes.
+// A node that may become the producer then proves its blocks, and has the settings for that.
 func TestWhoProducesProves(t *testing.T) {
 	var options datadir.Options
 	config, err := defaultProofs().set(&options, []string{proveUpstream}, true, slog.New(slog.DiscardHandler), "text")
@@ -211,8 +211,8 @@ func TestContractSettings(t *testing.T) {
 	}
 }
 
-// A directory that holds a chain needs no genesis file: what followed becomes the primary as it is, if it has the key.
-// It is held to --genesis-hash, and no network is started over it.
+// A directory with a chain needs no genesis file: with its key, a former replica becomes the primary as it is.
+// --genesis-hash is checked, and no new network starts over the chain.
 func TestGenesisOfDirectory(t *testing.T) {
 	dir := t.TempDir()
 	key, err := crypto.GenerateKey(rand.Reader)
@@ -275,7 +275,7 @@ func TestGenesisOfDirectory(t *testing.T) {
 	}
 }
 
-// The doctor tells whose key and which chain there is, and what does not fit.
+// The doctor shows the key's owner and the chain, and reports mismatches.
 func TestDoctorOfDirectory(t *testing.T) {
 	dir := t.TempDir()
 	key, err := crypto.GenerateKey(rand.Reader)

@@ -88,7 +88,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// People read what programs find in the data of an error: nobody has to ask again with --json.
+// The text of an error contains all the data that programs get: nobody needs to repeat the command with --json.
 func TestFailureTellsItsData(t *testing.T) {
 	for _, test := range []struct {
 		answer *jsonrpc.Error
@@ -208,7 +208,7 @@ func TestSpinnerLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// A bar is of what there is, and not there before that is known.
+// A bar shows known totals, and is absent until the total is known.
 func TestBarIsOfWhatIsKnown(t *testing.T) {
 	var s screen
 	progress, stop := New(io.Discard, &s, false).Bar(true, "syncing")
@@ -220,7 +220,7 @@ func TestBarIsOfWhatIsKnown(t *testing.T) {
 	}
 }
 
-// What a terminal would obey is shown, in results and notes for people; JSON has it as it is.
+// Control sequences are escaped in results and notes for people; JSON has them unchanged.
 func TestControlsAreShown(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain text, ümläuts, 日本":      "plain text, ümläuts, 日本",

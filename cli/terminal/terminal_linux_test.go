@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPair opens a pseudo-terminal (pty(7)): what is written to keyboard is read from tty.
+// openPair opens a pseudo-terminal (pty(7)): bytes written to keyboard are read from tty.
 func openPair(t *testing.T) (keyboard, tty *os.File) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -37,7 +37,7 @@ func openPair(t *testing.T) (keyboard, tty *os.File) {
 	return keyboard, tty
 }
 
-// echoes reports whether a terminal shows what is typed.
+// echoes reports whether a terminal shows typed characters.
 func echoes(tty *os.File) bool {
 	state, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
 	return err == nil && state.Lflag&unix.ECHO != 0

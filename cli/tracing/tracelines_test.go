@@ -25,7 +25,7 @@ func TestLinesOfATrace(t *testing.T) {
 	if !slices.Equal(failed[own], []types.ContractID{{1}, {3}}) || !slices.Equal(failed[other], []types.ContractID{{4}}) {
 		t.Errorf("%v", failed)
 	}
-	// What a node says of a code is not to be believed: this one has no function at all.
+	// A node's claim about a code is not trusted: here it has no function at all.
 	none := &builtSource{lines: new(contractbuild.SourceMap)}
 	if err := root.addLines(map[types.CodeHash]*builtSource{own: none}); !errors.Is(err, errPlaces) {
 		t.Errorf("a function that is not there: %v", err)

@@ -26,7 +26,7 @@ func module(t *testing.T, name string) []byte {
 	return code
 }
 
-// sessionWallet is a wallet with coins and tokens, and a model of what its session may still spend.
+// sessionWallet is a wallet with coins and tokens, and a model of the amounts that its session may still spend.
 type sessionWallet struct {
 	t        *testing.T
 	chain    *contracttest.Chain
@@ -97,7 +97,7 @@ func near(r *rand.Rand, limit uint64) uint64 {
 	}
 }
 
-// steps makes a run, and returns whether the session may execute it and what it may spend afterwards.
+// steps makes random steps, and returns whether the session may execute them and the amounts left to spend afterwards.
 func (s *sessionWallet) steps(r *rand.Rand) (steps []step, allowed bool, coins uint64, left []uint64) {
 	allowed, coins, left = true, s.coins, append([]uint64{}, s.left...)
 	for range 1 + r.IntN(4) {
@@ -140,8 +140,8 @@ func (s *sessionWallet) balances() [3]uint64 {
 	return b
 }
 
-// TestNoLimitIsPassed has sessions run random steps about their limits, over the real engine: what a session takes from
-// the wallet is never a unit more than the model allows, and all that the model allows it may take.
+// TestNoLimitIsPassed lets sessions run random steps near their limits on the real engine. A session never takes a unit
+// more from the wallet than the model allows, and can take everything that the model allows.
 func TestNoLimitIsPassed(t *testing.T) {
 	both(t, "wallet", passesNoLimit)
 }
@@ -205,7 +205,7 @@ func TestSessionIsSponsored(t *testing.T) {
 	s.wallet.Call(s.session, "run", run).Reverts(t, "more coins than the session has left")
 }
 
-// TestFactory makes wallets at addresses that are known before, and says what they cost.
+// TestFactory creates wallets at predicted addresses, and reports their cost.
 func TestFactory(t *testing.T) {
 	c := contracttest.New(t)
 	alice, bob := c.Account("alice"), c.Account("bob")

@@ -29,8 +29,8 @@ var beginnings = map[string]string{
 	"as-wallet":   `{"owner":"ACCOUNT"}`,
 }
 
-// TestNobodyBeginsAgain: who deployed an example owns it, and nobody becomes that by calling init once more, neither in
-// a transaction nor from a contract.
+// TestNobodyBeginsAgain: the deployer of an example is its owner. Nobody becomes the owner by calling init again,
+// neither in a transaction nor from a contract.
 func TestNobodyBeginsAgain(t *testing.T) {
 	for name, text := range beginnings {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestNobodyBeginsAgain(t *testing.T) {
 			if r := k.Call(eve, "init", json.RawMessage(text)); r.OK || r.Reason != "no_such_function" {
 				t.Errorf("init gives %+v", r)
 			}
-			// A contract of hers that calls what she likes.
+			// A contract of the attacker, which makes any call.
 			hers := deploy(c, t, "multisig", args{"owners": []any{eve}, "threshold": 1})
 			hers.Call(eve, "propose", args{
 				"to": k.Account(), "method": "init", "args": hexOf([]byte(text)), "value": 0,

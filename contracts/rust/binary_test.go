@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestCallsInTheBinaryForm measures what calls take in both forms, and holds that they do the same.
+// TestCallsInTheBinaryForm measures the gas of calls in both forms, and checks that they have the same effects.
 func TestCallsInTheBinaryForm(t *testing.T) {
 	c := contracttest.New(t)
 	alice, bob := c.Account("alice"), c.Account("bob")
@@ -227,7 +227,7 @@ func TestCallsBetweenContractsInTheBinaryForm(t *testing.T) {
 	}
 }
 
-// TestGasOfBothForms measures what common calls take in both forms, in both languages.
+// TestGasOfBothForms measures the gas of common calls in both forms and both languages.
 func TestGasOfBothForms(t *testing.T) {
 	c := contracttest.New(t)
 	alice, bob := c.Account("alice"), c.Account("bob")

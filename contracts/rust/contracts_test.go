@@ -33,7 +33,7 @@ func token(c *contracttest.Chain, t *testing.T, name string) *contracttest.Contr
 	return deploy(c, t, "nep20", args{"name": name, "symbol": name, "decimals": 2, "initialSupply": 1_000_000})
 }
 
-// shows checks what a function returns.
+// shows checks the result of a function.
 func shows(t *testing.T, k *contracttest.Contract, function string, given any, want string) {
 	t.Helper()
 	if got := k.View(function, given).Must(t).Output; string(got) != want {
@@ -332,8 +332,8 @@ func TestPoolAndRouterCallEachOther(t *testing.T) {
 	t.Logf("\n%s", c.GasReport())
 }
 
-// TestPoolWithstandsInflation: who holds the first shares cannot make them so dear that the next deposit rounds down to
-// few.
+// TestPoolWithstandsInflation: the holder of the first shares cannot make shares so expensive that the next deposit
+// rounds down to few.
 func TestPoolWithstandsInflation(t *testing.T) {
 	c := contracttest.New(t)
 	alice, bob := c.Account("alice"), c.Account("bob")

@@ -52,7 +52,7 @@ var flaws = []struct {
 	{33, "has more decimals each day", []string{"time"}},
 }
 
-// TestFlawedTokens: the check finds each flaw by what happens when the token runs.
+// TestFlawedTokens: the check finds each flaw from the token's behaviour.
 func TestFlawedTokens(t *testing.T) {
 	for _, flaw := range flaws {
 		t.Run(fmt.Sprint(flaw.number), func(t *testing.T) {

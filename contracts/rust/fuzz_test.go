@@ -29,7 +29,7 @@ func put(w *fuzz.World, from contracttest.Account, module, name string, given an
 	return w.Deploy(from, name, code, given)
 }
 
-// TestSearchEscrow: whatever is called, the contract has what its open deals hold.
+// TestSearchEscrow: after any calls, the contract has the coins of its open deals.
 func TestSearchEscrow(t *testing.T) {
 	searched(t, "escrow", func(w *fuzz.World, module string) {
 		alice, bob, carol := w.Actor("alice"), w.Actor("bob"), w.Actor("carol")
@@ -59,7 +59,7 @@ func TestSearchEscrow(t *testing.T) {
 	})
 }
 
-// TestSearchNFT: no token is lost or there twice, with receivers that do what they like.
+// TestSearchNFT: no token is lost or duplicated, whatever the receivers do.
 func TestSearchNFT(t *testing.T) {
 	searched(t, "nft", func(w *fuzz.World, module string) {
 		alice, bob := w.Actor("alice"), w.Actor("bob")

@@ -25,7 +25,7 @@ func TestGasOfTheExamples(t *testing.T) {
 	gasOfRouter(t, s)
 }
 
-// taker calls a contract's functions with arguments in the binary form, and takes what each used.
+// taker calls a contract's functions with arguments in the binary form, and records the gas of each.
 type taker struct {
 	*contracttest.Contract
 	t *testing.T

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// TestGiftsMakeNobodyPay: what a transfer takes does not depend on the properties of the token, or of another one of its
-// owner, that moves into its place.
+// TestGiftsMakeNobodyPay: the gas of a transfer depends neither on the token's properties nor on those of the owner's
+// token that moves into its place.
 func TestGiftsMakeNobodyPay(t *testing.T) {
 	for _, module := range []string{"nft", "as-nft"} {
 		gas := map[string]uint64{}
@@ -32,7 +32,7 @@ func TestGiftsMakeNobodyPay(t *testing.T) {
 	}
 }
 
-// TestInstancesAreCheap: another contract of the same code pays for no compiling, and has storage of its own.
+// TestInstancesAreCheap: another contract with the same code does not pay for compiling it, and has its own storage.
 func TestInstancesAreCheap(t *testing.T) {
 	c := contracttest.New(t)
 	alice, bob := c.Account("alice"), c.Account("bob")

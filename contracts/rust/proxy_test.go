@@ -21,7 +21,7 @@ func hexOf(parts ...[]byte) string {
 // number is a u64 in the binary form.
 func number(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 
-// TestProxy replaces the logic behind a proxy by that of the other SDK: they must behave alike, and store alike.
+// TestProxy replaces the logic behind a proxy by the other SDK's: both must behave and store alike.
 func TestProxy(t *testing.T) {
 	both(t, "proxy", func(t *testing.T, module string) {
 		prefix := module[:len(module)-len("proxy")]

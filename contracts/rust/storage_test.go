@@ -84,7 +84,7 @@ func TestStorageIsRead(t *testing.T) {
 	}
 }
 
-// TestStorageOfTheRegistry has an example whose two versions describe all of their storage.
+// TestStorageOfTheRegistry uses an example of which both versions describe all of their storage.
 func TestStorageOfTheRegistry(t *testing.T) {
 	both(t, "registry", func(t *testing.T, module string) {
 		c := contracttest.New(t)

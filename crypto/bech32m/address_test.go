@@ -168,8 +168,8 @@ func encodeGroups(t testing.TB, hrp string, groups []byte, version bech32.Versio
 	return address
 }
 
-// TestDecodeAddressLikeThePlainOne decodes strings with right checksums of all lengths, paddings and cases, and what
-// comes of changing any of their characters.
+// TestDecodeAddressLikeThePlainOne decodes strings with valid checksums of all lengths, paddings and cases, and each of
+// them with one character changed.
 func TestDecodeAddressLikeThePlainOne(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	hrps := []string{"a", "bc", "bcrt", "x1y", "1", "11", "~!z", strings.Repeat("h", 30)}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// signedMessages returns n valid items, each of its own key.
+// signedMessages returns n valid items with different keys.
 func signedMessages(t testing.TB, n int) []SignedMessage {
 	t.Helper()
 	items := make([]SignedMessage, n)
@@ -159,8 +159,8 @@ func testVerifyBatchVectors(t *testing.T) {
 	}
 }
 
-// TestVerifyBatchErrorsDoNotCancel has pairs of bad signatures whose defects are opposite, so that
-// they would pass together if all coefficients were equal.
+// TestVerifyBatchErrorsDoNotCancel uses pairs of bad signatures with opposite defects, which would pass together if all
+// coefficients were equal.
 func TestVerifyBatchErrorsDoNotCancel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -193,8 +193,8 @@ func testVerifyBatchErrorsDoNotCancel(t *testing.T) {
 	}
 }
 
-// TestSettleSubtracts has a valid right half, whose sum is what the left half leaves of the whole. It must be accepted
-// without a look at its signatures, which are changed after the sum was taken.
+// TestSettleSubtracts has a valid right half, whose sum is computed as the whole minus the left half. It must be
+// accepted without looking at its signatures, which are changed after the sum was computed.
 func TestSettleSubtracts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

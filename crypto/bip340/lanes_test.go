@@ -117,9 +117,9 @@ func testVerifyInEveryLane(t *testing.T) {
 	}
 }
 
-// TestVerifyWithKeysOfSmallSecrets has what only the key's owner can make: sums that meet themselves or zero on the
-// way. For each secret it takes honest signatures, R infinite (s = e·d), and s which make the sum in front of its last
-// digit that digit's point or the negative.
+// TestVerifyWithKeysOfSmallSecrets uses signatures that only the key's owner can make, whose sums meet themselves or
+// zero on the way. For each secret it uses honest signatures, an infinite R (s = e·d), and values of s for which the
+// sum before the last digit is that digit's point or its negative.
 func TestVerifyWithKeysOfSmallSecrets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

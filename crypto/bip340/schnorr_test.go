@@ -17,7 +17,8 @@ import (
 // groupOrder is n of secp256k1 (SEC 2).
 const groupOrder = "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
 
-// signWithBtcec returns a message signed by the second implementation, whose secret is not zero and below the order.
+// signWithBtcec signs a message with the second implementation. The secret must not be zero and must be below the
+// order.
 func signWithBtcec(t testing.TB, secret, message [32]byte) SignedMessage {
 	t.Helper()
 	key, public := btcec.PrivKeyFromBytes(secret[:])

@@ -20,8 +20,8 @@ func runsScripts(line string) bool {
 	return npmInstalls.MatchString(line) && !strings.Contains(line, "apt-get") && !noScripts.MatchString(line)
 }
 
-// No installation by npm runs scripts of packages, by its own option; and what somebody installs by hand does not, by
-// the .npmrc beside each lock file.
+// Every npm installation by a script runs with the option that disables package scripts. Installations by hand are
+// covered by the .npmrc beside each lock file.
 func TestNoPackageRunsScripts(t *testing.T) {
 	tree := os.DirFS("../..")
 	scripts, locks := 0, 0

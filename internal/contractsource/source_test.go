@@ -81,7 +81,7 @@ func TestSourceIsRefused(t *testing.T) {
 	}
 }
 
-// entry is one of an archive that is written by hand.
+// entry is an entry of a hand-written archive.
 type entry struct {
 	header  tar.Header
 	content string

@@ -48,7 +48,7 @@ func TestBackup(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 8 {
-		path := copied(t, named) + ".unverified" // what is linked is the database's too
+		path := copied(t, named) + ".unverified" // a linked file belongs to the database too
 		check(t, os.Rename(strings.TrimSuffix(path, ".unverified"), path))
 		what := flip(t, path, random)
 		passed, _, err := datadir.VerifyBackup(t.Context(), path, nothing)

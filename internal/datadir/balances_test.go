@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// oldDirectory is a data directory of version 1 of the protocol, with what its balances are read from.
+// oldDirectory returns a data directory of version 1 of the protocol, with the files from which its balances are read.
 func oldDirectory(t *testing.T) string {
 	t.Helper()
 	path := t.TempDir()
@@ -47,8 +47,8 @@ func oldDirectory(t *testing.T) string {
 	return path
 }
 
-// A directory of version 1 of the protocol is refused with the one thing that can be done with it: its balances become
-// those of a new chain.
+// A directory of version 1 of the protocol is refused with the only possible next step: to start a new chain with its
+// balances.
 func TestOldDirectory(t *testing.T) {
 	path := oldDirectory(t)
 	_, err := datadir.OpenChain(path, datadir.Options{})

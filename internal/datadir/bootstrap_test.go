@@ -62,7 +62,7 @@ func runDevelopmentWith(t *testing.T, dir string, options datadir.Options) (n *n
 	}
 }
 
-// TestBootstrapStopped keeps what was fetched when the import is stopped, and goes on with it: no chunk is fetched
+// TestBootstrapStopped stops an import, which keeps the fetched chunks. The next call continues, and fetches no chunk
 // again.
 func TestBootstrapStopped(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
@@ -111,8 +111,8 @@ func TestBootstrapStopped(t *testing.T) {
 	}
 }
 
-// TestBootstrapRemovesWhatIsUntrue has an upstream offer a snapshot whose chunks are each as they should be and
-// together are not, as one is there twice. That shows when it is imported, and nothing of it is left to be used again.
+// TestBootstrapRemovesWhatIsUntrue lets an upstream offer a snapshot with valid chunks, one of them duplicated, so the
+// whole is invalid. The import detects that, and removes everything that was fetched.
 func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	n, end := runDevelopment(t, from)
@@ -185,7 +185,7 @@ func bootstrap(
 	return d.Bootstrap(ctx, datadir.Upstreams{URLs: []string{url}}, trust, progress)
 }
 
-// Whoever opens a directory that something else fills is refused, before there is a database.
+// A directory that another process is filling cannot be opened, even before it has a database.
 func TestOpenIsAlone(t *testing.T) {
 	dir := t.TempDir()
 	d, err := datadir.Open(dir, datadir.Options{})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A unit reads root's key as a systemd credential, whose mode an access list widens. A key elsewhere is read in place.
+// A unit reads root's key as a systemd credential, whose mode an access list widens. Any other key is read in place.
 func TestKeyIsACredential(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "cairn_protocol.key"), []byte(strings.Repeat("07", 32)+"\n"), 0o440); err != nil {

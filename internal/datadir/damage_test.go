@@ -23,8 +23,8 @@ import (
 
 func nothing(uint64, uint64) {}
 
-// usedDir is the directory of a development chain of some blocks, with what their proofs are to be made of, as a node
-// leaves it that is stopped. killed is a copy of it as one leaves it that is killed.
+// usedDir is the directory of a stopped node with a development chain of some blocks, including the inputs of their
+// proofs. killed is a copy as a killed node leaves it.
 func usedDir(t *testing.T) (stopped, killed string) {
 	t.Helper()
 	stopped, killed = t.TempDir(), filepath.Join(t.TempDir(), "killed")
@@ -184,8 +184,8 @@ func flip(t *testing.T, dir string, random *rand.Rand) string {
 	return ""
 }
 
-// A damaged proof is dropped when it is read. Those beside it are there, the block can have another, and the database
-// goes on.
+// A damaged proof is dropped when it is read. Its neighbours are unaffected, the block can get another proof, and the
+// database stays in use.
 func TestDamagedProofIsDropped(t *testing.T) {
 	dir, _ := usedDir(t)
 	proofs := make(map[types.Height][]byte)

@@ -83,7 +83,7 @@ func genesisOf(t *testing.T, n *node.Node) types.Genesis {
 	return genesis
 }
 
-// What was exported is a sound chain again once it is imported, in one go or in parts that overlap.
+// An exported chain is sound after its import, at once or in overlapping parts.
 func TestImportMakesTheChain(t *testing.T) {
 	const blocks = 300 // more than are executed together
 	file, genesis := exported(t, blocks)
@@ -118,7 +118,7 @@ func TestImportMakesTheChain(t *testing.T) {
 	}
 }
 
-// What is wrong with a file is said, and what came before it is imported.
+// The error says what is wrong with a file, and the blocks before the fault are imported.
 func TestImportRefuses(t *testing.T) {
 	file, genesis := exported(t, 4)
 	at := frames(file)
@@ -162,7 +162,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// A damaged block costs itself: once it is there from another export the file goes on behind it.
+// Only the damaged block is lost: once it is imported from another export, the import continues after it.
 func TestImportGoesOnBehindDamage(t *testing.T) {
 	file, genesis := exported(t, 6)
 	at := frames(file)
@@ -198,7 +198,7 @@ func TestImportBesideANode(t *testing.T) {
 	}
 }
 
-// One rule for both ends of a range: it is cut to what there is, and a range that has nothing of it is refused.
+// Both ends of a range follow one rule: the range is cut to the available blocks, and refused if it has none of them.
 func TestRangesAreCutAtBothEnds(t *testing.T) {
 	dir, _ := usedDir(t)
 	d, err := datadir.OpenChain(dir, datadir.Options{})

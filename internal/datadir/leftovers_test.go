@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// What interrupted work leaves is found and removed, and nothing that is in use or was finished.
+// Leftovers of interrupted work are found and removed; files in use and finished results are kept.
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir())

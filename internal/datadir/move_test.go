@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A directory is moved with every file, whatever its name. A move that was broken off is no node's, and goes on; after
-// its end the old directory is no node's, and has its data.
+// A move takes every file, whatever its name. During an interrupted move, no node can use either directory, and the
+// move can continue. Afterwards no node can use the old directory, which keeps its data.
 func TestMove(t *testing.T) {
 	key, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A signer whose sign state is gone, or was cut short so that the newest block may be missing, does not open before it
-// is unlocked. The block that it held may then be signed once more.
+// A signer with a missing sign state, or one cut short so that the newest block may be missing, does not open before it
+// is unlocked. Afterwards the last signed block may be signed again.
 func TestSignerWithoutItsLock(t *testing.T) {
 	key, err := crypto.NewPrivateKey([32]byte{31: 9})
 	if err != nil {

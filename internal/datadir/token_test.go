@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/secret"
 )
 
-// A directory keeps its token, and only its owner may read it. That of a chain in memory ends with it.
+// A directory keeps its token, which only its owner may read. The token of an in-memory chain is deleted with it.
 func TestAdminToken(t *testing.T) {
 	path := t.TempDir()
 	var tokens [2][secret.Size]byte

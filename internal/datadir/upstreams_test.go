@@ -41,7 +41,7 @@ func newCertificate(t *testing.T) (tls.Certificate, []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// The authority and the key of an upstream change under a running node: the next connection has the new ones. A
+// The authority and the key of an upstream may change while the node runs: the next connection uses the new ones. A
 // certificate for another name is refused, whoever signed it.
 func TestUpstreamFilesAreReadAgain(t *testing.T) {
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestUpstreamFilesAreReadAgain(t *testing.T) {
 	}
 	defer nodes[0].Close()
 	reached := func() (error, bool) {
-		nodes[0].Close() // each question has a connection of its own
+		nodes[0].Close() // each request has its own connection
 		_, err := nodes[0].Header(t.Context(), 0)
 		var refused *tls.CertificateVerificationError
 		return err, !errors.As(err, &refused)

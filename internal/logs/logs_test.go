@@ -50,7 +50,7 @@ func TestLinesAreBoundedByTime(t *testing.T) {
 	}
 }
 
-// Messages that are made of what clients send are no way round the bound.
+// Messages that contain text from clients cannot bypass the limit.
 func TestMessagesAreBounded(t *testing.T) {
 	log, written, endWindows := testLog()
 	for i := range 10 * mostMessages {

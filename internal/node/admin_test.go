@@ -36,7 +36,7 @@ func (u unaskable) Transfer(context.Context, string) error {
 // readable are the routes that need no token, and are a GET.
 var readable = "GET /health, GET /ready, GET /metrics, GET /leader, GET /cluster/status"
 
-// TestAdminRoutes asks every route of a member's admin address as those do who may not.
+// TestAdminRoutes requests every route of a member's admin address as unauthorized clients do.
 func TestAdminRoutes(t *testing.T) {
 	yes := func() (bool, string) { return true, "" }
 	config := admin.Config{

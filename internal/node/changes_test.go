@@ -24,9 +24,9 @@ func TestChangesAreToldOnce(t *testing.T) {
 		{0, role.Fact{Of: "pressure", Text: "room again", Usual: true}},
 		{1, role.Fact{Of: "ready", Text: "15 blocks behind", Stays: 2}},
 		{2, role.Fact{Of: "ready", Text: "16 blocks behind", Stays: 2}},
-		{3, role.Fact{Of: "ready", Text: "17 blocks behind", Stays: 2}}, // it has stayed so: told
+		{3, role.Fact{Of: "ready", Text: "17 blocks behind", Stays: 2}}, // lasted long enough: logged
 		{4, role.Fact{Of: "ready", Text: "18 blocks behind", Stays: 2}},
-		{5, role.Fact{Of: "ready", Text: "ready", Stays: 2}}, // for a moment: not told
+		{5, role.Fact{Of: "ready", Text: "ready", Stays: 2}}, // only briefly: not logged
 		{6, role.Fact{Of: "ready", Text: "19 blocks behind", Stays: 2}},
 		{7, role.Fact{Of: "pressure", Text: "nearly full"}},
 		{8, role.Fact{Of: "pressure", Text: "room again", Usual: true}},

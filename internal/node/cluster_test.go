@@ -67,7 +67,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Whoever starts the node learns of the address before Run begins.
+	// The starter of a node learns the address before Run begins.
 	if s, err := (members.Client{Node: n.Admin()}).Status(t.Context()); err != nil || len(s.Members) != 1 {
 		t.Errorf("the status of a member that does not run yet: got %+v, %v, want its one member", s, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// What clients cause is no incident: it is not logged as a fault of the node.
+// Errors that clients cause are not incidents: they are not logged as faults of the node.
 func TestWhatClientsCauseIsNoIncident(t *testing.T) {
 	reset := &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.ECONNRESET)}
 	for _, c := range []struct {

@@ -22,7 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// network is a new network's producer, which makes blocks when asked to, as it is started again and again.
+// network is a new network's producer, which makes blocks on request and is restarted repeatedly.
 type network struct {
 	Config
 	role.Production
@@ -53,7 +53,7 @@ func newNetwork(t *testing.T) network {
 	}
 }
 
-// role is that of a primary with a key, which follows at times if it has upstreams, and of a replica without.
+// role returns the role of a primary with a key, which may follow if it has upstreams, or of a replica.
 func (c network) role() role.Config {
 	switch {
 	case c.Key == nil:
@@ -108,7 +108,7 @@ func (c network) made(t *testing.T, blocks uint64) types.SignedHeader {
 	return n.store.Head()
 }
 
-// following is a replica of a node, in a directory of its own.
+// following returns a replica of a node, in its own directory.
 func (c network) following(t *testing.T, of *Node) network {
 	t.Helper()
 	c.dir, c.Key = t.TempDir(), nil
@@ -225,8 +225,8 @@ func TestOtherChainOfTheSameKeyIsRefused(t *testing.T) {
 	}
 }
 
-// A producer whose database lost blocks takes them from a replica, and makes the next one after them; where the replica
-// has not all of them, it makes none.
+// A producer whose database lost blocks gets them from a replica, and makes the next one after them. If the replica
+// lacks some, the producer makes none.
 func TestLostBlocksComeFromAReplica(t *testing.T) {
 	for name, had := range map[string]types.Height{"all": 5, "not the last": 4} {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 			check(t, makerOf(primary).Mine(t.Context(), uint64(had)-3))
 			check(t, replica.store.WaitHeight(t.Context(), had))
 			if had < 5 {
-				endReplica() // what comes now it does not hear of
+				endReplica() // it does not receive later blocks
 			}
 			check(t, makerOf(primary).Mine(t.Context(), 5-uint64(had)))
 			signed := primary.store.Head()
@@ -271,8 +271,8 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 	}
 }
 
-// The lock of a chain that goes on is that of its head from the start on, also where the last block was not held any
-// more.
+// A chain that continues has its head in the sign state from the start on, even if the last block had not been
+// recorded.
 func TestLockIsRaisedAtTheStart(t *testing.T) {
 	config := newNetwork(t)
 	config.made(t, 2)
@@ -314,7 +314,7 @@ func holds(t *testing.T, n *Node) {
 }
 
 // A node that finds blocks signed with its key that it did not make produces none until an operator confirms, and says
-// why: at once, after a restart, and after a restart without the upstream that they came from.
+// why: at once, after a restart, and after a restart without the upstream that had them.
 func TestKeyUsedElsewhereHolds(t *testing.T) {
 	for name, blocks := range map[string]uint64{
 		"followed":                  2,
@@ -370,8 +370,8 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 	}
 }
 
-// A node whose key signed blocks of its chain and has no lock does not start, and nobody is notified that another node
-// signed. With or without an upstream it goes on once it is promoted.
+// A node whose key signed blocks of its chain and has no sign state does not start, and no conflicting signer is
+// reported. With or without an upstream it works again after a promotion.
 func TestMissingLockIsNotGoneOnWithout(t *testing.T) {
 	for _, upstreams := range [][]string{nil, {"http://127.0.0.1:1"}} {
 		config := newNetwork(t)
@@ -394,7 +394,7 @@ func TestMissingLockIsNotGoneOnWithout(t *testing.T) {
 	}
 }
 
-// A key that has signed nothing of a chain begins with it as it is: production is handed over to it.
+// A key that has signed nothing on a chain begins with the chain's present head: production is handed over to it.
 func TestNewKeyNeedsNoLock(t *testing.T) {
 	config := newNetwork(t)
 	config.made(t, 3)

@@ -21,9 +21,9 @@ func (failing) Module(types.CodeHash, func() ([]byte, error)) (*vm.Module, error
 	return nil, errInjected
 }
 
-// A code that the engine failed on is in quarantine: a pending call of it waits, also after a restart, while blocks go
-// on with others; further ones are refused. Once the quarantine is cleared it is included. Who overran is refused
-// likewise.
+// A code on which the engine failed is in quarantine: a pending call of it waits, also after a restart, while blocks
+// include other transactions; further calls are refused. Once the quarantine is cleared, the pending call is included.
+// A sender that overran is refused likewise.
 func TestSetAside(t *testing.T) {
 	config := newNetwork(t)
 	me := config.Key.PublicKey()

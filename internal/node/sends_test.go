@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A producer cannot make the next block if it does not know its rules or another key signs it. It takes no transactions
-// then that would wait in vain, and says why.
+// A producer cannot make the next block if it does not know its rules or another key signs it. It then refuses
+// transactions that no block could include, and says why.
 func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 	next, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)

@@ -64,7 +64,7 @@ func TestMetricsTakeTurns(t *testing.T) {
 	}
 }
 
-// unread is an answer whose client takes it late.
+// unread is an answer that its client reads late.
 type unread struct {
 	*httptest.ResponseRecorder
 

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What decodes is what its encoding decodes to, and nothing makes a decoder fail otherwise than with an error.
+// Whatever decodes encodes to bytes that decode to the same, and a decoder fails only with an error.
 func FuzzFrames(f *testing.F) {
 	f.Add(appendFrame(nil, frameHello, testHello().encode()))
 	f.Add(appendFrame(nil, frameTake, encodeTake([][]byte{{1, 2}, {}})))
@@ -37,7 +37,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// recode decodes a body and encodes what that gives.
+// recode decodes a body and encodes the result.
 func recode(k kind, body []byte) ([]byte, error) {
 	switch k {
 	case frameHello:
@@ -83,7 +83,7 @@ func recode(k kind, body []byte) ([]byte, error) {
 		var p proof
 		more, err := p.add(body)
 		if err != nil || more {
-			return nil, err // the last part alone is encoded as it came
+			return nil, err // only the last part is encoded exactly as it came
 		}
 		var again []byte
 		err = p.parts(func(part []byte) error { again = part; return nil })

@@ -25,7 +25,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// member is a link, and what it serves.
+// member is a link with its handler.
 type member struct {
 	*Link
 	Peer
@@ -160,7 +160,7 @@ func start(t *testing.T, identity Identity, address string) *member {
 	return m
 }
 
-// over is a context that is over, and that has not told anyone yet.
+// over is a context that has ended, but has not notified anyone yet.
 type over struct{ context.Context }
 
 func (over) Err() error { return context.Canceled }
@@ -190,8 +190,8 @@ func TestServeClosesItsListener(t *testing.T) {
 	}
 }
 
-// apart is an address whose port nobody else gets while it is given back, if there is such a one. On 127.0.0.1 all
-// that dials, and who serves at any port, may take it.
+// apart returns an address whose port nobody else takes while it is free, if possible. On 127.0.0.1 any dialing or
+// listening process may take it.
 func apart() string {
 	if runtime.GOOS == "linux" {
 		return "127.0.0.2:0"
@@ -588,7 +588,7 @@ func TestRefusalsAreToldNowAndThen(t *testing.T) {
 	}
 }
 
-// Who dials judges as well: both ends refuse the same.
+// The dialing end also checks: both ends refuse for the same reasons.
 func TestTheDialedMemberIsJudged(t *testing.T) {
 	a, b := start(t, newIdentity(t), "127.0.0.1:0"), start(t, newIdentity(t), "127.0.0.1:0")
 	b.config.Hello = func() Hello {
@@ -615,7 +615,7 @@ func TestPromises(t *testing.T) {
 		m    *raftpb.Message
 		want promise
 	}{
-		{message(b, a, raftpb.MsgPreVote, 5), promise{}}, // its term is one that it has not entered
+		{message(b, a, raftpb.MsgPreVote, 5), promise{}}, // the term is one that it has not entered
 		{message(b, a, raftpb.MsgVote, 5), promise{9, 0}},
 		{message(b, a, raftpb.MsgAppResp, 50), promise{9, 50}},
 		{reject, promise{9, 50}},
@@ -633,7 +633,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// What is no message of a member to this one ends the connection.
+// Anything but a message of a member to this one ends the connection.
 func TestForeignMessages(t *testing.T) {
 	a, b := start(t, newIdentity(t), "127.0.0.1:0"), start(t, newIdentity(t), "127.0.0.1:0")
 	encode := func(change func(*raftpb.Message)) []byte {
@@ -847,7 +847,7 @@ func TestHangingMemberKeepsOneWaiting(t *testing.T) {
 	<-ended
 }
 
-// What is read next comes into the memory of a message's frame: nothing of the message may be there.
+// The next read reuses the memory of a message's frame, so the message must not refer to that memory.
 func TestMessageKeepsNothingOfItsFrame(t *testing.T) {
 	kind, from, to, index := raftpb.MessageType_MsgApp, uint64(1), uint64(2), uint64(3)
 	sent := &raftpb.Message{

@@ -50,7 +50,7 @@ func TestFilesThatChange(t *testing.T) {
 	write("bad", start.Add(2*time.Hour))
 	now = now.Add(2 * checkInterval)
 	holds("b", 3)
-	// What is written within a tick of the file system's clock has the same time.
+	// Writes within one tick of the file system's clock have the same time.
 	write("bat", start.Add(2*time.Hour))
 	now = now.Add(2 * checkInterval)
 	holds("b", 3)

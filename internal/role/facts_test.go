@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 )
 
-// The log says who leads, and how that came about as this member saw it.
+// The log says who leads, and how this member saw that come about.
 func TestLeaderIsTold(t *testing.T) {
 	status := cluster.Status{ID: 3, Term: 7, Leader: 2}
 	for id, name := range map[uint64]string{1: "a", 2: "b", 3: "c"} {
@@ -26,7 +26,7 @@ func TestLeaderIsTold(t *testing.T) {
 	}
 }
 
-// What a cluster needs for blocks is counted, not left to the reader.
+// The verdict counts the voters that the cluster needs for blocks, and does not leave that to the reader.
 func TestVerdict(t *testing.T) {
 	for want, q := range map[string]quorum{
 		"2 of 5 voters reachable, quorum is 3: no quorum, so no blocks are produced": {5, 2, 3},

@@ -54,7 +54,7 @@ func TestLeases(t *testing.T) {
 	ask("a leader whom others ask for old blocks only", 1, 15, false, true)
 }
 
-// TestLeasesAreBounded fills what a leader remembers.
+// TestLeasesAreBounded fills the leader's table of leases.
 func TestLeasesAreBounded(t *testing.T) {
 	l := newLeases(1, func(uint64) (uint64, bool) { return 1, true })
 	now := time.Unix(1_000_000, 0)

@@ -76,7 +76,7 @@ func partsOf(t *testing.T, key crypto.PrivateKey) Parts {
 	return p
 }
 
-// A producer whose disk is too full for what it would acknowledge is not ready, until there is room again.
+// A producer whose disk is too full to store acknowledged transactions is not ready, until there is room again.
 func TestFullDiskIsNotReady(t *testing.T) {
 	key, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)

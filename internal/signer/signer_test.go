@@ -250,7 +250,7 @@ func (l *lines) has(words ...string) (count int) {
 }
 
 // Of two nodes that request blocks of the same heights, the second learns of the first. The first learns of the second
-// while that one continues to ask. The signer logs both, each once.
+// if that one continues to ask. The signer logs both, each once.
 func TestBothNodesAreToldOf(t *testing.T) {
 	a, b := identity(t), identity(t)
 	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"), a.Pin(), b.Pin())
@@ -290,7 +290,7 @@ func TestBothNodesAreToldOf(t *testing.T) {
 	}
 }
 
-// Who is not pinned, at either end, gets nothing; and a signer that is away is asked again once it is back.
+// An end without the right pin gets nothing; and a signer that was away is asked again once it is back.
 func TestPinsAndAway(t *testing.T) {
 	known, path := identity(t), filepath.Join(t.TempDir(), "signed")
 	s := newServer(t, kv.FS{}, path, known.Pin())
@@ -329,8 +329,7 @@ func TestPinsAndAway(t *testing.T) {
 	}
 }
 
-// Connections that say nothing, more than there is room for, do not keep a node out, and neither do earlier ones of its
-// own.
+// Silent connections, even more than there is room for, do not keep a node out, and neither do its own earlier ones.
 func TestOthersKeepNoNodeOut(t *testing.T) {
 	known := identity(t)
 	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"), known.Pin())

@@ -74,7 +74,7 @@ func calling(id types.ContractID, function string, args []byte, value types.Amou
 	return action{types.Account(id), value, types.Call{Function: function, Args: args}, gas}
 }
 
-// builtBlock is a block with what its execution gave.
+// builtBlock is a block with the results of its execution.
 type builtBlock struct {
 	ledger.Block
 	receipts []types.Receipt
@@ -126,7 +126,8 @@ func (c *contractChain) block(actions ...action) builtBlock {
 	return block
 }
 
-// checkBill checks that the user paid the base fee for all gas of the receipts, and what successful payloads moved.
+// checkBill checks that the user paid the base fee for all gas in the receipts, and the amounts that successful
+// payloads moved.
 func (c *contractChain) checkBill(before types.Amount, actions []action, b builtBlock) {
 	c.t.Helper()
 	var used types.Gas
@@ -185,7 +186,7 @@ func (c *contractChain) deploy(amount types.Amount, codes ...[]byte) []types.Con
 	return ids
 }
 
-// simulate executes a call on the head's state and drops what it wrote.
+// simulate executes a call on the head's state and discards its writes.
 func (c *contractChain) simulate(call action, view bool) (exec.Outcome, error) {
 	tip := c.ledger.Tip()
 	template, err := exec.HeaderTemplate(tip.Header.Header, tip.Parameters, tip.Header.Header.Timestamp+1_000)

@@ -59,7 +59,7 @@ func attacks(a, b, alone types.ContractID) []attack {
 const attackGas = 40_000_000
 
 // TestHostileContracts lets contracts take time, stack, memory, storage, logs, arguments and calls without end. Every
-// attack ends as it must and is billed, and what it took is given back.
+// attack ends in the expected way and is billed, and its resources are released.
 func TestHostileContracts(t *testing.T) {
 	c := newContractChain(t, wasm.Options{})
 	hostile, alone := wasmgen.Hostile(true).Encode(), wasmgen.Hostile(false).Encode()

@@ -17,7 +17,7 @@ import (
 // integers, and without a line of packages blockproof, verifier, types, codec, crypto and poseidon. The circuit is read
 // as data.
 
-// naiveReader reads bincode; what it returns after an error means nothing.
+// naiveReader reads bincode; its results after an error are meaningless.
 type naiveReader struct {
 	rest []byte
 	err  error
@@ -107,7 +107,7 @@ func naiveVerify(public, message, signature []byte) bool {
 	return point.x != nil && point.y.Bit(0) == 0 && point.x.Cmp(r) == 0
 }
 
-// naiveAccess is an entry of the list: its bytes, and what the tree has of it.
+// naiveAccess is an entry of the list: its bytes, and its part of the tree.
 type naiveAccess struct {
 	encoded, key  []byte
 	path          naiveDigest

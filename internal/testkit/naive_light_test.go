@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// What a client without state checks, a second time, as docs/protocol.md defines it: that a transaction is in a block
-// with its receipt, and headers that follow each other. It works on bytes, without a line of packages proof, lists,
-// tree, types, codec, crypto and poseidon.
+// A second implementation of the checks of a stateless client, as docs/protocol.md defines them: that a block includes
+// a transaction with its receipt, and that headers follow each other. It works on bytes, without the packages proof,
+// lists, tree, types, codec, crypto and poseidon.
 
 // skipPayload reads a payload and forgets it.
 func (r *naiveReader) skipPayload() {

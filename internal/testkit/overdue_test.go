@@ -52,7 +52,7 @@ func deployEndless(c *contractChain) (call action) {
 	return calling(*id, "loop", nil, 3, 4_000_000)
 }
 
-// build makes a block of the user's transactions; what is not included, and what follows it, is not counted as sent.
+// build makes a block of the user's transactions; those not included, and those after them, do not count as sent.
 func (c *contractChain) build(overdue func() bool, actions ...action) ledger.Block {
 	c.t.Helper()
 	built, err := c.ledger.Build(ledger.Batch{

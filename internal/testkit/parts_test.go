@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestPartsOfRandomContracts calls generated and hostile contracts with little gas and with much: every call's parts
-// are what it used, which simulate holds each to.
+// TestPartsOfRandomContracts calls generated and hostile contracts with little gas and with much. simulate checks that
+// the parts of every call add up to its gas.
 func TestPartsOfRandomContracts(t *testing.T) {
 	c := newContractChain(t, wasm.Options{})
 	r := rand.New(rand.NewPCG(1, 14))

@@ -71,8 +71,8 @@ func TestPageLinks(t *testing.T) {
 	}
 }
 
-// TestPageExamples decodes each request and result that the page shows into the types that package api declares for
-// the method, and compares what they encode to.
+// TestPageExamples decodes each request and result in the page into the types that package api declares for the method,
+// and compares their encodings.
 func TestPageExamples(t *testing.T) {
 	declared := map[string]api.Declaration{}
 	for _, d := range api.Declarations() {

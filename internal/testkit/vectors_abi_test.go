@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// abiVectors are an ABI and what its arguments, results and errors are in both forms.
+// abiVectors are an ABI, with its arguments, results and errors in both forms.
 type abiVectors struct {
 	ABI     json.RawMessage   `json:"abi"`
 	Values  []abiValueVector  `json:"values"`
@@ -17,8 +17,8 @@ type abiVectors struct {
 	Storage []storageVectors  `json:"storage"`
 }
 
-// abiValueVector is a value of a type: its JSON, and in the binary form what follows the byte 1. Of what is refused it
-// has one of the two.
+// abiValueVector is a value of a type: its JSON, and its binary form without the leading byte 1. An invalid value has
+// only one of the two.
 type abiValueVector struct {
 	Type   string          `json:"type"`
 	JSON   json.RawMessage `json:"json,omitempty"`
@@ -93,7 +93,7 @@ func refusedValues(account string) (refused []abiValueVector) {
 			`,"price":5,"price":5}`}, {"Offer", `{"seller":` + account + `,"price":5,"x":1}`},
 		{"State", `"Sold"`}, {"State", `{"Open":{}}`}, {"State", `"Gone"`}, {"State", `{}`},
 	} {
-		// Not all of it is JSON that a writer of the vectors takes as it is.
+		// Some of it is not JSON that the writer of the vectors keeps unchanged.
 		refused = append(refused, abiValueVector{Type: value[0], JSON: quoted(value[1])})
 	}
 	for _, value := range []struct {

@@ -146,7 +146,7 @@ func (s *contractScene) probe(about string, id types.ContractID, function string
 	s.add(about, 0, types.Account(id), value, 3_000_000, types.Call{Function: function, Args: args})
 }
 
-// block executes and seals what was added.
+// block executes and seals the added transactions.
 func (s *contractScene) block() {
 	s.t.Helper()
 	p, err := exec.ReadParameters(s.committed)

@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// keptVectors are the members that an implementation of the page outside of this repository made. They stay as they
-// are; the tests of this package and of those that define them compute them from their inputs.
+// keptVectors are the members that an implementation of the page outside this repository made. They are never
+// rewritten; tests here and in the defining packages recompute them from their inputs.
 type keptVectors struct {
 	JudgedIn            json.RawMessage `json:"judged_in"`
 	Keys                json.RawMessage `json:"keys"`

@@ -13,7 +13,7 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// meteringVector is a module with what the page says of it, or that it is refused.
+// meteringVector is a module with its metering according to the page, or a module that is refused.
 type meteringVector struct {
 	About         string           `json:"about"`
 	Code          bytesHex         `json:"code"`
@@ -33,7 +33,7 @@ type functionVector struct {
 	BlockPrices []uint64 `json:"block_prices"` // of the metered blocks in the order of the text
 }
 
-// meteringSection holds what the code says to the naive rule, which gives what the code does not say by itself.
+// meteringSection compares the code with the naive rule, which provides the values that the code does not report.
 func meteringSection(t *testing.T) (all []meteringVector) {
 	t.Helper()
 	for _, m := range meteredModules() {
@@ -70,7 +70,7 @@ type meteredModule struct {
 	module *Module
 }
 
-// with is a contract whose one function has these locals and instructions; type 0 is () → ().
+// with returns a contract whose one function has these locals and instructions; type 0 is () → ().
 func with(locals []byte, instructions ...[]byte) *Module {
 	m := Contract(1, 1)
 	m.AddType(nil, 0)

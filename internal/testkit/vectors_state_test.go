@@ -43,7 +43,7 @@ type hashVector struct {
 	Digest  bytesHex `json:"digest"`
 }
 
-// filled is the account whose 32 bytes all are i.
+// filled returns the account whose 32 bytes are all i.
 func filled(i byte) types.Account { return types.Account(bytes.Repeat([]byte{i}, 32)) }
 
 // recordKey is the state key of that account.

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// storageVectors are the storage of an ABI with the types of "abi", and what its keys and values are in one encoding.
+// storageVectors are the storage of an ABI with the types of "abi", with its keys and values in one encoding.
 type storageVectors struct {
 	Storage       json.RawMessage       `json:"storage"`
 	Keys          []storageKeyVector    `json:"keys"`
@@ -195,7 +195,7 @@ func parsedType(t *testing.T, text string) (kind abi.Type) {
 	return kind
 }
 
-// What the vectors say that nobody reads, Go does not read.
+// Data that the vectors declare unreadable is unreadable in Go.
 func TestRefusedStorage(t *testing.T) {
 	for _, encoding := range []abi.Encoding{abi.Prefixed, abi.Bare} {
 		_, declared := describedStorage(t, encoding)

@@ -1,5 +1,5 @@
-// Package testkit holds what several packages' tests need, and the tests of what the project publishes: the protocol's
-// description and its vectors.
+// Package testkit holds the test code that several packages share, and the tests of the published documents: the
+// protocol's description and its vectors.
 package testkit
 
 import (
@@ -86,7 +86,7 @@ func encodeVectors(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestVectors compares docs/vectors.json with what the code computes. With -update it rewrites the file.
+// TestVectors compares docs/vectors.json with the values that the code computes. With -update it rewrites the file.
 func TestVectors(t *testing.T) {
 	got := encodeVectors(t)
 	if *update {

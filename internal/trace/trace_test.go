@@ -112,8 +112,8 @@ func TestTraceOfManySteps(t *testing.T) {
 	}
 }
 
-// FuzzTraceBound does what a transaction may do in an order that the input chooses. The trace is never longer than a
-// page, and has all of it unless it says that it is truncated.
+// FuzzTraceBound makes the events of a transaction in an order that the input chooses. The trace is never longer than a
+// page, and complete unless it says that it is truncated.
 func FuzzTraceBound(f *testing.F) {
 	f.Add(uint64(1), []byte("\x00\x01\x02\x03\x04\x05"), []byte("plain"))
 	f.Add(uint64(2), []byte{2, 4, 4, 4, 4, 4, 4}, []byte{0, 0x1f, 0xff, 0xc0, '"', '\\', 0xe2, 0x80, 0xa8})
@@ -170,7 +170,7 @@ func FuzzTraceBound(f *testing.F) {
 	})
 }
 
-// items counts what a call and those below it have in their lists.
+// items counts the items in the lists of a call and of those below it.
 func items(c *api.TraceCall) int {
 	n := len(c.Storage) + len(c.Events) + len(c.Debug) + len(c.Calls)
 	for i := range c.Calls {

@@ -28,7 +28,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// TestBundleOfANode has a node not give a bundle: only what it says is to come is waited for.
+// TestBundleOfANode has a node without a bundle: the client waits only if the node says that it will come.
 func TestBundleOfANode(t *testing.T) {
 	stored := &jsonrpc.Error{
 		Code:    api.CodeProofNotReady,
@@ -128,7 +128,8 @@ func TestHeadersOfANode(t *testing.T) {
 	}
 }
 
-// TestValuesOfANode gets values with the proofs of the vectors, which have every kind of end, and what shows nothing.
+// TestValuesOfANode gets values with the proofs of the vectors, which have every kind of end, and with proofs that show
+// nothing.
 func TestValuesOfANode(t *testing.T) {
 	var vectors struct {
 		Proofs struct {

@@ -44,7 +44,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// told is a receipt as a node tells it.
+// told is a receipt in a node's form.
 func told(r types.Receipt) *api.Receipt {
 	t := &api.Receipt{
 		TransactionHash: types.TxID{6},

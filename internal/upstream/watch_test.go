@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Watch ends when its connection breaks, before anything was pushed too: who follows must know of the moment. A node
-// that makes no such connection refuses.
+// Watch ends when its connection breaks, even before anything was pushed: the follower must know when. A node that does
+// not push refuses.
 func TestWatchEndsWithItsConnection(t *testing.T) {
 	subscribes := func(w http.ResponseWriter, r *http.Request) {
 		ws, err := websocket.Accept(w, r, nil)

@@ -42,7 +42,7 @@ func TestEveryoneIsWokenOnce(t *testing.T) {
 	})
 }
 
-// Whoever becomes ready while many are woken does not wait behind all of them.
+// A goroutine that becomes ready while many are woken does not wait behind all of them.
 func TestOthersRunBetween(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ func opened(t *testing.T) document {
 	return d
 }
 
-// The committed files must be what the document gives: a method that changes here changes there.
+// The committed files must equal those generated from the document: a method that changes here changes there.
 func TestCommittedFilesAreGenerated(t *testing.T) {
 	d := opened(t)
 	for file, write := range outputs {

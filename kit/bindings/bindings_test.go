@@ -25,7 +25,7 @@ func module(t *testing.T, name string) abi.ABI {
 	return declared
 }
 
-// The bindings that tests drive contracts by are those that are written now: else run go generate.
+// The bindings with which tests call contracts must equal the presently generated ones: otherwise run go generate.
 func TestCommittedBindings(t *testing.T) {
 	for _, committed := range []struct{ module, lang, name, file string }{
 		{"types", "go", "typed", "kit/bindings/generated/typed/typed.go"},
@@ -44,7 +44,7 @@ func TestCommittedBindings(t *testing.T) {
 	}
 }
 
-// hostile is an ABI whose names meet those of the generated code, and each other.
+// hostile is an ABI whose names clash with those in the generated code, and with each other.
 const hostile = `{"abi":2,"binary":true,
 	"types":[{"name":"Contract","kind":"record","fields":[{"name":"error","type":"u8"},{"name":"Error","type":"(u8,i8)"}]},
 		{"name":"AtEvent","kind":"enum","variants":[{"name":"A_b","fields":[{"name":"v","type":"Contract[]?"}]},{"name":"AB"}]},
@@ -57,7 +57,7 @@ const hostile = `{"abi":2,"binary":true,
 	"events":[{"name":"At","args":[{"name":"x","type":"U"}]}],
 	"errors":[{"name":"At","code":4294967295},{"name":"Explain","code":1,"fields":[{"name":"at","type":"AtEvent"}]}]}`
 
-// Go's bindings of any names and types compile, also with those that only look like Go.
+// Go bindings with any names and types compile, including names that look like Go's.
 func TestGoCompiles(t *testing.T) {
 	declared, err := abi.Parse([]byte(hostile))
 	if err != nil {
@@ -98,7 +98,7 @@ func TestGoCompiles(t *testing.T) {
 	}
 }
 
-// The texts of errors and variants show what may be absent, not where it lies in memory.
+// The texts of errors and variants show optional values, not their addresses.
 func TestShowsOptionals(t *testing.T) {
 	declared, err := abi.Parse([]byte(`{"abi":2,"functions":[],"events":[],"types":[
 		{"name":"Offer","kind":"record","fields":[{"name":"by","type":"u8?"}]},
@@ -151,7 +151,7 @@ func main() {
 	}
 }
 
-// What is no identifier never reaches a program, in whichever place of the ABI it is.
+// Text that is not an identifier never reaches a program, from any place in the ABI.
 func TestRefusesNames(t *testing.T) {
 	const bad = `x\n}\nfunc init() { evil() }`
 	for _, text := range []string{

@@ -95,7 +95,7 @@ func TestRefusalNamesTheFunction(t *testing.T) {
 			}
 		}
 	}
-	// What is no function's fault names none.
+	// A fault outside functions names no function.
 	linked := bytes.Replace(contract(), []byte("memory"), []byte("remory"), 1)
 	if _, err := checkModule(linked, linked); err == nil || strings.Contains(err.Error(), "in the function") {
 		t.Errorf("without memory: %v", err)

@@ -20,7 +20,7 @@ func TestNamesInStorage(t *testing.T) {
 	const count = "static COUNT: Cell<u64> = Cell::new(\"count\");\n"
 	for name, test := range map[string]struct {
 		files map[string]string
-		want  string // what the error says; empty for none
+		want  string // part of the error; empty for none
 	}{
 		"two names": {map[string]string{"lib.rs": count + `static OTHER: Map<(Account, u8), u64> = Map::new("other");`}, ""},
 		"one name":  {map[string]string{"lib.rs": count + `pub static OTHER: cairn::List<u64> = cairn::List::<u64>::new("count");`}, `"count" is the name of COUNT and OTHER in storage (src/lib.rs:1, src/lib.rs:2)`},

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-// write makes files below a directory; those that begin with #! can be run.
+// write makes files below a directory; files that begin with #! are executable.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for file, text := range files {
@@ -35,7 +35,7 @@ func says(text string) string { return "#!/bin/sh\necho '" + text + "'\n" }
 
 const libraries = "lib/wasm32-unknown-unknown/lib/"
 
-// fakeRust is a toolchain whose cargo answers with a file metadata.json.
+// fakeRust is a toolchain whose cargo prints the file metadata.json.
 func fakeRust(t *testing.T, changes map[string]string) rustTools {
 	t.Helper()
 	dir := t.TempDir()
@@ -206,7 +206,8 @@ func TestCompileStaysInItsSource(t *testing.T) {
 	}
 }
 
-// project is one in AssemblyScript whose node_modules has a compiler, and what knows that compiler.
+// project returns an AssemblyScript project with a compiler in node_modules, and the tools that recognize that
+// compiler.
 func project(t *testing.T) (string, scriptTools) {
 	t.Helper()
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 )
 
 // counter is a contract that counts to 9. The count is stored under the key "k". Its memory has the key at 0, the count
-// at 16, what it returns at 32 and the text "no" at 40.
+// at 16, the return value at 32 and the text "no" at 40.
 func counter() []byte {
 	m := Contract(1, 1)
 	imports := map[string]uint32{}
@@ -40,7 +40,7 @@ func counter() []byte {
 		}
 		return append(code, Call(imports[name])...)
 	}
-	// Adds to what is in memory at 16 and keeps it at to.
+	// Adds to the value at 16 in memory and stores it at to.
 	plus := func(n, to int64) []byte {
 		return Concat(i32(to), i32(16), Op(I64Load, 3, 0), Const(I64, n), []byte{I64Add}, Op(I64Store, 3, 0))
 	}
@@ -139,7 +139,7 @@ func TestTimeAndSnapshots(t *testing.T) {
 	}
 }
 
-// TestTheSameChain: what a test sees does not depend on when or where it runs.
+// TestTheSameChain: the chain does not depend on when or where a test runs.
 func TestTheSameChain(t *testing.T) {
 	run := func() (ids []types.ContractID, gas []contracttest.GasUse) {
 		chain := contracttest.New(t)

@@ -13,7 +13,7 @@ import (
 
 const i64Eqz = 0x50
 
-// branching has a function that branches on whether coins came, and traps if none did.
+// branching has a function that branches on whether it received coins, and traps if not.
 func branching() []byte {
 	m := Contract(1, 1)
 	value := uint32(len(m.Imports))

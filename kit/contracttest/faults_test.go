@@ -28,7 +28,8 @@ func TestConstantsOf(t *testing.T) {
 	}
 }
 
-// TestFaults: calls that end by a fault of the code are reported, also if their caller goes on; a refusal is none.
+// TestFaults: calls that end in a fault of the code are reported, even if their caller continues; a refusal is not a
+// fault.
 func TestFaults(t *testing.T) {
 	m := wasmgen.Contract(1, 1)
 	const texts = "the contract panicked" + "no"

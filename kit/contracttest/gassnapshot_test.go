@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// watched is a test whose end and failure another test sees.
+// watched is a test whose end and failure another test observes.
 type watched struct {
 	testing.TB
 	ends           []func()

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// TestTypedErrorsHaveTheirNames: what fails with a typed error says it by the ABI, in both forms.
+// TestTypedErrorsHaveTheirNames: a typed error is described by the ABI, in both forms.
 func TestTypedErrorsHaveTheirNames(t *testing.T) {
 	code, err := os.ReadFile("../../contracts/wasm/types.wasm")
 	if err != nil {

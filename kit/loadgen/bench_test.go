@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// toyNode is a node whose transactions are the text of a call's one parameter. A block is made whenever its height is
-// asked, and holds what was accepted since the last one.
+// toyNode is a node whose transactions are the text of a call's one parameter. Each query of the height makes a block
+// of the transactions accepted since the last one.
 type toyNode struct {
 	refuse func(tx string, try int) *CallError // nil: everything is accepted
 

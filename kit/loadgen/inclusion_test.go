@@ -21,7 +21,8 @@ func (c *slowChain) BlockTransactions(_ context.Context, height uint64) ([][32]b
 	return [][32]byte{{byte(height)}}, nil
 }
 
-// TestSettleReadsWhatItSaw counts every block that came in time, though reading the blocks takes longer than patience.
+// TestSettleReadsWhatItSaw counts every block that was seen in time, even if reading the blocks takes longer than
+// patience.
 func TestSettleReadsWhatItSaw(t *testing.T) {
 	const blocks = 20
 	clock, submissions := new(fakeClock), map[[32]byte]*submission{}

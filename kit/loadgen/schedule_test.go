@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fakeClock jumps to where it is asked to wait until.
+// fakeClock jumps to the time that it is asked to wait for.
 type fakeClock struct{ time atomic.Int64 }
 
 func (c *fakeClock) now() time.Duration { return time.Duration(c.time.Load()) }
@@ -51,8 +51,8 @@ func TestClosedLoopArrivesAtOnce(t *testing.T) {
 	}
 }
 
-// TestSlowAnswersAreNotOmitted lets each answer take 1 s of the fake clock while a request is due every 100 ms. The
-// latencies are those of requests that arrive on time, and grow with the queue.
+// TestSlowAnswersAreNotOmitted lets each answer take 1 s of the fake clock while a request is due every 100 ms.
+// Latencies are measured from the scheduled times, and grow with the queue.
 func TestSlowAnswersAreNotOmitted(t *testing.T) {
 	clock := new(fakeClock)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -33,7 +33,7 @@ func frame(opcode byte, fin bool, payload string) []byte {
 	return append(head, payload...)
 }
 
-// sink is a connection that takes what is written.
+// sink is a connection that accepts and keeps all writes.
 type sink struct {
 	net.Conn
 	bytes.Buffer
@@ -42,7 +42,7 @@ type sink struct {
 func (s *sink) Read(p []byte) (int, error)  { return s.Buffer.Read(p) }
 func (s *sink) Write(p []byte) (int, error) { return s.Buffer.Write(p) }
 
-// socketOf reads what a server sent.
+// socketOf returns a socket that reads a server's bytes.
 func socketOf(sent []byte) (*socket, *sink) {
 	out := new(sink)
 	return &socket{
@@ -147,7 +147,7 @@ func TestReadMetricsOfANode(t *testing.T) {
 	}
 }
 
-// pushNode is a toy node that takes WebSocket connections, and leaves it to the test what they are told.
+// pushNode is a toy node that takes WebSocket connections, and leaves the notifications to the test.
 type pushNode struct {
 	toyNode
 	subscribed chan net.Conn

@@ -69,8 +69,8 @@ type model struct {
 	order    []string
 	supply   int
 	logs     []conformance.Log
-	fault    error // what the chain fails with
-	noDeploy error // what a deploy fails with
+	fault    error // error of the chain
+	noDeploy error // error of a deploy
 }
 
 var (
@@ -110,7 +110,7 @@ func (m *model) emit(from, to types.Account, id string) {
 		Contract: contract, Name: "Transfer", Topics: topics,
 		Data: fmt.Appendf(nil, `{"from":%q,"to":%q,"amount":%d,"tokenId":"0x%x"}`, from, to, amount, id),
 	}
-	// Those of others do not matter.
+	// Events of other contracts do not matter.
 	m.logs = append(m.logs, conformance.Log{Contract: types.ContractID{8}, Name: "Transfer"})
 	if m.flaw != noEvent {
 		m.logs = append(m.logs, log)

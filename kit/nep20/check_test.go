@@ -61,7 +61,7 @@ type model struct {
 	balances   map[types.Account]uint64
 	allowances map[[2]types.Account]uint64
 	logs       []Log
-	fault      error // what the chain fails with
+	fault      error // error of the chain
 	shared     bool  // whether others use the chain, which is never taken back
 }
 
@@ -177,7 +177,7 @@ func (m *model) Aside(_ context.Context, f func() error) error {
 	return f()
 }
 
-// copied is the model as it is now.
+// copied returns a copy of the present model.
 func (m *model) copied() model {
 	c := *m
 	c.balances, c.allowances = maps.Clone(m.balances), maps.Clone(m.allowances)
@@ -315,7 +315,7 @@ func (m *model) emit(e expected) {
 		number = strconv.Quote(number)
 	}
 	log.Data = fmt.Appendf(nil, `{%q:%q,%q:%q,"amount":%s}`, e.first, e.a, e.second, e.b, number)
-	// Those of others do not matter.
+	// Events of other contracts do not matter.
 	m.logs = append(m.logs, Log{Contract: types.ContractID{8}, Name: "Transfer"}, Log{Contract: token, Name: "Note"})
 	if m.flaw != noEvent {
 		m.logs = append(m.logs, log)
@@ -344,7 +344,7 @@ func TestSoundToken(t *testing.T) {
 	}
 }
 
-// TestOnAChainOfOthers: what cannot be taken back is not tried, and what is moved comes back.
+// TestOnAChainOfOthers: irreversible operations are not tried, and moved tokens are returned.
 func TestOnAChainOfOthers(t *testing.T) {
 	m := newModel(none)
 	m.shared = true

@@ -243,7 +243,7 @@ func (n *fakeNode) byNonce(p api.TransactionByNonceParams) (*api.Transaction, er
 		return nil, nil
 	}
 	b := n.blocks[p.Nonce]
-	n.pinned = max(n.pinned, b.height) // what is displaced stays so
+	n.pinned = max(n.pinned, b.height) // a displaced transaction stays displaced
 	return &api.Transaction{
 		Hash: b.tx.ID(), From: n.account, Nonce: api.Quantity(p.Nonce), BlockHash: new(types.BlockHash),
 		BlockHeight: &b.height, Witness: api.Witness{Witness: b.tx.Signed().Witness},
@@ -272,7 +272,7 @@ func (n *fakeNode) Sleep(d time.Duration, woken <-chan struct{}) {
 	n.now = until
 }
 
-// tick makes a block, and what else happens meanwhile.
+// tick makes a block, and the other events of that time.
 func (n *fakeNode) tick() {
 	if len(n.late) > 0 && n.random.IntN(6) == 0 {
 		at := n.random.IntN(len(n.late)) // in any order

@@ -18,8 +18,7 @@ import (
 
 var errCrash = errors.New("the power is cut")
 
-// dying is a journal that fails at some time, before or after it has written: what a process that is killed there
-// leaves.
+// dying is a journal that fails at some time, before or after a write, as if the process were killed there.
 type dying struct {
 	sender.Memory
 	mu     sync.Mutex
@@ -177,8 +176,7 @@ func payOne(t *testing.T, s *sender.Sender, id int) (api.Receipt, error) {
 	return api.Receipt{}, sender.ErrCancelled
 }
 
-// pay sends all jobs that are not cancelled, those that were paid too, and waits for them. Refused ones are
-// resent once.
+// pay sends all jobs that are not cancelled, including paid ones, and waits for them. Refused ones are resent once.
 func pay(t *testing.T, s *sender.Sender, jobs int, results *outcomes) error {
 	var all sync.WaitGroup
 	var failures error

@@ -24,11 +24,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// scripts are answers of a node, with what a sender must post and what its journal must hold. The TypeScript SDK's
-// sender is held to the same.
+// scripts are the answers of a node, with the requests that a sender must make and the expected content of its journal.
+// The TypeScript SDK's sender is tested with the same scripts.
 const scripts = "../../sdk/typescript/testdata/sender"
 
-// script has jobs that are sent before a post of that number, posts with their answers, and what comes of it.
+// script has jobs that are sent before the post of a given number, posts with their answers, and the outcome.
 type script struct {
 	About    string
 	Cap      types.Amount // the sender's
@@ -36,7 +36,7 @@ type script struct {
 	Posts    []scriptPost
 	Journal  []any
 	Outcomes map[string]string
-	Told     []any // of which fillers and undecided jobs the sender told, in order
+	Told     []any // fillers and undecided jobs that the sender reported, in order
 }
 
 type scriptJob struct {
@@ -44,7 +44,7 @@ type scriptJob struct {
 	To     int
 	Value  uint64
 	All    *int
-	Cancel string // instead of what is sent: which job to cancel
+	Cancel string // instead of a job to send: which job to cancel
 	Before int
 	Gas    types.Gas
 	MaxFee types.Amount
@@ -80,7 +80,7 @@ type play struct {
 type told struct {
 	heard  []any
 	sent   map[string]*sender.Sent
-	cancel map[string]*sender.Sent // what was to be cancelled
+	cancel map[string]*sender.Sent // jobs to be cancelled
 }
 
 // event is something that happens once.
@@ -175,7 +175,7 @@ func (p *play) run() {
 	p.same("told", p.heard, p.script.Told)
 }
 
-// hear takes in what the sender tells.
+// hear records the sender's notifications.
 func (p *play) hear(what, of string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +185,7 @@ func (p *play) hear(what, of string) {
 	p.heard = append(p.heard, what+of)
 }
 
-// same compares what came of a script with what is in it, an item a line.
+// same compares the outcome of a script with the expected one, an item per line.
 func (p *play) same(what string, got, want any) {
 	p.t.Helper()
 	plain := func(v any) (out any) {
@@ -260,14 +260,14 @@ func numbered(n int) (a types.Account) {
 	return a
 }
 
-// ended is a context that has ended: a wait with it returns what is known.
+// ended is a context that has ended: a wait with it returns what is already known.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// cancelled cancels a job, and is what became of that until now.
+// cancelled cancels a job, and returns the outcome so far.
 func cancelled(sent *sender.Sent) string {
 	err := sent.Cancel(ended())
 	switch {
@@ -463,7 +463,7 @@ func (p *play) call(c scriptCall) []any {
 	return out
 }
 
-// name is a hash as scripts have it: by the order in which they came.
+// name returns the name of a hash in scripts: by order of appearance.
 func (p *play) name(hash string) string {
 	at := slices.Index(p.hashes, hash)
 	if at < 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// calmNode is a fake node at which nothing goes wrong but what the test does.
+// calmNode is a fake node on which only the test causes faults.
 func calmNode(t *testing.T) (*fakeNode, func(sender.Options) *sender.Sender) {
 	t.Helper()
 	signer := testSigner(t, 3)
@@ -101,7 +101,7 @@ func TestAnIDIsForOneJob(t *testing.T) {
 	}
 }
 
-// What was sent before the process died stays at its nonce, even if the node refuses it later.
+// A transaction sent before the process died stays at its nonce, even if the node refuses it later.
 func TestWhatMayBeOutIsNotRefused(t *testing.T) {
 	node, open := calmNode(t)
 	node.still = true
@@ -184,7 +184,7 @@ func (d *diesAt) Append(entries []sender.Entry) error {
 	return errCrash
 }
 
-// dieCancelling accepts a job at a node whose blocks stand still, and dies as it cancels it: the node's pool is lost.
+// dieCancelling accepts a job at a node that makes no blocks, and dies while cancelling it: the node's pool is lost.
 func dieCancelling(t *testing.T, written bool) (node *fakeNode, revive func() *sender.Sender) {
 	node, open := calmNode(t)
 	node.still = true
@@ -203,7 +203,7 @@ func dieCancelling(t *testing.T, written bool) (node *fakeNode, revive func() *s
 	return node, func() *sender.Sender { return open(sender.Options{Journal: &journal.Memory}) }
 }
 
-// What began to be cancelled before a crash is cancelled after it, and never sent again.
+// A cancellation that began before a crash is completed after it, and the job is never sent again.
 func TestCancellingGoesOnAfterACrash(t *testing.T) {
 	node, revive := dieCancelling(t, true)
 	s := revive()
@@ -232,7 +232,7 @@ func TestCancellingGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-// What did not begin to be cancelled goes on as if nobody had asked.
+// A cancellation that did not begin before a crash is forgotten.
 func TestACancelThatWasNotWrittenIsForgotten(t *testing.T) {
 	node, revive := dieCancelling(t, false)
 	paid := receipt(t, send(t, revive(), 5, "5"))
@@ -262,7 +262,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A journal does not grow for ever: what has no id is forgotten, and past entries of the rest too.
+// A journal does not grow forever: jobs without an ID are forgotten, and so are obsolete entries of the others.
 func TestTheJournalIsMadeAnew(t *testing.T) {
 	node, open := calmNode(t)
 	node.full = true

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Proofs of docs/view-vectors.json that hold give what they say. Changed ones are refused at the step that they say.
+// The valid proofs in docs/view-vectors.json give the stated result. Changed ones are refused at the stated step.
 func TestVectors(t *testing.T) {
 	text, err := os.ReadFile("../../docs/view-vectors.json")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, lie := range v.Refused {
-		var changed api.ViewProof // its own: what is decoded over it is written into its slices
+		var changed api.ViewProof // a copy: decoding over it writes into its slices
 		if err := errors.Join(json.Unmarshal(honest, &changed), json.Unmarshal(lie.With, &changed)); err != nil {
 			t.Fatal(err)
 		}

@@ -17,9 +17,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// BenchmarkRange proves and verifies 100 blocks of 100 transfers as one range, at 128 bits. They go to 10,000 of
-// 100,000 accounts. It also verifies the blocks one by one, and compresses both as a node sends them. Each
-// of the range's parts is compressed by itself too.
+// BenchmarkRange proves and verifies 100 blocks of 100 transfers as one range, at 128 bits. The recipients are 10,000
+// of 100,000 accounts. It also verifies the blocks one by one, and compresses both as a node sends them, as well as
+// each part of the range.
 func BenchmarkRange(b *testing.B) {
 	bundles, together := provenchain.TransferBlocks(b, 100_000, 100, 100, 128)
 	r := together()
@@ -80,7 +80,7 @@ func compressed(file []byte) int {
 	return len(file)
 }
 
-// part is what a range is made of.
+// part is a part of a range.
 type part struct {
 	name  string
 	bytes []byte
@@ -101,8 +101,8 @@ func partsOf(r *blockproof.Range) []part {
 	return append(parts, part{"list", types.EncodeAccesses(r.Accesses)}, part{"proof", r.Proof})
 }
 
-// BenchmarkVerify verifies bundles of blocks with n transfers on a state of 100,000 accounts, at 128 bits, in Go, with
-// the tag purego without vector instructions, and in Node.js. A time is that of a call, from bytes to verdict.
+// BenchmarkVerify verifies bundles of blocks with n transfers on a state of 100,000 accounts, at 128 bits: in Go, with
+// the tag purego without vector instructions, and in Node.js. The time is that of one call, from bytes to verdict.
 func BenchmarkVerify(b *testing.B) {
 	dir := b.TempDir()
 	build(b, dir)

@@ -216,7 +216,7 @@ func faultCases(t *testing.T) (all []testCase) {
 	return all
 }
 
-// inclusionCases show transactions of a block, and what is none.
+// inclusionCases prove the inclusion of transactions of a block, and of others.
 func inclusionCases(t *testing.T) (all []testCase) {
 	t.Helper()
 	chain, _ := readChains(t)

@@ -213,7 +213,7 @@ func inNode(t *testing.T, dir string) []byte {
 	return out
 }
 
-// inBrowser opens the page in Chromium and waits for what it sends.
+// inBrowser opens the page in Chromium and waits for its result.
 func inBrowser(t *testing.T, dir string) []byte {
 	results := make(chan []byte, 1)
 	mux := http.NewServeMux()

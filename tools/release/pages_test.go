@@ -17,8 +17,8 @@ var named = regexp.MustCompile(
 
 var comments = regexp.MustCompile(`<!--.*?-->`)
 
-// stray says what is wrong with the paths that a page names: what is not in the repository, and what is not released
-// where the page does not say that it is of a clone.
+// stray reports wrong paths in a page: those that do not exist in the repository, and those that are not released
+// unless the page says that it is about a clone.
 func stray(source fs.FS, released []string, page string) (problems []string) {
 	page = comments.ReplaceAllString(page, "")
 	clone := strings.Contains(strings.ReplaceAll(page, "\n", " "), "clone of")

@@ -45,8 +45,8 @@ func serve(t *testing.T, address string, handle http.HandlerFunc) {
 	t.Cleanup(server.Close)
 }
 
-// front starts a balancer with the shipped configuration before two stubs. ask tells an answer's status, and who gave
-// it.
+// front starts a balancer with the shipped configuration before two stubs. ask returns an answer's status and the stub
+// that gave it.
 func front(t *testing.T, name string) (stubs []*stub, ask func(body string) (status int, by string)) {
 	t.Helper()
 	s := settings{configs: "../../deploy", firstPort: freePorts(t)}
@@ -94,7 +94,8 @@ func freePorts(t *testing.T) int {
 	}
 }
 
-// until asks until an answer is good and somebody's whose name ends so. Once one was, every answer is to be.
+// until asks until a good answer comes from a stub whose name has the given end. From the first good answer on, all
+// must be good.
 func until(t *testing.T, ask func(string) (int, string), answered *bool, suffix string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -114,7 +115,7 @@ func until(t *testing.T, ask func(string) (int, string), answered *bool, suffix 
 	}
 }
 
-// Whoever asks for more than any replica has room for is refused, and nobody else is.
+// A client that asks for more than any replica has room for is refused, and nobody else is.
 func TestOneClientsRefusalsAreItsOwn(t *testing.T) {
 	for _, name := range balancers {
 		t.Run(name, func(t *testing.T) {

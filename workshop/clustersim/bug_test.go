@@ -134,7 +134,7 @@ var bugs = []planted{
 	},
 }
 
-// plants are files of their own that the bugs need, by the package's directory.
+// plants are additional files that the bugs need, by the package's directory.
 var plants = map[string]string{
 	"internal/engine/cluster": `package cluster
 
@@ -233,7 +233,7 @@ func build(t *testing.T) string {
 // allBugs may be set to look for those too that take long to find.
 var allBugs = flag.Bool("all-bugs", false, "plant every bug, not only those that are found soon")
 
-// TestPlantedBugsAreFound has each bug break what it is to break, within ten seeds.
+// TestPlantedBugsAreFound: each bug breaks the property that it should break within ten seeds.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

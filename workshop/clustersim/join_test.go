@@ -51,8 +51,8 @@ func TestAddedMemberFollowsItsFirstSnapshot(t *testing.T) {
 	})
 }
 
-// Changes of members that are asked for one right after the other are all told of. Raft lets a leader that has just
-// applied one not propose the next at once.
+// Membership changes that are requested in quick succession are all reported. Raft does not let a leader that has just
+// applied one propose the next at once.
 func TestChangesInARow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSimulation(Setup{Seed: 1, Members: 3})
@@ -84,7 +84,7 @@ func TestChangesInARow(t *testing.T) {
 					leader.step(cluster.Remove(r.ID, change))
 				}
 			}
-			for d := range time.Duration(60) { // what is decided together with a change
+			for d := range time.Duration(60) { // entries decided together with a change
 				w.after(d*time.Millisecond, send)
 			}
 			w.after(w.upTo(50*time.Millisecond), func() { leader.step(cluster.Add(r, change)) })

@@ -141,8 +141,8 @@ func TestWhoCannotStandsBack(t *testing.T) {
 	})
 }
 
-// Members say how the present leader came to lead: who led before, and whether that one handed leadership on or fell
-// silent.
+// Members report how the present leader came to lead: the previous leader, and whether that one handed leadership over
+// or fell silent.
 func TestHowALeaderCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ready(t)

@@ -18,7 +18,7 @@ var (
 	replays   = flag.Int("replays", 1, "how many seeds to run twice")
 )
 
-// run makes one run in a bubble of its own.
+// run makes one run in its own bubble.
 func run(t *testing.T, seed uint64) (report *Report) {
 	synctest.Test(t, func(t *testing.T) {
 		members := 3

@@ -107,8 +107,8 @@ func ready(t *testing.T) *simulation {
 	return w
 }
 
-// Members whose signer is away hand leadership on now and then, not as fast as they can. Once it is back they make
-// blocks.
+// Members whose signer is away hand leadership over from time to time, not as fast as they can. Once the signer is back
+// they make blocks.
 func TestLeadershipRestsWithoutSigner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ready(t)
@@ -142,8 +142,8 @@ func TestLeadershipRestsWithoutSigner(t *testing.T) {
 	})
 }
 
-// What a leader has acknowledged the others show within 0.2 s, whenever it came: they hear of it with a heartbeat, and
-// hold it for up to two ticks.
+// The other members show a transaction that the leader has acknowledged within 0.2 s: they hear of it with a heartbeat,
+// and hold it for up to two ticks.
 func TestFollowersShowWhatWasAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ready(t)
@@ -175,8 +175,8 @@ func TestFollowersShowWhatWasAcknowledged(t *testing.T) {
 	})
 }
 
-// What a member handed on to a leader that then falls silent is taken by the next one. Its sender does not wait for the
-// first one's answer.
+// A transaction that a member forwarded to a leader that then falls silent is taken by the next leader. Its sender does
+// not wait for the first one's answer.
 func TestSendsFollowTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ready(t)

@@ -94,8 +94,8 @@ func (w *simulation) settle(t *testing.T) *Report {
 	return r
 }
 
-// A cluster most of whose members know a version goes on with it at its time. The one that does not know it, which may
-// lead until then, ends before the first block of that version, and loses nothing.
+// A cluster of which most members know a version continues with it at its time. The member that does not know it, which
+// may lead until then, ends before the first block of that version, and loses nothing.
 func TestMostKnowAVersion(t *testing.T) {
 	for _, leads := range []bool{false, true} {
 		t.Run(fmt.Sprint("the one that does not leads: ", leads), func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestMostKnowAVersion(t *testing.T) {
 	}
 }
 
-// A cluster most of whose members do not know a version makes blocks until its time, and then no more. With a newer
-// program it goes on, and has all that was acknowledged.
+// A cluster of which most members do not know a version makes blocks until its time, and then stops. With a newer
+// program it continues, with all acknowledged transactions.
 func TestFewKnowAVersion(t *testing.T) {
 	for _, know := range [][]bool{{false, false, false}, {true, false, false}} {
 		t.Run(fmt.Sprint(know), func(t *testing.T) {

@@ -80,7 +80,7 @@ func (g guarded) write(t *testing.T, name, content string) {
 	}
 }
 
-// certify makes a certificate of its own authority, for this machine, with a serial number.
+// certify makes a certificate for this machine, signed by its own authority, with a serial number.
 func (g guarded) certify(t *testing.T, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -177,7 +177,7 @@ func exchange(
 
 const blockNumberCall = `{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber","params":[]}`
 
-// TestWhoMayCall sends requests with and without what lets them in, as POST and as a WebSocket handshake.
+// TestWhoMayCall sends requests with and without the required credentials, as POST and as a WebSocket handshake.
 func TestWhoMayCall(t *testing.T) {
 	t.Parallel()
 	node := startGuarded(t)
@@ -418,7 +418,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	if _, err := node.client(t, openKey).BlockNumber(t.Context()); !errors.As(err, &status) || status.Status != 401 {
 		t.Errorf("the key that was taken away: %v", err)
 	}
-	// What cannot be used leaves in force what was read before.
+	// Invalid files leave the previous content in force.
 	node.write(t, "keys", "no key at all\n")
 	node.certify(t, 3)
 	if err := node.Signal(syscall.SIGHUP); err != nil {

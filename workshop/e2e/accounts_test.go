@@ -62,7 +62,7 @@ func TestAccountsByCommands(t *testing.T) {
 	if r := u.fails(exitFailed, "tx", "send", file); !strings.Contains(r.Message, "must sign") {
 		t.Errorf("sent without signatures: %q", r.Message)
 	}
-	for _, name := range []string{"dev3", "dev1"} { // each on a machine of their own, without a node
+	for _, name := range []string{"dev3", "dev1"} { // each on a machine of its own, without a node
 		newUser(t).succeeds(nil, "tx", "sign", file, name, "--yes")
 	}
 	u.succeeds(nil, "tx", "send", file)
@@ -134,7 +134,7 @@ type owners struct {
 	t       *testing.T
 	c       *client.Client
 	sponsor client.Signer
-	policy  types.Policy // whose hash the account is
+	policy  types.Policy // the policy of which the account is the hash
 }
 
 func devKey(t *testing.T, node *process, index int) crypto.PrivateKey {
@@ -191,7 +191,8 @@ func (o *owners) must(from client.Signer, action client.Action, payer client.Sig
 	}
 }
 
-// TestAccountsByTheSDK does with the Go SDK what TestAccountsByCommands does, and hears of recoveries as a subscriber.
+// TestAccountsByTheSDK does with the Go SDK the same as TestAccountsByCommands, and is notified of recoveries as a
+// subscriber.
 func TestAccountsByTheSDK(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")

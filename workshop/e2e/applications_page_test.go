@@ -19,7 +19,7 @@ func applicationsPage(t *testing.T) string {
 	return string(page)
 }
 
-// promised returns the answer that a comment of the page gives for a call, up to what it omits.
+// promised returns the answer that a comment in the page gives for a call, up to an omission.
 var promised = regexp.MustCompile(`# \{.*("result":[^…]*?)(?:…|\}(?:: .*)?$)`)
 
 // The calls of docs/applications.md, in their order and in a shell, are answered, and as its comments say.
@@ -72,7 +72,7 @@ func TestCallsOfTheApplicationsPage(t *testing.T) {
 	}
 }
 
-// The program in docs/applications.md compiles, and does against a node what the page says.
+// The program in docs/applications.md compiles, and does on a node as the page says.
 func TestProgramOfTheApplicationsPage(t *testing.T) {
 	t.Parallel()
 	_, rest, _ := strings.Cut(applicationsPage(t), "\n```go\n")

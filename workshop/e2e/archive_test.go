@@ -9,7 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestModesOfADirectory turns an archive's directory into a replica's, which it never does by itself, and not back.
+// TestModesOfADirectory turns an archive's directory into a replica's, which happens only on request and cannot be
+// undone.
 func TestModesOfADirectory(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)

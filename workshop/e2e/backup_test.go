@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestBackup backs up a node under load: the copy is sound, has all blocks that there were when it was asked for, and
-// goes on as a replica.
+// TestBackup backs up a node under load: the copy is sound, has all blocks up to the time of the request, and can
+// continue as a replica.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	l := &handover{t: t, load: newLoad(256)}
@@ -49,8 +49,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestRestorePrimary restores a primary from its backup as the operators' page says: it makes no block before the height
-// is confirmed, and goes on behind it then.
+// TestRestorePrimary restores a primary from its backup as the operators' page says: it makes no block before the
+// height is confirmed, and then continues after it.
 func TestRestorePrimary(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

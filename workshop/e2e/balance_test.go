@@ -24,7 +24,7 @@ func TestBalancers(t *testing.T) {
 	for i, nodes := range []string{"replicas", "cluster"} {
 		t.Run(nodes, func(t *testing.T) {
 			t.Parallel()
-			// What opens connections gets no ports below those that Linux gives; several runs on a machine seldom get the same.
+			// Outgoing connections get no ports below Linux's range; concurrent runs on a machine seldom get the same.
 			port := 10_000 + os.Getpid()%800*24 + i*12
 			run := exec.Command(balance, "-program", binary, "-configs", filepath.Join("..", "..", "deploy"),
 				"-port", strconv.Itoa(port), "-calm", "1s", "-kill-only", "-cluster="+strconv.FormatBool(nodes == "cluster"))

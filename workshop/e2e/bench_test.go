@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/loadgen"
 )
 
-// TestBench lets the load generator send a small load of each kind, and holds its report to what the chain says.
+// TestBench lets the load generator send a small load of each kind, and compares its report with the chain.
 func TestBench(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "250ms")

@@ -27,7 +27,7 @@ import (
 // mirror is an upstream that hands everything on to a node, and does something to the chunks of snapshots.
 type mirror struct {
 	server *httptest.Server
-	chunk  func(r *http.Request, data []byte) []byte // may change what is answered, and wait
+	chunk  func(r *http.Request, data []byte) []byte // may change the answer, and wait
 
 	mu    sync.Mutex
 	asked []string // paths of chunks
@@ -158,7 +158,7 @@ func TestReplicaFromSnapshot(t *testing.T) {
 }
 
 // requireProofsOf waits until a replica that began with a snapshot has taken a proof from its upstream. It fails the
-// test unless that proof is sound. None may be announced of the snapshot's block, which came without its parent.
+// test unless that proof is sound. No proof may be announced for the snapshot's block, which came without its parent.
 func (c *cluster) requireProofsOf(node *process) {
 	t := c.t
 	t.Helper()
@@ -188,7 +188,7 @@ func (c *cluster) requireProofsOf(node *process) {
 }
 
 // TestBootstrapKilled kills a replica that begins with a snapshot: while it fetches, when it serves nothing yet, and
-// while it imports. It goes on with what it has.
+// while it imports. It resumes with the data that it has.
 func TestBootstrapKilled(t *testing.T) {
 	t.Parallel()
 	c, offered := snapshotCluster(t)

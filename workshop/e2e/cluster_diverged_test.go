@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/badmemory"
 )
 
-// TestClusterMemberDiverges changes a balance in the database of a member that is stopped, as a machine with bad memory
-// would. It comes to another block than the others, halts, says so and keeps the evidence; the others go on.
+// TestClusterMemberDiverges changes a balance in the database of a stopped member, as a machine with bad memory would.
+// The member derives another block than the others, halts, says so and keeps the evidence; the others continue.
 func TestClusterMemberDiverges(t *testing.T) {
 	t.Parallel()
 	l := newLoad(16)

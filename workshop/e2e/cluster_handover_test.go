@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/api"
 )
 
-// TestClusterHandsOver hands production from a producer alone to a cluster, and from that to a node with a key of its
-// own, while clients send. Everything that was acknowledged is in blocks in the end.
+// TestClusterHandsOver hands production over from a single producer to a cluster, and then to a node with its own key,
+// while clients send. In the end, blocks have all acknowledged transactions.
 func TestClusterHandsOver(t *testing.T) {
 	t.Parallel()
 	l := newLoad(64)
@@ -38,7 +38,7 @@ func TestClusterHandsOver(t *testing.T) {
 	loading, stop := context.WithCancel(t.Context())
 	defer stop()
 	sent := make(chan error, loadConnections)
-	for i := range loadConnections { // one for each sender: what comes after a nonce that was refused is in no block
+	for i := range loadConnections { // one for each sender: no block has the transactions after a refused nonce
 		go func() { sent <- l.connection(loading, c.nodes[[]string{"a", "b"}[i%2]].RPC, i) }()
 	}
 	c.await("a few hundred are acknowledged", func() bool { return l.acknowledged() > 300 })

@@ -58,7 +58,7 @@ func (c *clusterOfNodes) begin(name string, flags ...string) *process {
 	return launch(c.t, slices.Concat(args, c.flags, flags)...)
 }
 
-// endsWith waits until a process has ended, and holds its exit code and what it printed to what is expected.
+// endsWith waits until a process has ended, and compares its exit code and output with the expected ones.
 func endsWith(t *testing.T, p *process, code int, says ...string) {
 	t.Helper()
 	select {
@@ -93,8 +93,8 @@ func readiness(t *testing.T, admin string) (status int, reason string) {
 	return response.StatusCode, told.Reason
 }
 
-// TestClusterForgivesMistakes has directories come with another key and another genesis. They end, and say what is
-// wrong. One that was not added yet waits, and says so. The cluster goes on.
+// TestClusterForgivesMistakes starts directories with another key and another genesis. They end, and say what is wrong.
+// A directory that was not added yet waits, and says so. The cluster continues.
 func TestClusterForgivesMistakes(t *testing.T) {
 	t.Parallel()
 	c := newClusterOfNodes(t, newLoad(1), "--block-time", "200ms", "--prove", "off")
@@ -166,8 +166,8 @@ func (c *clusterOfNodes) genesis(name string) string {
 	return block.Hash.String()
 }
 
-// TestClusterTellsTheTruth goes with a cluster through a transfer of leadership, a frozen leader, a removal, and a
-// recovery from one disk. Its log, its status, its metrics and the ends of its members say what happened.
+// TestClusterTellsTheTruth takes a cluster through a transfer of leadership, a frozen leader, a removal, and a recovery
+// from one disk. Its log, its status, its metrics and the last messages of its members say what happened.
 func TestClusterTellsTheTruth(t *testing.T) { // not beside others, for which leadership may change
 	c := newClusterOfNodes(t, newLoad(1), "--block-time", "200ms", "--prove", "off", "--log-level", "info")
 	if s := c.status("a"); s.Members[0].Starts != 1 {
@@ -326,7 +326,7 @@ func (c *clusterOfNodes) logged(name string, words ...string) {
 	c.loggedFrom(name, 0, words...)
 }
 
-// loggedFrom is logged of what comes after some bytes of the log.
+// loggedFrom is logged for the log after a byte offset.
 func (c *clusterOfNodes) loggedFrom(name string, from int, words ...string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), checkTime)

@@ -22,7 +22,8 @@ func (c *clusterOfNodes) made() map[string]float64 {
 	return made
 }
 
-// awaitProofs waits until each member that runs serves the proofs of some blocks, and returns what they have made then.
+// awaitProofs waits until each running member serves the proofs of some blocks, and returns the number that each has
+// made by then.
 func (c *clusterOfNodes) awaitProofs(from, to types.Height) map[string]float64 {
 	c.t.Helper()
 	for name, node := range c.nodes {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// signedCluster is a cluster whose members all ask one signer.
+// signedCluster is a cluster whose members all use one signer.
 type signedCluster struct {
 	*clusterOfNodes
 	signer, address string // the signer's directory and address

@@ -20,7 +20,7 @@ import (
 // clusterOfNodes is several processes that are one producer.
 type clusterOfNodes struct {
 	t     *testing.T
-	files map[string][]byte // what each new directory begins with: the genesis and the key
+	files map[string][]byte // the initial files of each new directory: the genesis and the key
 	links map[string]string // addresses of the members' links
 	dirs  map[string]string
 	nodes map[string]*process // that run
@@ -29,7 +29,7 @@ type clusterOfNodes struct {
 	programs map[string]string // of members that run another build
 }
 
-// newClusterOfNodes is a cluster of one, whose chain a producer alone began.
+// newClusterOfNodes returns a cluster of one, whose chain a single producer began.
 func newClusterOfNodes(t *testing.T, l *load, flags ...string) *clusterOfNodes {
 	t.Helper()
 	c := &clusterOfNodes{
@@ -224,8 +224,8 @@ func (c *clusterOfNodes) checkOneHeader(height types.Height) {
 	}
 }
 
-// TestCluster makes a producer with a chain into a cluster of three. It kills the leader under load, brings it back,
-// refuses a copy of it, and replaces a member whose disk is lost. Nothing that was acknowledged is lost, and no height
+// TestCluster makes a producer with a chain into a cluster of three. It kills the leader under load, restarts it,
+// refuses a copy of it, and replaces a member whose disk is lost. No acknowledged transaction is lost, and no height
 // has two blocks.
 func TestCluster(t *testing.T) {
 	t.Parallel()

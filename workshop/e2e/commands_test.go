@@ -151,8 +151,8 @@ func TestLookups(t *testing.T) {
 	hash := sent.TransactionHash.String()
 	for _, tc := range []struct {
 		args   string
-		people string   // what people read, among other things
-		fields []string // members of the result, where it is an object
+		people string   // part of the output for people
+		fields []string // members of the result, if it is an object
 	}{
 		{"account dev1", "10002 coins", []string{"account", "address", "balance", "nonce", "pendingNonce", "transactions"}},
 		{"account " + node.Accounts[1].Address, "10002 coins", []string{"balance"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// copyGas is over what a deploy of code that is there takes, and far below what its bytes cost.
+// copyGas is more than the gas of a deploy of existing code, and far less than the gas of its bytes.
 const copyGas = 300_000
 
 // TestCopies deploys a contract by naming another that has its code. Each has its own storage. A replica without state

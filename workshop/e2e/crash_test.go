@@ -30,8 +30,8 @@ const (
 	checkTime    = 3 * time.Minute        // for the checks of one life
 )
 
-// TestCrashUnderLoad kills a node at random moments under full load and starts it again on what it left. Nothing that
-// it told anyone may be lost, changed or done twice.
+// TestCrashUnderLoad kills a node at random moments under full load and restarts it on its remains. Nothing that it has
+// reported to anyone may be lost, changed or done twice.
 func TestCrashUnderLoad(t *testing.T) {
 	t.Parallel()
 	t.Cleanup(func() {
@@ -55,7 +55,7 @@ func TestCrashUnderLoad(t *testing.T) {
 	})
 }
 
-// survivor is a node that is killed again and again, with all that it told.
+// survivor is a node that is killed repeatedly, with everything that it has reported.
 type survivor struct {
 	t      *testing.T
 	random *rand.Rand
@@ -109,7 +109,7 @@ func (s *survivor) run(kills int) {
 		time.Since(begun).Seconds())
 }
 
-// killStarting kills the node while it opens what the last life left.
+// killStarting kills the node while it opens its directory after the last life.
 func (s *survivor) killStarting() error {
 	s.stillborn++
 	node := launch(s.t, s.start()...)
@@ -128,7 +128,7 @@ func kill(node *process) error {
 	return nil
 }
 
-// live starts the node, checks what it is, and ends it after a random time under load.
+// live starts the node, checks it, and ends it after a random time under load.
 func (s *survivor) live(end func(*process) error) error {
 	s.lives++
 	node := launch(s.t, s.start()...)
@@ -192,7 +192,7 @@ func (s *survivor) watchBlocks(ctx context.Context, c *client.Client) error {
 	}
 }
 
-// watchReceipts asks for receipts of pending transactions, and notes those that there are, until the node is gone.
+// watchReceipts requests the receipts of pending transactions, and records the available ones, until the node is gone.
 func (s *survivor) watchReceipts(ctx context.Context, c *client.Client) error {
 	for i := 0; ; i++ {
 		var batch client.Batch
@@ -224,7 +224,7 @@ func (s *survivor) watchReceipts(ctx context.Context, c *client.Client) error {
 	}
 }
 
-// check holds the node that has just started to all that earlier lives told.
+// check compares the node that has just started with all reports of its earlier lives.
 func (s *survivor) check(c *client.Client) error {
 	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
 	defer cancel()
@@ -266,7 +266,7 @@ func (s *survivor) check(c *client.Client) error {
 	return err
 }
 
-// checkPending asks where each acknowledged transaction is that was not seen in a block.
+// checkPending asks for each acknowledged transaction that was not seen in a block.
 func (s *survivor) checkPending(ctx context.Context, c *client.Client) error {
 	for _, sender := range s.load.senders {
 		var batch client.Batch
@@ -315,8 +315,8 @@ func (s *survivor) checkReceipts(ctx context.Context, c *client.Client, ids []ty
 	return nil
 }
 
-// finish starts the node once more, lets it include what is pending, and checks the whole chain, through the node and
-// in its database.
+// finish starts the node once more, lets it include the pending transactions, and checks the whole chain, through the
+// node and in its database.
 func (s *survivor) finish() error {
 	node := launch(s.t, s.start()...)
 	if err := node.awaitReady(); err != nil {

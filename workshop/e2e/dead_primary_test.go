@@ -62,7 +62,7 @@ func (l *lostPrimary) ahead() int {
 }
 
 // promoteAhead promotes the replica that has most blocks, and returns its number. It may turn out to be the other one,
-// if that still executed what it had got: then promotion says so.
+// if that was still executing received blocks: then the promotion says so.
 func (l *lostPrimary) promoteAhead() int {
 	l.t.Helper()
 	next := l.ahead()
@@ -85,9 +85,8 @@ func (l *lostPrimary) promoteAhead() int {
 }
 
 // TestPrimaryIsLost loses a primary under load, with its disk. A replica is promoted with a copy of the key, and takes
-// the primary's address: there is one chain, and every transaction that was acknowledged is in it. The old primary
-// comes back with an older copy and the key, and makes no block. It holds, or it halts if it has a block that it told
-// nobody of.
+// the primary's address: there is one chain, and it includes every acknowledged transaction. The old primary returns
+// with an older copy and the key, and makes no block. It holds, or it halts if it has a block that it never reported.
 func TestPrimaryIsLost(t *testing.T) {
 	t.Parallel()
 	l := newLostPrimary(t)
@@ -103,7 +102,7 @@ func TestPrimaryIsLost(t *testing.T) {
 		go func() { sent <- l.load.connection(sending, l.replicas[i%2].RPC, i) }()
 	}
 	l.awaitLoad(300)
-	l.first.Kill() // with what it acknowledged and put into no block
+	l.first.Kill() // with acknowledged transactions that are in no block
 	older := filepath.Join(t.TempDir(), "older")
 	if err := errors.Join(os.CopyFS(older, os.DirFS(l.dir)), os.RemoveAll(l.dir)); err != nil {
 		t.Fatal(err)

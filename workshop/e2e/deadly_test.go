@@ -17,8 +17,8 @@ import (
 // deadlyCalls is the number of calls, one of which must be observed while it runs. The sender can pay for no more.
 const deadlyCalls = 10
 
-// endAt kills a node while its note of what it runs says a word, and returns the transaction that the note names. What
-// is read while the node goes on may be past already, so the node is halted before the note counts.
+// endAt kills a node while its note has a given word, and returns the transaction in the note. A note that is read from
+// a running node may be outdated, so the node is stopped before the note counts.
 func endAt(t *testing.T, node *process, note, word string) (named types.TxID) {
 	t.Helper()
 	says := func() (bool, error) {
@@ -51,8 +51,8 @@ func endAt(t *testing.T, node *process, note, word string) (named types.TxID) {
 	return named
 }
 
-// TestDeadlyTransaction has a process end whenever it runs a certain call, as if the call had brought it down. The
-// journal brings the call back at each start; the third life drops it, and goes on with the transactions of others.
+// TestDeadlyTransaction has a process end whenever it runs a certain call, as if the call had crashed it. The journal
+// restores the call at each start; the third life drops it, and continues with the transactions of others.
 func TestDeadlyTransaction(t *testing.T) {
 	t.Parallel()
 	s := newSurvivor(t, 7, 1)

@@ -67,7 +67,7 @@ func killsOf(t *testing.T, otherwise int) int {
 	return kills
 }
 
-// depositWalk is a node on disk, the watcher of 1,000 deposit addresses, and who pays to them.
+// depositWalk is a node on disk, the watcher of 1,000 deposit addresses, and the payer.
 type depositWalk struct {
 	t        *testing.T
 	program  string
@@ -77,7 +77,7 @@ type depositWalk struct {
 	dir      string
 	watcher  *exec.Cmd
 	lines    io.Reader
-	// complaint is the watcher's error when it ends by itself
+	// the watcher's error if it ends by itself
 	complaint bytes.Buffer
 	random    *rand.Rand
 }
@@ -131,8 +131,8 @@ func (e *depositWalk) killWatcher(lines int) {
 	_ = e.watcher.Wait() // it was killed
 }
 
-// watchTo reads what the watcher prints until it has come to a height, and ends it. One that began while its node was
-// away has ended by itself: it is started again, as a service is.
+// watchTo reads the watcher's output up to a height, and ends the watcher. A watcher that began while its node was away
+// has ended by itself: it is restarted, as a service is.
 func (e *depositWalk) watchTo(height types.Height) {
 	e.t.Helper()
 	for {
@@ -169,7 +169,7 @@ func (e *depositWalk) booked() (payments []api.Payment) {
 
 const bankGas = 1_000_000 // of a call of the bank
 
-// deposit is a payment as who made it knows it.
+// deposit is a payment as its sender knows it.
 type deposit struct {
 	tx     types.TxID
 	kind   api.PaymentKind
@@ -224,7 +224,7 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 				deposit{kind: api.PaymentTransfer, to: to, amount: api.Quantity(amount)})
 		}
 		amount := types.Amount(e.random.Uint64N(1000) + 1)
-		// No estimate: that of a withdrawal fails until its deposit is in a block.
+		// No estimate: the estimate of a withdrawal fails until its deposit is in a block.
 		send(shopSender, bankCall("deposit", amount), bankGas, deposit{})
 		send(shopSender, bankCall("withdraw", 0), bankGas,
 			deposit{kind: api.PaymentContract, to: shop.Account(), amount: api.Quantity(amount)})

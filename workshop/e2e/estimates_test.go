@@ -124,7 +124,7 @@ func (w *crowd) prepare() {
 	w.ratios = map[string][]float64{}
 }
 
-// some makes one of several calls. What it does depends on calls of others in the same block: balances, reserves and
+// some makes one of several calls, whose effects depend on others' calls in the same block: balances, reserves and
 // accounts that come and go.
 func (w *crowd) some(s *txsender.Sender, r *rand.Rand) {
 	other := w.senders[r.IntN(len(w.senders))].Account()

@@ -19,8 +19,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// eventWatcher is a program that follows a contract's events. Its book has a line for each, on disk before the next one
-// is looked at, and it goes on behind the cursor of the last whole line.
+// eventWatcher is a program that follows a contract's events. It writes a line for each to its file, on disk before it
+// reads the next one, and resumes after the cursor of the last complete line.
 const eventWatcher = `package main
 
 import (
@@ -112,7 +112,7 @@ func TestEventsAreSeenOnce(t *testing.T) {
 	c, signer := fundedSigner(t, e.node, 3, 1000)
 	s := openSender(t, c, signer)
 	counter := deployExample(t, s, "counter")
-	e.deposits = []types.Account{types.Account(counter)} // what the program is told to watch
+	e.deposits = []types.Account{types.Account(counter)} // the program's arguments for watching
 	add, err := client.Call(counter, "add", map[string]any{"amount": 1}, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// chain makes a chain with a token, and shows what sends.
+// chain makes a chain with a token, and the examples of sending.
 func (c *exampleChain) chain() {
 	c.show("blocks by dev_mine only", "dev_setBlockTime", nil)
 	args := argsOf("name", "Gold", "symbol", "GLD", "decimals", 2, "initialSupply", 100_000)
@@ -50,7 +50,7 @@ func (c *exampleChain) token() types.ContractID { return types.NewContractID(c.a
 func idOf(encoded api.Data) types.TxID {
 	tx, err := types.DecodeTx(encoded)
 	if err != nil {
-		panic(err) // of what was encoded here
+		panic(err) // of the transaction encoded here
 	}
 	return tx.ID()
 }
@@ -68,7 +68,7 @@ func argsOf(pairs ...any) api.Data {
 	return text
 }
 
-// history shows what is asked of blocks and transactions.
+// history makes the examples about blocks and transactions.
 func (c *exampleChain) history(transfer, call types.TxID) {
 	c.show("the height", "svc_blockNumber")
 	c.show("a block with its transactions' hashes", "svc_getBlockByNumber", "0x2")
@@ -110,7 +110,7 @@ func (c *exampleChain) keyRead(contract types.ContractID, function string) api.D
 	return nil
 }
 
-// queries shows what is asked of the state, fees and the node.
+// queries makes the examples about the state, fees and the node.
 func (c *exampleChain) queries() {
 	dev1, token := c.account(1), c.token()
 	symbol := c.keyRead(token, "symbol")
@@ -161,7 +161,7 @@ func (c *exampleChain) queries() {
 	c.show("no more of them", "svc_unsubscribe", "0x1")
 }
 
-// accounts shows who may sign for accounts, and what shows that they did.
+// accounts makes the examples about who may sign for accounts, and the evidence of signing.
 func (c *exampleChain) accounts() {
 	c.show("an account", "svc_getAccount", c.account(0))
 	next := c.sign(0, 3, 10_000, client.Transfer(c.account(1), 150_000_000))
@@ -182,7 +182,7 @@ func (c *exampleChain) accounts() {
 	c.show("that a transaction is in a block", "svc_getInclusionProof", recent[0].Hash)
 }
 
-// development shows what only a development chain has.
+// development makes the examples that need a development chain.
 func (c *exampleChain) development() {
 	c.show("a point to come back to", "dev_snapshot")
 	c.show("5 coins for dev1", "dev_fund", c.account(1), api.Quantity(5*types.CoinUnits))

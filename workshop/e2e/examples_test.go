@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write api/examples.json anew")
 
 const examplesFile = "../../api/examples.json"
 
-// exampleTime is when the examples' chain begins, in Unix seconds: its hashes are the same each time.
+// exampleTime is the time of the examples' genesis, in Unix seconds: the hashes are the same each time.
 const exampleTime = 1_800_000_000
 
 // volatile are the members of results that differ with the program, its machine and the time. A block is proven some
@@ -38,7 +38,7 @@ var volatile = []string{
 	"proofs", "schedule_digest",
 }
 
-// exampleChain is a development chain of whose calls the examples are, with what has been called.
+// exampleChain is the development chain on which the examples are called, with the calls so far.
 type exampleChain struct {
 	t        *testing.T
 	node     *process
@@ -49,7 +49,7 @@ type exampleChain struct {
 	made     []api.Example
 }
 
-// startExamples starts the node on a chain whose genesis is always the same one.
+// startExamples starts the node on a chain whose genesis is always the same.
 func startExamples(t *testing.T) *exampleChain {
 	t.Helper()
 	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 10)
@@ -95,10 +95,10 @@ func (c *exampleChain) post(method string, params ...any) json.RawMessage {
 	return answer.Result
 }
 
-// answer is that of a call.
+// answer is the answer to a call.
 type answer struct{ Result, Error json.RawMessage }
 
-// ask makes a call: what is for a WebSocket there, all else by HTTP.
+// ask makes a call: by WebSocket if the method needs it, otherwise by HTTP.
 func (c *exampleChain) ask(method string, params ...any) (a answer) {
 	c.t.Helper()
 	call, err := json.Marshal(map[string]any{
@@ -196,7 +196,7 @@ func (c *exampleChain) valid(text []byte, schema map[string]any, at string) {
 
 var long = regexp.MustCompile(`"0x[0-9a-f]{802,}"`)
 
-// shortened is a result whose long bytes are cut.
+// shortened returns a result with its long bytes cut.
 func shortened(t *testing.T, result json.RawMessage) json.RawMessage {
 	t.Helper()
 	cut := long.ReplaceAllFunc(result, func(text []byte) []byte {
@@ -213,8 +213,8 @@ func shortened(t *testing.T, result json.RawMessage) json.RawMessage {
 	return cut
 }
 
-// TestExamples makes the calls of api/examples.json in their order, holds what the node answers to the examples and to
-// its OpenRPC document, and sees that no method is without one.
+// TestExamples makes the calls of api/examples.json in their order, compares the node's answers with the examples and
+// its OpenRPC document, and checks that every method has one.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	c := startExamples(t)

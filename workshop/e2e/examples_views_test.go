@@ -25,7 +25,7 @@ type viewVectors struct {
 	Refused  []refusedView    `json:"refused"`
 }
 
-// viewAnswer is a question, the node's proof and what the call gives by it.
+// viewAnswer is a view call, the node's proof, and the result computed from it.
 type viewAnswer struct {
 	Function string        `json:"function"`
 	Args     api.Data      `json:"args"`
@@ -42,7 +42,7 @@ type refusedView struct {
 	With  json.RawMessage `json:"with"` // the members of the proof that differ
 }
 
-// views makes the vectors, or holds what they say to the node.
+// views writes the vectors, or compares them with the node.
 func (c *exampleChain) views() {
 	c.t.Helper()
 	v := viewVectors{
@@ -89,7 +89,7 @@ func (c *exampleChain) views() {
 		c.t.Fatal(err)
 	}
 	for _, lie := range c.lies(v.Answers[0].Proof) {
-		var changed api.ViewProof // its own: what is decoded over it is written into its slices
+		var changed api.ViewProof // a copy: decoding over it writes into its slices
 		c.decode(honest, &changed)
 		c.decode(lie.With, &changed)
 		_, err := verifier.Verify(c.t.Context(), question, changed)
@@ -121,7 +121,7 @@ func (c *exampleChain) decode(text []byte, to any) {
 	}
 }
 
-// codeHashes are those of the token's code.
+// codeHashes are the hashes of the token's code.
 func (c *exampleChain) codeHashes() []any {
 	var contract struct {
 		CodeHash types.CodeHash `json:"code_hash"`

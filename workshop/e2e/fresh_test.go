@@ -19,13 +19,13 @@ import (
 // freshRounds is the number of times that each method is called right after a block becomes known, in each way.
 const freshRounds = 4
 
-// asker deploys copies of a token, each in a block of its own, and asks methods about the newest one.
+// asker deploys copies of a token, each in its own block, and calls methods about the newest one.
 type asker struct {
 	t      *testing.T
 	client *client.Client
 	signer client.Signer
 	chain  uint64
-	code   types.ContractID // whose code the others have
+	code   types.ContractID // the token whose code the others have
 	nonce  uint64
 	name   types.CodeHash // of the code
 }
@@ -133,7 +133,7 @@ func (a *asker) answer(method string, params []any) string {
 		result = []any{refused.Code, refused.Data}
 	}
 	if method == api.GetMempoolStats.Name {
-		return "" // sums over the pool, which comes to a new head a moment after the chain
+		return "" // sums over the pool, which reaches a new head a moment after the chain
 	}
 	text, err := json.Marshal(steady(result))
 	if err != nil {

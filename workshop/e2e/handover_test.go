@@ -15,8 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// handover is a chain with two nodes that each have a key of their own and follow the other while that makes the
-// blocks.
+// handover is a chain with two nodes, each with its own key. Each follows the other while that one makes the blocks.
 type handover struct {
 	t           *testing.T
 	load        *load
@@ -112,8 +111,8 @@ func (h *handover) client(node *process) *client.Client {
 	return c
 }
 
-// TestHandoverUnderLoad hands production to another node and back while clients send to both, as fast as they are let.
-// There is one chain, with every transaction that was acknowledged, and the time between two producers is short.
+// TestHandoverUnderLoad hands production to another node and back while clients send to both as fast as they can. There
+// is one chain with every acknowledged transaction, and the time between two producers is short.
 func TestHandoverUnderLoad(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)
@@ -271,7 +270,7 @@ func TestProducerThatHandedOver(t *testing.T) {
 	h.await(h.first, "a replica", func(s api.SyncStatus) bool {
 		return s.Mode == api.ModeReplica && s.State == api.StateFollowing && s.LocalHeight > p.FirstBlock
 	})
-	// Who makes the blocks proves them, and who follows has the proofs from there.
+	// The node that makes the blocks proves them, and the follower gets the proofs from it.
 	provenUpTo(t, h.next, p.FirstBlock, p.FirstBlock+1)
 	provenUpTo(t, h.first, p.FirstBlock, p.FirstBlock+1)
 	refused := newUser(t).of(h.next).fails(exitFailed, "promote", "--admin-key", h.admin)

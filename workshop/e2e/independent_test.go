@@ -38,8 +38,7 @@ type clientReport struct {
 	} `json:"seen"`
 }
 
-// runClient runs the independent client and returns its report. The exit code must be the one that the report stands
-// for.
+// runClient runs the independent client and returns its report. The exit code must match the report.
 func runClient(t *testing.T, args ...string) clientReport {
 	t.Helper()
 	python, err := exec.LookPath("python3")
@@ -97,7 +96,7 @@ func requireFailure(t *testing.T, report clientReport, want string) {
 	}
 }
 
-// verifyChecks are the checks of a chain that is only read, sendChecks those that sending adds.
+// verifyChecks are the checks of a chain that is only read, sendChecks the additional ones for sending.
 var (
 	verifyChecks = strings.Fields(`schedule_digest genesis_decodes genesis_valid genesis_header genesis_hash balances
 		nonces json_block block_decodes version chain_id height parent timestamp producer gas_limit base_fee unknown_version

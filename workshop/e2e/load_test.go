@@ -22,11 +22,11 @@ const (
 	loadBatch       = 64  // transactions in a request
 	loadAhead       = 100 // transactions of a sender that are signed before they are sent: signing is slower than sending
 	loadMaxFee      = 1_000
-	loadPause       = 20 * time.Millisecond // where the node, or the bound on what is pending, refuses more
+	loadPause       = 20 * time.Millisecond // where the node, or the limit on pending transactions, refuses more
 )
 
-// load is a crowd of senders who send as fast as a node takes it. What a sender sends is a function of its number and
-// the nonce, so that there is one transaction for each nonce, whatever happens between two tries.
+// load is a crowd of senders who send as fast as a node accepts. A sender's transaction is a function of the sender's
+// number and the nonce, so there is one transaction for each nonce, whatever happens between two tries.
 type load struct {
 	chainID     uint64
 	senders     []*sender
@@ -38,10 +38,10 @@ type sender struct {
 	key     crypto.PrivateKey
 	account types.Account
 
-	signed []offer // by nonce; only of who sends
+	signed []offer // by nonce; only for the sender's own goroutine
 
 	mu       sync.Mutex
-	included uint64       // the account's nonce, as blocks told it
+	included uint64       // the account's nonce according to the blocks
 	ids      []types.TxID // by nonce: the transactions that the node acknowledged
 }
 
@@ -69,7 +69,7 @@ func keyOf(name string) crypto.PrivateKey {
 	return key
 }
 
-// prepare signs what the senders send next.
+// prepare signs the senders' next transactions.
 func (l *load) prepare() error {
 	errs := make([]error, len(l.senders))
 	var signing sync.WaitGroup
@@ -111,7 +111,7 @@ func (l *load) transaction(s *sender, nonce uint64) (types.SignedTransaction, er
 	}, s.key, [32]byte{})
 }
 
-// run sends until ctx ends or the node is gone. An error is one that a healthy node gives no cause for.
+// run sends until ctx ends or the node is gone. It returns an error that a healthy node gives no reason for.
 func (l *load) run(ctx context.Context, url string) error {
 	results := make(chan error, loadConnections)
 	for i := range loadConnections {
@@ -223,7 +223,7 @@ func (s *sender) pending() []types.TxID {
 	return slices.Clone(s.ids[min(s.included, uint64(len(s.ids))):])
 }
 
-// settle tells the senders what blocks included.
+// settle tells the senders which transactions blocks included.
 func (l *load) settle(m *model) {
 	for _, s := range l.senders {
 		s.mu.Lock()
@@ -232,7 +232,7 @@ func (l *load) settle(m *model) {
 	}
 }
 
-// settleWhile follows the chain at a node, and tells the senders what is included, until ctx ends.
+// settleWhile follows the chain at a node, and tells the senders which transactions are included, until ctx ends.
 func (l *load) settleWhile(ctx context.Context, m *model, c *client.Client) error {
 	for {
 		if err := m.follow(ctx, c); err != nil && ctx.Err() == nil {
@@ -247,7 +247,7 @@ func (l *load) settleWhile(ctx context.Context, m *model, c *client.Client) erro
 	}
 }
 
-// acknowledged is how many transactions the node acknowledged, over all its lives.
+// acknowledged returns the number of transactions that the node acknowledged, over all its lives.
 func (l *load) acknowledged() (count int) {
 	for _, s := range l.senders {
 		s.mu.Lock()

@@ -11,25 +11,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What a transfer costs (docs/protocol.md, gas schedule).
+// The gas of a transfer (docs/protocol.md, gas schedule).
 const (
 	transferGas   types.Gas = 10_000
 	newAccountGas types.Gas = 100_000
 	configureGas  types.Gas = 66_000
 )
 
-// model is what a reader of a chain of transfers works out for itself. Genesis and the blocks' transactions give every
-// account, by the rules, which stand here once more in their simplest form.
+// model is the state that a reader of a chain of transfers computes independently. Genesis and the blocks' transactions
+// determine every account, by the rules, which are repeated here in their simplest form.
 type model struct {
 	head     types.Header
 	hash     types.BlockHash
-	fees     types.Account // who receives the priority fees
+	fees     types.Account // recipient of the priority fees
 	balances map[types.Account]types.Amount
 	nonces   map[types.Account]uint64
 	burned   types.Amount
 	supply   types.Amount
 	included map[types.TxID]types.Height
-	// configures is whether the producer hands production over; what else a Configure does the model does not know.
+	// configures tells whether the producer hands production over; the model knows no other effect of a Configure.
 	configures bool
 	producers  []types.PublicKey // one after the other
 }

@@ -25,13 +25,13 @@ import (
 // command is the program under test, as `go build` names it.
 const command = "github.com/cairn-chain/cairn/cmd/cairn"
 
-// startTimeout is how long a node may take to serve, stopTimeout how long to end, while others use the machine.
+// startTimeout bounds the time until a node serves, stopTimeout the time until it ends, on a busy machine.
 const (
 	startTimeout = 2 * time.Minute
 	stopTimeout  = time.Minute
 )
 
-// atOnce is how many tests run at the same time for each core: their nodes wait for one another most of the time.
+// atOnce is the number of concurrent tests per core: their nodes wait for one another most of the time.
 const atOnce = 2
 
 // binaryDir holds the binary while the tests of the package run.
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
-	bounded := false // by who runs the tests
+	bounded := false // by the environment of the tests
 	flag.Visit(func(f *flag.Flag) { bounded = bounded || f.Name == "test.parallel" })
 	if !bounded {
 		if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
@@ -87,8 +87,8 @@ func buildBinary(t *testing.T) string {
 	return path
 }
 
-// The ports that [freeAddress] gives. No system gives these to who asks for any port or opens a connection, and
-// TestBalancers has those below.
+// The range of ports that [freeAddress] returns. Systems give none of them to listeners on any port or to outgoing
+// connections, and TestBalancers uses those below.
 const (
 	firstPort = 29_300
 	ports     = 32_768 - firstPort
@@ -124,7 +124,7 @@ type process struct {
 	*program.Node
 	Accounts []account `json:"accounts"` // of a development chain
 
-	ready, log string // paths of the ready file and of what it printed
+	ready, log string // paths of the ready file and of its output
 }
 
 // startDev runs `cairn dev` with args on free ports and returns once it serves. Where the chain is kept is for args to

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestOverrideIsFollowed loses a producer's key: another node goes on by an emergency override. A
-// follower of headers accepts its blocks only with the same override.
+// TestOverrideIsFollowed loses a producer's key: another node continues by an emergency override. A follower of headers
+// accepts its blocks only with the same override.
 func TestOverrideIsFollowed(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// paid is a payment as who sent its transaction knows it.
+// paid is a payment as the sender of its transaction knows it.
 type paid struct {
 	height   types.Height
 	index    uint32
@@ -166,7 +166,7 @@ type paymentWalk struct {
 	client   *client.Client
 	code     []byte
 	signers  []client.Signer
-	marker   types.Account // what each block pays last
+	marker   types.Account // last payment of each block
 	start    types.Height
 	pages    []ledgerPage // from the block before start on
 	watchers []*paymentWatcher
@@ -343,7 +343,7 @@ func (w *paymentWalk) list(accounts []string, direction api.Direction, from, to 
 
 func (w *paymentWalk) head() types.Height { return w.start + types.Height(len(w.pages)) - 2 }
 
-// compare holds what the watchers have seen, and pages in both directions, to the model.
+// compare compares the watchers' payments, and pages in both directions, with the model.
 func (w *paymentWalk) compare(what string) {
 	w.t.Helper()
 	all := w.list(nil, "", w.start, w.head())
@@ -414,7 +414,7 @@ func (w *paymentWalk) walk(blocks int) {
 			to := w.random.IntN(len(points))
 			w.must(w.client.Dev().Revert(w.t.Context(), points[to].id))
 			w.pages, points = w.pages[:points[to].pages], points[:to]
-			continue // the next block shows what is left, and takes the place of one
+			continue // the next block shows the remaining payments, and takes the place of a reverted one
 		case 6:
 			w.node.Kill()
 			w.launch()
@@ -425,8 +425,8 @@ func (w *paymentWalk) walk(blocks int) {
 	}
 }
 
-// The payments to accounts, by the topic and by pages in both directions, are those of a naive model, however coins
-// move, across reverted blocks and kills. Failed transactions pay nothing.
+// The payments to accounts, by subscription and by pages in both directions, equal those of a naive model, however
+// coins move, across reverted blocks and kills. Failed transactions pay nothing.
 func TestPaymentsAgainstAModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(killsOf(t, 2)) {

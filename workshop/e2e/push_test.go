@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestSubscriberMissesNoBlock follows the blocks of a node that is killed again and again. The client reconnects by
-// itself. It gets each height once, each the child of the one before.
+// TestSubscriberMissesNoBlock follows the blocks of a node that is killed repeatedly. The client reconnects by itself.
+// It gets each height once, and each block is the child of the one before.
 func TestSubscriberMissesNoBlock(t *testing.T) {
 	t.Parallel()
 	const lives, blocksPerLife = 4, 10

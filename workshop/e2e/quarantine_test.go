@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// spoil has the engine of a stopped node fail on its only contract. Machine code is kept under a key of the node, and
-// spoil puts something else there in its place. It returns what undoes that.
+// spoil makes the engine of a stopped node fail on its only contract, by replacing its machine code on disk, which is
+// authenticated with a key of the node. It returns a function that undoes that.
 func spoil(t *testing.T, dir string) (mend func()) {
 	t.Helper()
 	check := func(err error) {
@@ -51,7 +51,7 @@ func spoil(t *testing.T, dir string) (mend func()) {
 	}
 }
 
-// faultyChain is a producer whose chain has a contract that does nothing, with two who have coins.
+// faultyChain is a producer with a chain that has a contract without effects, and two funded accounts.
 type faultyChain struct {
 	t          *testing.T
 	ctx        context.Context
@@ -106,7 +106,7 @@ func (f *faultyChain) send(from client.Signer, action client.Action, tip types.A
 	return f.c.Send(f.ctx, signed)
 }
 
-// included sends what must succeed.
+// included sends a transaction that must succeed.
 func (f *faultyChain) included(from client.Signer, action client.Action) api.Receipt {
 	f.t.Helper()
 	id, err := f.send(from, action, 1)
@@ -120,7 +120,7 @@ func (f *faultyChain) included(from client.Signer, action client.Action) api.Rec
 	return receipt
 }
 
-// inQuarantine holds what the command and the metrics say to the number of codes, and of faults since the start.
+// inQuarantine compares the command and the metrics with the number of codes, and of faults since the start.
 func (f *faultyChain) inQuarantine(node *process, dir string, codes int, faults float64) (code types.CodeHash) {
 	f.t.Helper()
 	var listed struct {
@@ -153,9 +153,9 @@ func (f *faultyChain) inQuarantine(node *process, dir string, codes int, faults 
 	return code
 }
 
-// TestEngineFaultOfAProducer has a producer's engine fail on a contract. The call is dropped for good, also from the
-// journal, and the block goes on with others. Further calls are refused, over a crash too, until the operator has
-// mended the engine and cleared the quarantine.
+// TestEngineFaultOfAProducer makes a producer's engine fail on a contract. The call is dropped for good, also from the
+// journal, and the block includes others. Further calls are refused, even after a crash, until the operator has
+// repaired the engine and cleared the quarantine.
 func TestEngineFaultOfAProducer(t *testing.T) {
 	t.Parallel()
 	f := newFaultyChain(t)

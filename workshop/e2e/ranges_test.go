@@ -182,7 +182,8 @@ func TestCatchUpByRanges(t *testing.T) {
 }
 
 // TestKilledBetweenRanges kills a replica without state at random moments after a range was sent to it: while it
-// verifies and executes it, or puts its blocks on disk. Each time it has all blocks of a range or none, and goes on.
+// verifies and executes the range, or puts its blocks on disk. Each time it has all blocks of a range or none, and
+// continues.
 func TestKilledBetweenRanges(t *testing.T) {
 	t.Parallel()
 	const kills = 6

@@ -26,8 +26,8 @@ var lookingCommands = [][]string{
 	{"promote", "--from-dead", "--data-dir", "DIR", "--protocol-key", "DIR/protocol.key", "--alone"},
 }
 
-// What only looks at a data directory writes nothing there: no file, mode, owner, time or byte of it changes. Such are
-// also commands that ask, before they are answered.
+// Commands that only read a data directory write nothing there: no file, mode, owner, time or byte of it changes. This
+// includes commands that ask for a confirmation, before they are answered.
 func TestLookingWritesNothing(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -22,7 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// catchUpTime is how long a replica may take to have every block, once nothing is in its way.
+// catchUpTime bounds the time until a replica has every block, once nothing hinders it.
 const catchUpTime = 3 * time.Minute
 
 // link is the way to a node that is restarted at other ports: a proxy at one address, with the faults of a bad
@@ -66,7 +66,7 @@ func (l *link) to(t *testing.T, node *process) {
 	l.target.Store(target)
 }
 
-// bend answers a request with what the node answers, or with something else.
+// bend answers a request with the node's answer, or with something else.
 func (l *link) bend(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -105,7 +105,7 @@ func (l *link) bend(w http.ResponseWriter, r *http.Request) {
 		answer = answer[:place]
 	case 2: // a flipped bit
 		answer[place] ^= 1
-	case 3: // a digit, so that JSON stays what it is
+	case 3: // a digit, so that the JSON stays valid
 		if at := bytes.IndexAny(answer[place:], "0123456789"); at >= 0 {
 			answer[place+at] = '0' + (answer[place+at]-'0'+1)%10
 		}
@@ -115,17 +115,17 @@ func (l *link) bend(w http.ResponseWriter, r *http.Request) {
 		<-time.After(time.Second)
 	}
 	w.WriteHeader(response.StatusCode)
-	_, _ = w.Write(answer) // who has gone needs no answer
+	_, _ = w.Write(answer) // the client has gone and needs no answer
 }
 
-// cluster is a primary and what follows it.
+// cluster is a primary and its followers.
 type cluster struct {
 	t        *testing.T
 	dir      string
 	hash     string
 	load     *load
 	primary  *process
-	links    map[string]*link // to the primary, by who follows it
+	links    map[string]*link // to the primary, by follower
 	begun    time.Time
 	includes int
 }
@@ -159,7 +159,7 @@ func (c *cluster) startPrimary() {
 	}
 }
 
-// follow starts a node that follows the primary, with nothing but its address and the genesis hash.
+// follow starts a node that follows the primary, with only its address and the genesis hash.
 func (c *cluster) follow(mode string) *process {
 	c.t.Helper()
 	return start(
@@ -185,7 +185,7 @@ func (c *cluster) client(node *process) *client.Client {
 	return sdk
 }
 
-// under runs what happens while a node is sent transactions.
+// under runs an action while a node is sent transactions.
 func (c *cluster) under(node *process, happens func()) {
 	c.t.Helper()
 	if err := c.load.prepare(); err != nil {

@@ -244,8 +244,8 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 	}
 }
 
-// minLog is the length of a log in whose beginning damage is found: what comes later tells that it was written. In the
-// last 32 KiB a damaged write looks like one that a crash cut off.
+// minLog is the length of a log in whose beginning damage is detected: later records show that it had been written. In
+// the last 32 KiB a damaged write looks like one that a crash cut off.
 const minLog = 100_000
 
 // usedDirectory makes the data directory of a chain, part of it in tables and part in the log. A node that stops leaves

@@ -36,7 +36,7 @@ func secretFile(t *testing.T, dir, name string, content []byte) string {
 	return path
 }
 
-// tlsFiles makes a certificate of 127.0.0.1. The key is returned as it stands in its file, too.
+// tlsFiles makes a certificate for 127.0.0.1. It also returns the key as it is in its file.
 func tlsFiles(t *testing.T, dir string) (certificate, key string, keyDER []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -58,8 +58,8 @@ func tlsFiles(t *testing.T, dir string) (certificate, key string, keyDER []byte)
 	return certificate, key, keyDER
 }
 
-// TestLogsHoldNoSecret runs a node that logs all there is. It shows the node every kind of secret, right ones and wrong
-// ones, on every way in. Then it looks for them in what the node printed.
+// TestLogsHoldNoSecret runs a node that logs everything. It sends the node every kind of secret, valid and invalid, on
+// every path, and then searches the node's output for them.
 func TestLogsHoldNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json"} {
@@ -136,7 +136,7 @@ func logsHoldNoSecret(t *testing.T, format string) {
 			_, _, _ = ws.Read(t.Context())
 			_ = ws.CloseNow()
 		}
-		// A request that net/http refuses, and what is no TLS at all.
+		// A request that net/http refuses, and bytes that are not TLS at all.
 		malformed := "GET /" + credentials + " HTTP/1.1\r\nHost: a\r\nAuthorization : Bearer " + credentials + "\r\n\r\n"
 		speak(t, address, &tls.Config{InsecureSkipVerify: true}, malformed)
 		speak(t, address, nil, malformed)
@@ -183,5 +183,5 @@ func speak(t *testing.T, address string, secured *tls.Config, text string) {
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.Copy(io.Discard, conn) // what matters is what is logged
+	_, _ = io.Copy(io.Discard, conn) // only the log matters
 }

@@ -23,14 +23,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// service is a command that goes on until it is asked to end.
+// service is a command that runs until it is asked to end.
 type service struct {
 	args []string
 	// works returns once the service did something more, and wrote a line about it.
 	works func(t *testing.T)
 }
 
-// refusing is a server that refuses everything, and what returns after one more request to it.
+// refusing is a server that refuses everything, and a function that returns after the next request.
 func refusing(t *testing.T) (url string, asked func(*testing.T)) {
 	t.Helper()
 	var count atomic.Uint64
@@ -107,8 +107,8 @@ func services(t *testing.T) map[string]service {
 	}
 }
 
-// A service goes on when nobody reads its standard streams any more, and when SIGHUP comes before it serves. SIGTERM
-// ends it with exit code 0.
+// A service continues when its standard streams have no readers any more, and when SIGHUP arrives before it serves.
+// SIGTERM ends it with exit code 0.
 func TestServicesOutliveTheirReaders(t *testing.T) {
 	t.Parallel()
 	for name, s := range services(t) {
@@ -151,7 +151,7 @@ func TestServicesOutliveTheirReaders(t *testing.T) {
 	}
 }
 
-// A command whose output nobody reads to its end says nothing of that.
+// A command whose output is not read to its end does not complain about it.
 func TestCommandsEndWithTheirReader(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"version"}, {"help"}, {"completion", "bash"}} {

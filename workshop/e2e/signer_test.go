@@ -13,11 +13,11 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// signing is a chain whose producer's key only a signer has.
+// signing is a chain whose producer's key is only at a signer.
 type signing struct {
 	*clusterOfNodes
 	signer, address   string // the signer's directory and address
-	signerLog         string // what the signer printed that was started last
+	signerLog         string // output of the signer that was started last
 	pin, producer     string // the signer's
 	client, chainData string // the node's pin, and its directory
 }
@@ -114,8 +114,8 @@ func (s *signing) height(node *process) types.Height {
 	return height
 }
 
-// TestSigner has a primary make blocks with a key that a signer has. Without the signer it holds, also if both are
-// killed, and goes on with the same block. A copy of its directory that lacks blocks makes none.
+// TestSigner has a primary make blocks with a key at a signer. Without the signer it holds, even if both are killed,
+// and then continues with the same block. A copy of its directory that lacks blocks makes none.
 func TestSigner(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)

@@ -92,7 +92,7 @@ func carrySnapshot(t *testing.T, dir string, genesis types.BlockHash) {
 	}
 	var made struct{ Path, StateRoot string }
 	user.succeeds(&made, "snapshot", "create", "--data-dir", dir)
-	user.fails(exitFailed, "snapshot", "create", "--data-dir", dir) // there is one of this block
+	user.fails(exitFailed, "snapshot", "create", "--data-dir", dir) // a snapshot of this block exists
 	var listed []struct{ Path string }
 	user.succeeds(&listed, "snapshot", "list", "--data-dir", dir)
 	if len(listed) == 0 || listed[len(listed)-1].Path != made.Path {
@@ -112,7 +112,7 @@ func carrySnapshot(t *testing.T, dir string, genesis types.BlockHash) {
 		)
 	}
 	requireOnly(t, to, "LOCK")
-	// What a killed import left is no chain, and in nobody's way.
+	// The remains of a killed import are not a chain, and do not prevent the next one.
 	if err := errors.Join(
 		os.MkdirAll(filepath.Join(to, "db.importing"), 0o700),
 		os.WriteFile(filepath.Join(to, "db.importing", "left"), []byte("x"), 0o600),
@@ -130,7 +130,7 @@ func carrySnapshot(t *testing.T, dir string, genesis types.BlockHash) {
 	}
 }
 
-// requireOnly fails the test unless a directory holds nothing but names.
+// requireOnly fails the test unless a directory has no entries but names.
 func requireOnly(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -143,8 +143,8 @@ func requireOnly(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// TestSnapshotKilled kills a node again and again while it makes a snapshot. There are only whole ones then, and what
-// is half made is gone at the next start.
+// TestSnapshotKilled kills a node repeatedly while it makes a snapshot. Every snapshot is complete, and unfinished ones
+// are gone at the next start.
 func TestSnapshotKilled(t *testing.T) {
 	t.Parallel()
 	dir, user := initialize(t), newUser(t)

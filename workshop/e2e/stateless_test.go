@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxStatelessBytes bounds what a replica without state has of a short chain on disk: its database begins with some
+// maxStatelessBytes bounds the disk space of a replica without state of a short chain: its database begins with some
 // megabytes of log, and machine code of contracts is kept.
 const maxStatelessBytes = 64 << 20
 
@@ -61,8 +61,8 @@ func awaitBlocks(t *testing.T, node, primary *process, from, height types.Height
 }
 
 // TestStatelessReplica has a replica without state follow a primary that proves its blocks: transfers, a token that is
-// deployed and used, and a restart. Others follow it, from genesis with a restart of its own and from an empty block:
-// what that takes, the token's code included, the first one has.
+// deployed and used, and a restart. Others follow that replica, from genesis with a restart of their own and from an
+// empty block: it has everything that they need, including the token's code.
 func TestStatelessReplica(t *testing.T) {
 	t.Parallel()
 	primary := startDev(t, "--ephemeral", "--block-time", "0")
@@ -121,7 +121,7 @@ func TestStatelessReplica(t *testing.T) {
 	u.succeeds(nil, "db", "check", "--data-dir", furtherDir)
 	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev5", "--amount", "5", "--from", "dev0")
 	awaitBlock(t, follow(furtherDir, replica), primary, last.BlockHeight)
-	// A third one begins at an empty block, with what the first one has.
+	// A third one begins at an empty block, with the data of the first one.
 	empty, err := connect(t, primary).Dev().Mine(t.Context(), 3)
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestStatelessReplica(t *testing.T) {
 }
 
 // TestStatelessFromATrustedHeader has replicas without state begin at blocks whose hashes they are given. Their primary
-// has no proofs of earlier blocks any more. One of them follows another replica.
+// no longer has the proofs of earlier blocks. One of them follows another replica.
 func TestStatelessFromATrustedHeader(t *testing.T) {
 	t.Parallel()
 	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100", "--proof-retention", "4")
@@ -182,7 +182,7 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev3", "--amount", "5", "--from", "dev0")
-	provenUpTo(t, primary, last.BlockHeight, last.BlockHeight) // those of the first may be gone already
+	provenUpTo(t, primary, last.BlockHeight, last.BlockHeight) // those of the first blocks may be gone already
 	if _, err := c.Proof(t.Context(), api.AtHeight(2)); err == nil {
 		t.Fatal("the primary has all proofs")
 	}
@@ -209,7 +209,7 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 		proof.BlockHash != hashOf(last.BlockHeight) {
 		t.Errorf("a replica's proof: %+v, %v", proof, err)
 	}
-	// A replica with state relays the proofs that there are; nothing else is what another one needs of it.
+	// A replica with state relays the available proofs, which is all that another one needs from it.
 	full := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica",
 		"--upstream", primary.RPC, "--proof-bits", "100",
 		"--genesis-hash", info.GenesisHash.String())
@@ -234,11 +234,11 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 			"stateless", "--upstream", primary.RPC,
 			"--genesis-hash", info.GenesisHash.String(), "--trusted-header", wrong)
 	}
-	start(t, arguments(dir, primary, last.BlockHeight-1, hashOf(last.BlockHeight-1))...) // goes on where it was
+	start(t, arguments(dir, primary, last.BlockHeight-1, hashOf(last.BlockHeight-1))...) // continues where it was
 }
 
-// TestProveFromHistory has a chain that was made without proofs be proven by what it keeps of its history, in two goes,
-// and a replica without state follow it from genesis.
+// TestProveFromHistory has a chain that was made without proofs be proven from its stored history, in two runs, and a
+// replica without state follow it from genesis.
 func TestProveFromHistory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "chain")

@@ -11,7 +11,7 @@ import (
 )
 
 // TestStalledSubscribers has 100 subscribers, of whom 10 stop reading while blocks are full of transfers. The others
-// miss nothing. Those 10 are closed and told why. Every transfer is in a block.
+// miss nothing. Those 10 are closed with the reason. Every transfer is in a block.
 func TestStalledSubscribers(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "250ms", "--slow-reader-time", "5s")
@@ -43,8 +43,8 @@ func TestStalledSubscribers(t *testing.T) {
 	slowly(t, node)
 }
 
-// slowly reads the chain's blocks with a client that stops reading until the node has dropped it: it goes on where it
-// was.
+// slowly reads the chain's blocks with a client that stops reading until the node has dropped it, and then continues
+// where it was.
 func slowly(t *testing.T, node *process) {
 	c := connect(t, node)
 	ctx, cancel := context.WithTimeout(t.Context(), checkTime)

@@ -18,7 +18,7 @@ type tampering struct {
 	name   string
 	method string
 	change func(result any) any // gives the false result of a true one; JSON as decodeJSON makes it
-	sends  bool                 // the client has to send for this lie to be told
+	sends  bool                 // the client has to send before this lie is told
 	want   string               // the check that must find it
 }
 
@@ -229,7 +229,8 @@ func elements(document any) []map[string]any {
 	return objects
 }
 
-// edit replaces what stands under path (member names and indices) in a JSON value, which it changes, by change of it.
+// edit replaces the value at path (member names and indices) in a JSON value, which it changes, by the result of
+// change.
 func edit(value any, path []any, change func(any) any) any {
 	if len(path) == 0 {
 		return change(value)

@@ -33,7 +33,7 @@ func blocksOf(t *testing.T, page string) (blocks []block) {
 	return blocks
 }
 
-// mark parts what the blocks of a page print.
+// mark separates the outputs of a page's blocks.
 const mark = "==== block"
 
 // script returns the code blocks of a page as one script. A block that starts a node runs in the background, and the
@@ -69,8 +69,8 @@ func script(t *testing.T, blocks []block, ports []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestTutorials does what the tutorials say, in a shell and in a directory of its own: every command must succeed, and
-// print what the page says it prints.
+// TestTutorials follows the tutorials, in a shell and in a directory of its own: every command must succeed, and print
+// the output in the page.
 func TestTutorials(t *testing.T) {
 	t.Parallel()
 	source, err := filepath.Abs("../..")
@@ -111,7 +111,8 @@ func goEnvironment(t *testing.T, name string) string {
 	return strings.TrimSpace(string(value))
 }
 
-// checkPrinted holds what blocks printed to the text that follows them in the page, in which … is anything.
+// checkPrinted compares the output of blocks with the text that follows them in the page, in which … stands for
+// anything.
 func checkPrinted(t *testing.T, blocks []block, printed []string) {
 	t.Helper()
 	if len(printed) != len(blocks) {

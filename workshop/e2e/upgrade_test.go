@@ -149,7 +149,7 @@ func (u *upgrade) more(name string) {
 	u.checkIncluded(u.load, name)
 }
 
-// requireHalted waits until a node has stopped before the first block of the next version, and checks what it says.
+// requireHalted waits until a node has stopped before the first block of the next version, and checks its messages.
 func (u *upgrade) requireHalted(name string, before types.Height) {
 	u.t.Helper()
 	node := u.nodes[name]
@@ -183,7 +183,7 @@ func (u *upgrade) requireHalted(name string, before types.Height) {
 
 // TestUpgrade brings a version of the protocol into force on a cluster of three under load, after another announcement
 // that is cancelled. A member and a replica whose program does not know the version stop before its first block, lose
-// nothing, and go on with the next program.
+// nothing, and continue with the next program.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	program, err := buildNextVersion()

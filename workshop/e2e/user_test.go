@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// commandTimeout is how long a command that ends by itself may take.
+// commandTimeout bounds the time of a command that ends by itself.
 const commandTimeout = 2 * time.Minute
 
 // The program's exit codes.
@@ -88,8 +88,7 @@ func showsTrace(output string) bool {
 	return strings.Contains(output, "goroutine ") || strings.Contains(output, "panic:")
 }
 
-// succeeds runs a command for programs, which must do what it is to do, and decodes its result into result unless that
-// is nil.
+// succeeds runs a command for programs, which must succeed, and decodes its result into result unless that is nil.
 func (u *user) succeeds(result any, args ...string) {
 	u.t.Helper()
 	r := u.run(append(args, "--json")...)

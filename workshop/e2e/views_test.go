@@ -16,7 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// wideRecursion is a contract whose run goes down as deep as it may in frames of 100 values that stay in use.
+// wideRecursion is a contract whose function run recurses to the maximum depth, with frames of 100 values that stay in
+// use.
 func wideRecursion() []byte {
 	m := wasmgen.Contract(1, 16)
 	procedure := m.AddType(nil, 0)

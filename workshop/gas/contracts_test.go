@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What is left for code of a call that calls nobody is what the schedule takes for entering the contract, and the
-// memory of nested calls is priced as theirs.
+// The gas left for the code of a call that calls nobody is the schedule's price for entering the contract, and the
+// memory of nested calls has their price.
 func TestParts(t *testing.T) {
 	const modules = "../../contracts/wasm"
 	engine, err := wasm.New(wasm.Options{})
@@ -53,7 +53,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The older rows are read whole, and name what is called now.
+// The older rows are read as a whole, and name the present functions.
 func TestBefore(t *testing.T) {
 	rows, err := readRows(before)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// TestShortenLeavesNothingLong finds what looks like a duration in the shortened rules' expressions.
+// TestShortenLeavesNothingLong finds text that looks like a duration in the shortened rules' expressions.
 func TestShortenLeavesNothingLong(t *testing.T) {
 	shipped, err := os.ReadFile("../../deploy/alerts.yml")
 	if err != nil {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newEngine makes what runs the contracts of a test's runs. It is not of a bubble.
+// newEngine makes the engine for the contracts of a test's runs. It does not belong to a bubble.
 func newEngine(t *testing.T) *wasm.Engine {
 	engine, err := wasm.New(wasm.Options{})
 	if err != nil {
@@ -46,7 +46,7 @@ func newEngine(t *testing.T) *wasm.Engine {
 	return engine
 }
 
-// run makes one run in a bubble of its own.
+// run makes one run in its own bubble.
 func run(t *testing.T, engine *wasm.Engine, seed uint64, bug Bug) (report *Report) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

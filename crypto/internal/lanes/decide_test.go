@@ -36,7 +36,7 @@ func even(k fr.Element) (fr.Element, [32]byte) {
 	return k, p.X.Bytes()
 }
 
-// equation returns a true equation for the discrete logarithm p of P and given e and r, that of R.
+// equation returns a true equation for given e, the discrete logarithm p of P, and the discrete logarithm r of R.
 func equation(p, e, r fr.Element) (q Equation) {
 	p, q.P = even(p)
 	r, q.R = even(r)
@@ -63,8 +63,9 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideExceptions has small and special logarithms of P, e and s, in all combinations: a lane may be unsettled,
-// but what is settled must be right, also beside it. R is that of the equation, right if its y is even.
+// TestDecideExceptions uses small and special logarithms of P, e and s, in all combinations: a lane may be unsettled,
+// but a settled lane must be right, whatever is in the lanes beside it. R is computed from the equation, and right if
+// its y is even.
 func TestDecideExceptions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -119,7 +120,7 @@ func TestDecideExceptions(t *testing.T) {
 	}
 }
 
-// TestDecideUnsettled leaves unsettled what must be: e = 0 and R infinite.
+// TestDecideUnsettled leaves unsettled exactly the required cases: e = 0 and infinite R.
 func TestDecideUnsettled(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	good := equation(randomScalar(r), randomScalar(r), randomScalar(r))

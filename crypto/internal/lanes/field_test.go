@@ -107,7 +107,7 @@ func sub(x *big.Int, ys ...*big.Int) *big.Int {
 func TestMultiplyAndSquare(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 800 {
-		// All limbs below 2^52, more than what reduced elements have.
+		// All limbs are below 2^52, which is more than in reduced elements.
 		x, y := edgeElement(r, mask52), edgeElement(r, mask52)
 		var product, power element
 		multiply(&product, &x, &y)

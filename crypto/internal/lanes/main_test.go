@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMain runs the tests where the processor has the instructions. Where it has not, all that can be asked is that
-// nothing is decided and nothing is said to hold.
+// TestMain runs the tests if the processor has the instructions. Otherwise it only checks that nothing is decided, and
+// nothing reported to hold.
 func TestMain(m *testing.M) {
 	if Available() {
 		os.Exit(m.Run())

@@ -74,8 +74,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestSum compares sums of multiples with those of gnark-crypto: of random scalars, small ones, powers of two, and
-// those whose halves have the largest digits.
+// TestSum compares sums of multiples with gnark-crypto's: for random scalars, small ones, powers of two, and scalars
+// whose halves have the largest digits.
 func TestSum(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -200,7 +200,7 @@ func TestAllHold(t *testing.T) {
 	}
 }
 
-// TestErrorsDoNotCancel has two false equations whose errors are opposite.
+// TestErrorsDoNotCancel uses two false equations with opposite errors.
 func TestErrorsDoNotCancel(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	one := new(fr.Element).SetOne()

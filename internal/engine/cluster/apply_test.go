@@ -17,8 +17,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestCutLeavesWhatRaftReads opens a member whose log has 40 entries of a message, of which it has applied all and raft
-// has heard of some: those after them must stay.
+// TestCutLeavesWhatRaftReads opens a member whose log has 40 entries in one message. The member has applied all of
+// them, but raft knows of only some: the entries after those must stay.
 func TestCutLeavesWhatRaftReads(t *testing.T) {
 	const last = firstIndex + 40
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestCutLeavesWhatRaftReads(t *testing.T) {
 		if err := log.Cut(at.index, at.conf, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.raw.Campaign(); err != nil { // it reads what it has not heard of
+		if err := m.raw.Campaign(); err != nil { // it reads the entries that it does not know of
 			t.Error(err)
 		}
 	}
@@ -78,7 +78,7 @@ type later struct {
 
 func (l *later) Do(_ Worker, work func() Event) { l.work = append(l.work, work) }
 
-// next does what was asked for first.
+// next does the oldest requested work.
 func (l *later) next(m *Member) error {
 	event := l.work[0]()
 	l.work = l.work[1:]

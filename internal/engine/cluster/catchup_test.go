@@ -86,7 +86,7 @@ func TestOldSnapshotIsLeft(t *testing.T) {
 	for done, left := range map[uint64]bool{index - 1: false, index: true, index + 1: true} {
 		m := &Member{self: 3, env: idle{}, applying: applying{messages: []*raftpb.Message{{}}}}
 		m.appliedIndex = done
-		m.catching = &catching{message: &raftpb.Message{ // to another member, so that it comes to no raft
+		m.catching = &catching{message: &raftpb.Message{ // addressed to another member, so raft ignores it
 			Snapshot: &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: &index}},
 		}}
 		if err := m.nextStep(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 )
 
-// soloLog is the log of a cluster of one, whose member has ID 7.
+// soloLog returns the log of a one-member cluster, whose member has ID 7.
 func soloLog(t *testing.T) *raftlog.Log {
 	disk := kv.NewCrashDisk().FS()
 	db, err := kv.Open("db", kv.Options{FS: disk, CacheBytes: 1 << 20, MemTableBytes: 64 << 10,

@@ -75,7 +75,7 @@ func TestEntries(t *testing.T) {
 		}
 		for n := range len(data) {
 			if _, isBlock := e.(Block); isBlock && n > types.SignedHeaderBytes {
-				break // who executes it decodes the rest
+				break // the executing member decodes the rest
 			}
 			if _, err := Decode(data[:n]); !errors.Is(err, ErrEntry) {
 				t.Fatalf("%d of %d bytes of entry %d: %v", n, len(data), i, err)
@@ -120,7 +120,7 @@ func TestDecodeTellsOfUnknownVersions(t *testing.T) {
 	data := Encode(samples(t)[2])
 	for _, version := range []uint32{0, params.Version - 1, params.Version + 1, 1<<32 - 1} {
 		binary.LittleEndian.PutUint32(data[1:], version)
-		for _, n := range []int{61, 62, len(data)} { // what follows the beginning may be anything
+		for _, n := range []int{61, 62, len(data)} { // anything may follow the beginning
 			if _, err := Decode(data[:n]); !errors.Is(err, exec.ErrUnknownVersion) || errors.Is(err, ErrEntry) {
 				t.Errorf("%d bytes of a block of version %d: %v", n, version, err)
 			}

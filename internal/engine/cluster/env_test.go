@@ -24,7 +24,7 @@ func behind(ids ...uint64) map[uint64]time.Duration {
 	return offsets
 }
 
-// TestFairTime has member 7, whose clock is an hour ahead, take a time.
+// TestFairTime lets member 7, whose clock is an hour ahead, determine a block's time.
 func TestFairTime(t *testing.T) {
 	const logged = 1200
 	right := time.Unix(5000-3600+1, 0)

@@ -50,7 +50,7 @@ func TestEndedSendsTakeNoRoom(t *testing.T) {
 	}
 }
 
-// What waits is bounded by its number and by its bytes.
+// Waiting transactions are bounded by number and by bytes.
 func TestSendsAreBounded(t *testing.T) {
 	_, take := sendsOf(t)
 	for range maxSends {
@@ -75,7 +75,7 @@ func TestSendsAreBounded(t *testing.T) {
 	}
 }
 
-// memberOf is a member that has a pool and a new chain in memory, whose genesis funds the sender of payments.
+// memberOf returns a member with a pool and a new in-memory chain, whose genesis funds the sender of payments.
 func memberOf(t *testing.T) *Member { return memberWith(t, nil) }
 
 // memberWith has an engine run its contracts.
@@ -99,8 +99,8 @@ func memberWith(t *testing.T, engine vm.Engine) *Member {
 	}
 }
 
-// What is sent again is refused as known or as used. It is acknowledged, if that is for its earlier try, while the pool
-// or the chain has it: its age may have ended it.
+// A resent transaction is refused as known or as used. If that is due to its own earlier try, it is acknowledged as
+// long as the pool or the chain has it: it may have expired.
 func TestWhatIsSentAgainIsExcusedWhileItIsThere(t *testing.T) {
 	m := memberOf(t)
 	expect := func(where string, tx *types.Tx, excused bool) {
@@ -146,7 +146,7 @@ func TestWhatIsSentAgainIsExcusedWhileItIsThere(t *testing.T) {
 	expect("ended", ended, false)
 }
 
-// follower is the Env of a member that hands on to a leader: what is asked for is done at once.
+// follower is the Env of a member that forwards to a leader: requested work is done at once.
 type follower struct {
 	still
 	events []Event
@@ -161,8 +161,8 @@ func (f *follower) Forward(_ uint64, encoded [][]byte, done func(Answer, error) 
 	f.events = append(f.events, done(f.answer, nil))
 }
 
-// A member hands on to the leader only what it has verified: a leader that met a bad signature would hold it against
-// all that is sent through that member.
+// A member forwards only verified transactions to the leader, because a leader would blame one bad signature on
+// everything sent through that member.
 func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
 	m := memberOf(t)
 	refused := errors.New("the leader's refusal")

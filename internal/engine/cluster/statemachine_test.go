@@ -10,7 +10,7 @@ import (
 
 var genesis = Head{0, types.BlockHash{0xee}}
 
-// What entries come to, one after the other.
+// The outcomes of entries, one after the other.
 func TestOrder(t *testing.T) {
 	first := block(t, 1, genesis.Hash, 10)
 	second := block(t, 2, first.Header.Hash(), 11)
@@ -36,7 +36,7 @@ func TestOrder(t *testing.T) {
 		15: {first, Stale},
 		16: {second, Decided},
 		17: {release(t, "producer", at(16, second)), Released},
-		18: {naming(third, 16), Stale}, // what another member may have cut off
+		18: {naming(third, 16), Stale}, // entries that another member may have cut off
 		19: {naming(third, 17), Decided},
 		20: {nil, None}, // beside a proposal no log is cut
 		21: {release(t, "producer", at(19, third)), Released},
@@ -105,7 +105,7 @@ type machines struct {
 	orders []*StateMachine
 	signed map[types.Height]types.BlockHash
 	double bool // whether two blocks of a height were signed
-	hasty  bool // the bug: a leader signs what it proposes
+	hasty  bool // the bug: a leader signs its own proposal before it is decided
 }
 
 func (m *machines) sign(c Proposal) Release {
@@ -117,7 +117,7 @@ func (m *machines) sign(c Proposal) Release {
 	return r
 }
 
-// lead lets a member propose what its part of the log asks for: what it proposes is next in the log, or lost.
+// lead lets a member propose according to its part of the log: the proposal is next in the log, or lost.
 func (m *machines) lead(o *StateMachine) {
 	if c := o.Proposal(); c != nil {
 		m.propose(m.sign(*c))
@@ -133,7 +133,7 @@ func (m *machines) lead(o *StateMachine) {
 func (m *machines) propose(e Entry) {
 	switch m.dice.IntN(6) {
 	case 0: // lost
-	case 1: // what was proposed before comes again
+	case 1: // an earlier proposal comes again
 		m.log = append(m.log, e, m.log[m.dice.IntN(len(m.log))])
 	default:
 		m.log = append(m.log, e)
@@ -161,9 +161,9 @@ func (m *machines) run(steps int) {
 	}
 }
 
-// Members are anywhere, and any of them thinks that it leads. No two blocks of a height are signed, members that
-// applied the same have the same order, and blocks follow one another. A leader that signs what is not decided is
-// found at once.
+// Members are at any point of the log, and any of them believes that it leads. No two blocks of one height are signed,
+// members that applied the same entries have the same state, and blocks follow one another. A leader that signs an
+// undecided block is detected at once.
 func TestOneSignatureOfAHeight(t *testing.T) {
 	for seed := range uint64(20) {
 		m := &machines{t: t, dice: rand.New(rand.NewPCG(seed, 1))}

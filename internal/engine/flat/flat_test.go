@@ -77,7 +77,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestLoad loads what another table has, and a key twice, and then writes to the table.
+// TestLoad loads the entries of another table, one key twice, and then writes to the table.
 func TestLoad(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var writes []types.Access
@@ -117,7 +117,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestGetCopies changes what Get returned, and then what is kept.
+// TestGetCopies changes a result of Get, and then the stored value.
 func TestGetCopies(t *testing.T) {
 	table, key := newTable(t), []byte("key")
 	table.Apply([]types.Access{{Key: key, New: []byte{1}}})

@@ -80,7 +80,7 @@ func benchmarkChain(b *testing.B, blocks, transfers int) ([][]byte, *types.Genes
 	return encoded, &genesis
 }
 
-// benchmarkReplica is a ledger on disk that has the genesis alone, and what ends it.
+// benchmarkReplica returns a ledger on disk with only the genesis, and a function that closes it.
 func benchmarkReplica(b *testing.B, genesis *types.Genesis) (*Ledger, func()) {
 	db, err := kv.Open(filepath.Join(b.TempDir(), "db"), kv.Options{})
 	if err != nil {

@@ -17,7 +17,8 @@ const benchmarkSenders, benchmarkAccounts = 400, 100_000
 // benchmarkKey is the key of the i-th sender.
 func benchmarkKey(b *testing.B, i int) crypto.PrivateKey { return testKey(b, fmt.Sprint("sender ", i)) }
 
-// benchmarkLedger is a chain in memory with rich senders and as many other accounts, whose blocks have room for all.
+// benchmarkLedger returns an in-memory chain with rich senders and as many other accounts, whose blocks have room for
+// all.
 func benchmarkLedger(b *testing.B) *Ledger {
 	store, db := openStore(b, kv.NewCrashDisk())
 	b.Cleanup(func() { closeStore(b, store, db) })

@@ -44,7 +44,7 @@ func (l lying) Run(
 	return exit, err
 }
 
-// looking is a liar whose calls look at a storage value of their contract, which they do not.
+// looking is a liar whose calls read a storage value of their contract, which the real calls do not.
 type looking struct{ lying }
 
 func (l looking) Run(
@@ -128,7 +128,7 @@ func TestImportByAnotherEngine(t *testing.T) {
 	}
 }
 
-// A block that is built goes on without the transaction that the engine failed on, as if that had never come.
+// The building of a block continues without the transaction on which the engine failed, as if it had never come.
 func TestBuildWithoutAFault(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()
@@ -303,8 +303,8 @@ func TestAnotherEngineBeforeTheUpstreamIsBlamed(t *testing.T) {
 	}
 }
 
-// A block is invalid if no engine comes to its header, and the error has what each came to. Each is asked once. Who
-// does not have the producer's key gets none to be asked.
+// A block is invalid if no engine derives its header, and the error has each engine's result. Each engine runs once.
+// Without the producer's key, nobody can make an engine run.
 func TestNoEngineComesToTheHeader(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()
@@ -334,7 +334,7 @@ func TestNoEngineComesToTheHeader(t *testing.T) {
 	for name, test := range map[string]struct {
 		block   types.Block
 		engines []vm.Engine
-		same    bool // all come to the same
+		same    bool // all derive the same
 	}{
 		"a false header":      {forged, []vm.Engine{c.engine, c.engine, c.engine}, true},
 		"all are mistaken":    {block, []vm.Engine{lying{c.engine, 1}, lying{c.engine, 2}, lying{c.engine, 3}}, false},

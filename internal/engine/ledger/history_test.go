@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestPastWitnesses makes the witnesses of a chain's blocks again, beginning and ending anywhere: they are those that
-// the state tree gave when each block was new.
+// TestPastWitnesses makes the witnesses of a chain's blocks again, for any range of blocks. They equal those that the
+// state tree gave when each block was new.
 func TestPastWitnesses(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()
@@ -56,7 +56,8 @@ func TestPastWitnesses(t *testing.T) {
 	}
 }
 
-// TestRangeWitness makes what proves ranges of that chain: of one block it is the block's, and the proof of all holds.
+// TestRangeWitness makes the input of proofs for ranges of that chain: for one block it is the block's own, and the
+// proof of the whole range holds.
 func TestRangeWitness(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()

@@ -357,9 +357,9 @@ func sponsored(t *testing.T, from string, nonce uint64, payer string) *types.Ver
 	return types.VerifyWitnesses(types.Regtest, types.NewTxs(tx))[0]
 }
 
-// TestStoredBytesAreThoseThatCame changes fields of transactions that execution does not look at. It does so on the
-// primary after they were verified, and on the replica after they were received. Blocks have the bytes and the IDs that
-// the transactions came with.
+// TestStoredBytesAreThoseThatCame changes fields of transactions that execution does not read: on the primary after
+// their verification, and on the replica after their receipt. Blocks keep the bytes and IDs with which the transactions
+// came.
 func TestStoredBytesAreThoseThatCame(t *testing.T) {
 	g := testGenesis(t)
 	primary, replica := openLedger(t, g), openLedger(t, g)

@@ -97,7 +97,8 @@ func TestImportRun(t *testing.T) {
 	})
 }
 
-// TestImportRunUpToABadBlock has a block in the run that is not what executing it gives: those before it are on disk.
+// TestImportRunUpToABadBlock has a block in the run whose execution gives another result: the blocks before it are on
+// disk.
 func TestImportRunUpToABadBlock(t *testing.T) {
 	g := testGenesis(t)
 	primary := paid(t, g, 4)

@@ -380,7 +380,7 @@ func TestProveWhileBlocksAreImported(t *testing.T) {
 	})
 }
 
-// proveWhile proves all the time while work goes on, at least once.
+// proveWhile makes proofs continuously while work runs, at least one.
 func proveWhile(t *testing.T, l *Ledger, work func()) {
 	t.Helper()
 	key := state.AccountKey(types.Account{9})

@@ -62,7 +62,7 @@ func TestDraftDeriveRelease(t *testing.T) {
 	}
 }
 
-// What cannot be released changes nothing, and the right one is released after it.
+// A pending block that cannot be released changes nothing, and the right one can be released afterwards.
 func TestReleaseRefuses(t *testing.T) {
 	l := openLedger(t, testGenesis(t))
 	refused := func(d *PendingBlock, signature types.Signature, want error) {
@@ -96,7 +96,7 @@ func TestReleaseRefuses(t *testing.T) {
 	}
 }
 
-// A proposal whose signatures somebody vouches for is taken by their bytes, and not by its hash alone.
+// A proposal's transactions that are already verified are recognized by their bytes, and not by their hash alone.
 func TestReceiveProposal(t *testing.T) {
 	l := openLedger(t, testGenesis(t))
 	alice, bob := transfer(t, "alice", 0, types.Account{9}, 7), transfer(t, "bob", 0, types.Account{9}, 7)
@@ -132,7 +132,7 @@ func TestReceiveProposal(t *testing.T) {
 	}
 }
 
-// What does not follow from the head is not derived, and changes nothing.
+// A block that does not follow the head is not derived, and changes nothing.
 func TestDeriveRefuses(t *testing.T) {
 	g := testGenesis(t)
 	leader, follower := openLedger(t, g), openLedger(t, g)

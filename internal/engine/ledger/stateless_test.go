@@ -35,8 +35,8 @@ func must[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-// provenChain is a primary whose blocks are proven, a ledger that is a block behind it, on whose state they are, and a
-// stateless one that follows.
+// provenChain has a primary with proven blocks, a ledger one block behind it, on whose state those blocks are, and a
+// stateless ledger that follows.
 type provenChain struct {
 	t       *testing.T
 	primary *Ledger
@@ -112,7 +112,7 @@ func (c *provenChain) next() (types.Block, []types.Access) {
 	return encodedBlock(c.t, c.primary, h), must(c.primary.Store().Accesses(h))(c.t)
 }
 
-// fetch gives what an honest node with the state before the next block gives.
+// fetch returns the data of an honest node with the state before the next block.
 func (c *provenChain) fetch() Fetch {
 	return Fetch{Code: c.primary.Store().Code, Value: func(key []byte) ([]byte, tree.MerkleProof, error) {
 		p, err := c.before.Prove(key)
@@ -352,7 +352,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		name    string
 		block   types.Block
 		bundle  func(types.Block) []byte
-		invalid bool // the producer is to blame; else who gave the bundle
+		invalid bool // the producer is to blame; else the sender of the bundle
 	}{
 		{
 			"the producer takes coins that no transaction moves", c.forged(block, stolen),
@@ -524,15 +524,15 @@ func TestStatelessIsNotFooled(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
-	// What a bundle says of headers counts for nothing: nobody's word is in the way of a proof that holds.
+	// The headers in a bundle are ignored: no false header can prevent a proof that holds.
 	other := changedBundle(t, honest, func(b *blockproof.Bundle) { b.Parent, b.Header = first.Signed(), first.Signed() })
 	if err := c.importBlock(block, other, c.fetch()); err != nil {
 		t.Errorf("the honest block, after all: %v", err)
 	}
 }
 
-// TestStatelessIsNotFooledByAnEmptyBlock has the producer sign another root for a block that touches nothing, whose
-// proof has no segments: there is no list that could show it.
+// TestStatelessIsNotFooledByAnEmptyBlock has the producer sign a different root for a block that touches nothing. Its
+// proof has no segments, so no list could reveal it.
 func TestStatelessIsNotFooledByAnEmptyBlock(t *testing.T) {
 	c := newProvenChain(t)
 	build(t, c.primary)
@@ -551,7 +551,7 @@ func TestStatelessIsNotFooledByAnEmptyBlock(t *testing.T) {
 	c.follow()
 }
 
-// unchanged is a list whose keys are all only read.
+// unchanged returns a list whose keys are all only read.
 func unchanged(list []types.Access) []types.Access {
 	list = slices.Clone(list)
 	for i := range list {
@@ -567,8 +567,8 @@ func changedBundle(t *testing.T, encoded []byte, change func(*blockproof.Bundle)
 	return b.Encode()
 }
 
-// TestStatelessKeepsCodes has a contract called whose code is given false, then as it is, by a follower that began
-// after the deploy: from then on it has the code. An engine that has loaded it makes no difference.
+// TestStatelessKeepsCodes calls a contract on a follower that began after its deploy. The follower gets the code, first
+// false and then right, and has it from then on. It makes no difference whether the engine has loaded it.
 func TestStatelessKeepsCodes(t *testing.T) {
 	c := newProvenChain(t)
 	alice := testKey(t, "alice").PublicKey()

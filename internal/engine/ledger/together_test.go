@@ -66,7 +66,7 @@ func (c *provenChain) blocksUpTo(first, last types.Height) (blocks []types.Block
 }
 
 // TestStatelessImportsRanges follows a chain with deployments, calls and new parameters by a range, and then block by
-// block. It then has what the primary has.
+// block. It ends with the same chain as the primary.
 func TestStatelessImportsRanges(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// spoken is an engine whose codes do what the test says.
+// spoken is an engine whose codes act as the test says.
 type spoken struct {
 	vm.Engine
 	codes map[types.CodeHash]func(host vm.Host, gas *vm.Gas) vm.Exit
@@ -18,7 +18,7 @@ func (s spoken) Run(hash types.CodeHash, _ *vm.Module, _ string, host vm.Host, g
 	return s.codes[hash](host, gas), nil
 }
 
-// nesting is a host that reads what it is given, and calls a code if it is asked to.
+// nesting is a host that reads its arguments, and calls a code if they say so.
 type nesting struct {
 	vm.Host
 	engine vm.Engine
@@ -39,7 +39,7 @@ func TestWhichCodeIsRunWrongly(t *testing.T) {
 	outer, inner := types.CodeHash{1}, types.CodeHash{2}
 	type words struct {
 		before, called, after byte   // what the codes tell
-		stack, gas            uint64 // what the inner one gives beside
+		stack, gas            uint64 // additional interactions of the inner code
 		exit                  vm.Exit
 	}
 	run := func(w words, twice bool) *transcript {

@@ -86,7 +86,8 @@ func TestStartStateless(t *testing.T) {
 	}
 }
 
-// TestStartStatelessRefuses begins chains with what is not the trusted block, or does not show that it is valid.
+// TestStartStatelessRefuses begins chains with a block other than the trusted one, or with evidence that does not show
+// that it is valid.
 func TestStartStatelessRefuses(t *testing.T) {
 	c := newProvenChain(t)
 	build(t, c.primary, transfer(t, "alice", 0, types.Account{9}, 7))
@@ -218,8 +219,8 @@ func (c *provenChain) withoutState(s Start, bundles map[types.Height][]byte) Sta
 	return s
 }
 
-// TestStartStatelessFromItsKind begins at empty blocks with what a node without state has: the parameters are shown by
-// the newest block that changed the state, whether it changed them or not. What is false, or lacks, is found.
+// TestStartStatelessFromItsKind begins at empty blocks with the data of a node without state: the newest block that
+// changed the state shows the parameters, whether it changed them or not. False and missing data are detected.
 func TestStartStatelessFromItsKind(t *testing.T) {
 	c := newProvenChain(t)
 	p := c.primary.Tip().Parameters
@@ -334,7 +335,7 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 			t.Errorf("%s: nothing says what to do: %v", test.name, err)
 		}
 	}
-	// A chain whose every block is empty, down to a genesis that is not this one.
+	// A chain with only empty blocks, whose genesis is a different one.
 	if _, err := first.parameters(testGenesis(t), types.StateRoot{}, testBits); !errors.Is(err, ErrUntrusted) {
 		t.Errorf("of another genesis: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// checkMemory holds what a ledger has in memory to its store: all values of the head's state and no others.
+// checkMemory compares a ledger's memory with its store: it has all values of the head's state and no others.
 func checkMemory(t testing.TB, l *Ledger) {
 	t.Helper()
 	view, err := l.store.HeadState()
@@ -65,7 +65,7 @@ func TestReaderMissesALongValue(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesAKeyWithoutLeaf starts over a store whose state has a key that its tree has not.
+// TestOpenRefusesAKeyWithoutLeaf restarts on a store whose state has a key that its tree lacks.
 func TestOpenRefusesAKeyWithoutLeaf(t *testing.T) {
 	disk := kv.NewCrashDisk()
 	store, db := openStore(t, disk)

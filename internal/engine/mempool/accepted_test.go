@@ -7,7 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestOnAccepted tells of what Add takes, when it is in the pool, and of nothing that it refuses.
+// TestOnAccepted: the callback gets every transaction that Add accepts, once it is in the pool, and none that it
+// refuses.
 func TestOnAccepted(t *testing.T) {
 	c := newChain()
 	c.set(1, rich, 0)

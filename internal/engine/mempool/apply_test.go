@@ -99,8 +99,8 @@ func TestRestoreBeforeItsTime(t *testing.T) {
 	}
 }
 
-// A member that catches up again still has what it restored before. Transactions that the others have dropped since
-// must leave its pool and journal.
+// A member that catches up again still has the transactions that it restored before. Those that the others have dropped
+// since must leave its pool and journal.
 func TestRestoreReplaces(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t), Clock: func() time.Time { return time.Unix(1_000_000, 0) }}
@@ -144,7 +144,7 @@ func keepEntry(p *Pool, index uint64, txs []*types.Tx, known func(types.TxID) *t
 	return results[0], nil
 }
 
-// A fault of the node is no result: the pool would differ from those of others.
+// A fault of the node is no result: the pool would differ from the others'.
 func TestKeepWithoutDisk(t *testing.T) {
 	c, fs := newChain(), newFaultyFS()
 	p := openPool(t, c, Options{Journal: journalPath(t), FS: fs})
@@ -238,7 +238,8 @@ func TestKeptOnce(t *testing.T) {
 	}
 }
 
-// An entry refuses what a later one takes, and both come together: after a start it is as old as the later entry.
+// An entry refuses a transaction that a later entry accepts, and both arrive together: after a restart its age is that
+// of the later entry.
 func TestTakenAfterARefusal(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)
@@ -271,8 +272,8 @@ func TestTakenAfterARefusal(t *testing.T) {
 	}
 }
 
-// A power failure may leave a journal with a hole, where a long record was, and what was written after it. A member's
-// pool is then that of the last position before the hole: the log has the rest, and brings it.
+// A power failure may leave a journal with a hole in place of a long record, followed by later writes. A member's pool
+// then resumes at the last position before the hole, and gets the rest from the log again.
 func TestHoleInTheJournal(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t), Clock: func() time.Time { return time.Unix(1_000_000, 0) }}

@@ -204,8 +204,8 @@ func decoded(b *testing.B, encoded []byte) *types.Tx {
 	return tx
 }
 
-// BenchmarkEvictionOrder changes one of 200,000 senders of one transaction each and asks who goes first at another base
-// fee. That is what an insertion into a full pool costs more under the lock after a block.
+// BenchmarkEvictionOrder changes one of 200,000 senders with one transaction each, and asks which goes first at another
+// base fee. That is the additional time under the lock of an insertion into a full pool after a block.
 func BenchmarkEvictionOrder(b *testing.B) {
 	p := openPool(b, newChain(), Options{})
 	verified := verifyAll([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 90, 7))})

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestConcurrentUse has senders, a builder that makes blocks of what it gets, and readers at work together until every
-// transaction was included once.
+// TestConcurrentUse runs senders, readers and a builder that makes blocks of the pool's transactions concurrently,
+// until every transaction was included once.
 func TestConcurrentUse(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{Journal: journalPath(t)})
@@ -53,7 +53,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// buildBlock includes what the pool gives and returns how much that was. Every transaction must be valid in turn.
+// buildBlock includes the pool's transactions and returns their number. Every transaction must be valid in its turn.
 func buildBlock(t *testing.T, c *fakeChain, p *Pool) (included int) {
 	records := make(map[int]state.Account)
 	env, best := c.env, p.Best(testBaseFee)
@@ -84,7 +84,7 @@ func buildBlock(t *testing.T, c *fakeChain, p *Pool) (included int) {
 	return included
 }
 
-// TestCloseWhileAdding closes the pool under its callers: each gets an answer, and what was acknowledged is kept.
+// TestCloseWhileAdding closes the pool under its callers: each gets an answer, and acknowledged transactions are kept.
 func TestCloseWhileAdding(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t), SyncJournal: true}

@@ -138,7 +138,7 @@ func TestRefusalWords(t *testing.T) {
 	}
 }
 
-// TestStatsFollowThePool looks at what is held, how old it is, and that what a block took is gone.
+// TestStatsFollowThePool checks the count and age of held transactions, and that included ones are gone.
 func TestStatsFollowThePool(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})

@@ -40,7 +40,8 @@ func TestDroppedStaysDropped(t *testing.T) {
 	}
 }
 
-// A journal that is cut anywhere while transactions are taken and dropped gives what was pending at some moment of it.
+// A journal that is cut anywhere while transactions are accepted and dropped restores the pending transactions of some
+// moment in it.
 func TestTornJournalWithDrops(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t)}
@@ -90,7 +91,7 @@ func TestDropWithoutDisk(t *testing.T) {
 	}
 }
 
-// The pool takes nothing that is set aside, and counts it; what it took before stays.
+// The pool refuses and counts transactions that are set aside; those accepted before stay.
 func TestAdmit(t *testing.T) {
 	c := newChain()
 	var refusal error

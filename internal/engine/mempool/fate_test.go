@@ -91,7 +91,7 @@ func finishRevalidation(p *Pool) {
 	}
 }
 
-// What comes again is pending, and has no fate.
+// A transaction that is added again is pending, and has no fate.
 func TestFateEndsWithTheNextArrival(t *testing.T) {
 	p := openPool(t, newChain(), Options{})
 	id := add(t, p, transfer(1, 0, 100, 1))
@@ -104,7 +104,7 @@ func TestFateEndsWithTheNextArrival(t *testing.T) {
 	}
 }
 
-// What expired while the node was away is known as such.
+// A transaction that expired while the node was down has the fate of an expired one.
 func TestFateOfWhatExpiredInTheJournal(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t)}

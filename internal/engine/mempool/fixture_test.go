@@ -310,7 +310,7 @@ func nextNonce(t testing.TB, p *Pool, i int) uint64 {
 	return n
 }
 
-// checkInvariants checks that everything the pool keeps twice agrees, and that what is executable may be included.
+// checkInvariants checks that all duplicated data in the pool agrees, and that executable transactions may be included.
 func checkInvariants(t testReporter, p *Pool) {
 	t.Helper()
 	p.mu.Lock()
@@ -445,7 +445,7 @@ func mayClaim(s *sender, authority types.Account) bool {
 	return authority == s.state.AuthorityAt(s.account, 0) || authority == s.state.AuthorityAt(s.account, math.MaxUint64)
 }
 
-// checkPayments checks what an account pays for against the transactions that name it as payer.
+// checkPayments compares the payments of an account with the transactions that name it as payer.
 func checkPayments(t testReporter, p *Pool, s *sender) {
 	t.Helper()
 	var sum types.Amount

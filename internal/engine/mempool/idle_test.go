@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestIdleAccountsAreNotReadAgain sends from an account whose transactions were included, twice: the second time it is
-// as the block left it, and the chain is not asked.
+// TestIdleAccountsAreNotReadAgain sends twice from an account whose transactions were included. The second time the
+// account is as the block left it, and the chain is not asked.
 func TestIdleAccountsAreNotReadAgain(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})

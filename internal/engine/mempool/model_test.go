@@ -20,7 +20,7 @@ type model struct {
 	opts     Options
 	txs      []modelTx // in order of arrival
 	pressure bool
-	// reserves, unless nil, are what payers reserve, though some of it has left: while room is made nobody goes on.
+	// reserves, unless nil, are the payers' reserves while room is being made: transactions that have left still count.
 	reserves map[types.Account]types.Amount
 }
 
@@ -86,7 +86,7 @@ func (m *model) payable(left types.Amount, tx modelTx) error {
 // now is the time by which the pool judges.
 func (m *model) now() uint64 { return max(m.chain.env.Timestamp, uint64(m.chain.now().UnixMilli())) }
 
-// authorized is whether a transaction's witnesses claim what is in force.
+// authorized reports whether a transaction's witnesses claim the authorities in force.
 func (m *model) authorized(tx modelTx) bool {
 	if tx.Witness.Claim(tx.Sender) != m.account(tx.Sender).AuthorityAt(tx.Sender, m.now()) {
 		return false
@@ -166,12 +166,12 @@ type modelClaim struct {
 // modelOwner is a sender other than the candidate's.
 type modelOwner struct{ run, held []modelTx }
 
-// oldest is when the first of what waits came.
+// oldest returns the arrival of the first waiting transaction.
 func oldest(held []modelTx) time.Time {
 	return slices.MinFunc(held, func(a, b modelTx) int { return a.added.Compare(b.added) }).added
 }
 
-// last is the last of a list, of whose arrival the latest comes first.
+// last returns the last element of a list that is ordered by arrival, latest first.
 func last(txs []modelTx) modelTx { return txs[len(txs)-1] }
 
 func (m *model) owners(but types.Account) (owners []modelOwner) {
@@ -184,7 +184,8 @@ func (m *model) owners(but types.Account) (owners []modelOwner) {
 	return owners
 }
 
-// first is the last transaction of the owner that comes first in an order, of those that have some of it; nil for none.
+// first returns the last transaction of the first owner in an order, of those with a nonempty part; nil if there is
+// none.
 func first(owners []modelOwner, part func(modelOwner) []modelTx, before func(a, b modelOwner) int) *modelTx {
 	owners = slices.DeleteFunc(slices.Clone(owners), func(o modelOwner) bool { return len(part(o)) == 0 })
 	if len(owners) == 0 {
@@ -608,7 +609,7 @@ func drawBlock(t *rapid.T, c *fakeChain, p *Pool, m *model) {
 	m.reset()
 }
 
-// drawAuthority may change who may sign for an account, begin a recovery, or let an account that sends write one.
+// drawAuthority may change who may sign for an account, begin a recovery, or let a sending account write one.
 func drawAuthority(t *rapid.T, m *model, a types.Account, record *state.Account) {
 	if record.Nonce == 0 {
 		return

@@ -92,7 +92,7 @@ func TestPayersRoom(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// A replacement takes the place of what it replaces at the payer too, and another payer frees the first.
+// A replacement also replaces the old transaction at its payer, and another payer frees the first one.
 func TestReplacementFreesPayer(t *testing.T) {
 	c := newChain()
 	c.set(1, feeCap*11/10, 0)
@@ -107,7 +107,7 @@ func TestReplacementFreesPayer(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// What an account's own transactions wait for comes back when the ones that it pays for leave.
+// The balance that an account's own transactions lack is free again when those that it pays for leave.
 func TestPayersOwnGoOn(t *testing.T) {
 	c := newChain()
 	c.set(1, 3*feeCap, 0)
@@ -150,7 +150,8 @@ func TestPerPayer(t *testing.T) {
 	}
 }
 
-// A block that lowers a payer's balance drops the newest that it pays for until the rest fits, after what it included.
+// A block that lowers a payer's balance first removes the included transactions, and then drops the newest that it pays
+// for until the rest fits.
 func TestPayerWithLess(t *testing.T) {
 	c := newChain()
 	c.set(1, 5*feeCap, 0)
@@ -173,7 +174,7 @@ func TestPayerWithLess(t *testing.T) {
 	}
 }
 
-// A block that changes an account's authority drops what it sends and pays for by another one.
+// A block that changes an account's authority drops the transactions that it sends or pays for by another one.
 func TestAuthorityChanges(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})
@@ -201,7 +202,8 @@ func TestAuthorityChanges(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// A recovery comes into force by time alone: with the first block from then on what the old authority signed leaves.
+// A recovery comes into force by time alone: with the first block from then on, transactions that the old authority
+// signed leave.
 func TestRecoveryComesIntoForce(t *testing.T) {
 	c := newChain()
 	from := uint64(c.now().UnixMilli()) + 5_000
@@ -281,7 +283,7 @@ func TestKnownByID(t *testing.T) {
 	}
 }
 
-// A member keeps what was decided, not what is known under its ID.
+// A member keeps the committed bytes, and not others that are known under the same ID.
 func TestKeptByBytes(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{Clock: c.now})
@@ -368,7 +370,7 @@ func TestPayersInTheJournal(t *testing.T) {
 	}
 	checkInvariants(t, again)
 	refuse(t, again, sponsored(5, 1, 0), exec.ErrPayerCannotPay)
-	// Of what came back the newest leaves first, by its arrival.
+	// Of the restored transactions, the newest by arrival leaves first.
 	reset(t, again, c, map[int]state.Account{1: {Balance: 2*feeCap - 1}})
 	if s := again.Stats(); s.Count != 1 {
 		t.Fatalf("got %+v", s)
@@ -378,7 +380,7 @@ func TestPayersInTheJournal(t *testing.T) {
 	}
 }
 
-// What a block made unpayable or unauthorized does not come back with a member's start.
+// A transaction that a block made unpayable or unauthorized does not return when a member starts.
 func TestMemberForgetsWhatNobodyPays(t *testing.T) {
 	c := newChain()
 	c.set(1, 3*feeCap, 1)

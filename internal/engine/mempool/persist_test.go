@@ -74,7 +74,7 @@ func (f *faultyFile) Sync() error { return errors.Join(f.fs.fault("sync"), f.Fil
 
 func journalPath(t *testing.T) string { return filepath.Join(t.TempDir(), "mempool.journal") }
 
-// openCopy opens a pool on a copy of the journal as it is now, as after a kill.
+// openCopy opens a pool on a copy of the present journal, as after a kill.
 func openCopy(t *testing.T, c *fakeChain, path string, opts Options) *Pool {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -117,7 +117,7 @@ func TestRestart(t *testing.T) {
 	}
 	add(t, p, transfer(1, 9, 100, 5))  // held
 	add(t, p, transfer(1, 0, 120, 6))  // a replacement
-	addRun(t, p, 6, 0, 100)            // more than may be held, whose
+	addRun(t, p, 6, 0, 100)            // more than may be held; with their senders
 	add(t, p, transfer(6, 0, 110, 10)) // first then is the latest
 	add(t, p, transfer(7, 0, 100, 5))
 	want, order, arrivals := contents(p), best(p, testBaseFee), arrivalsOf(p)
@@ -139,7 +139,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// arrivalsOf is the IDs of what is pending, newest first.
+// arrivalsOf returns the IDs of the pending transactions, newest first.
 func arrivalsOf(p *Pool) (ids []types.TxID) {
 	for _, e := range p.Pending(1 << 30) {
 		ids = append(ids, e.Tx.ID())
@@ -163,7 +163,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestTornJournal cuts the journal at many lengths: what is left is a run without a gap, and never more than was there.
+// TestTornJournal cuts the journal at many lengths: the remaining transactions form a run without a gap, and were all
+// there before.
 func TestTornJournal(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t)}
@@ -208,7 +209,7 @@ func TestDamagedJournal(t *testing.T) {
 	}
 }
 
-// TestReplayJudgesAgain has a journal with what is not valid any more, or never was.
+// TestReplayJudgesAgain replays a journal with transactions that are no longer valid, or never were.
 func TestReplayJudgesAgain(t *testing.T) {
 	c := newChain()
 	path := journalPath(t)
@@ -253,7 +254,7 @@ func TestReplayJudgesAgain(t *testing.T) {
 	}
 }
 
-// TestReplayUnderPressure keeps what was taken before the pool was nearly full.
+// TestReplayUnderPressure keeps the transactions that were accepted before the pool was nearly full.
 func TestReplayUnderPressure(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t), MaxTransactions: 10}
@@ -281,7 +282,8 @@ func TestFileThatIsNoJournal(t *testing.T) {
 	}
 }
 
-// TestDiskFull refuses what cannot be written, and what it would have replaced or evicted stays. The log says so once.
+// TestDiskFull refuses transactions that cannot be written. Those that they would have replaced or evicted stay. The
+// log reports it once.
 func TestDiskFull(t *testing.T) {
 	c, fs := newChain(), newFaultyFS()
 	var log bytes.Buffer
@@ -333,7 +335,7 @@ func TestSyncFailureHeals(t *testing.T) {
 	refuse(t, p, transfer(1, 1, 100, 5), ErrJournal)
 	fs.set("")
 	c.pass(time.Minute)
-	// The refusal before may have been answered by a rewrite that failed or by one that came late enough.
+	// The earlier refusal may have triggered a rewrite that failed, or one that came late enough.
 	if _, err := p.Add(t.Context(), transfer(1, 1, 100, 5), "test"); err != nil && !errors.Is(err, ErrJournal) {
 		t.Fatal(err)
 	}

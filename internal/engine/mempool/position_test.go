@@ -155,15 +155,15 @@ func (w *logWorld) grow(t *rapid.T, c *fakeChain) {
 	w.contents = append(w.contents, all)
 }
 
-// frozen is the head as it stays when the chain goes on.
+// frozen is the current head, which stays the same when the chain goes on.
 func (c *fakeChain) frozen() Head {
 	head, accounts := c.head(), maps.Clone(c.accounts)
 	head.Account = func(a types.Account) (state.Account, error) { return accounts[a], nil }
 	return head
 }
 
-// A member was killed, and its chain and journal have lost what was not synced, or some of it. It receives its log
-// again from the beginning. Its pool comes to what the others hold, in the same order.
+// A member was killed, and its chain and journal have lost some or all of the unsynced data. It receives its log again
+// from the beginning. Its pool ends with the same transactions as the others', in the same order.
 func TestPoolFollowsItsLogAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, c := newLogWorld(t)

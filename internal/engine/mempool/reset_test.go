@@ -38,7 +38,7 @@ func TestResetDropsIncluded(t *testing.T) {
 	}
 }
 
-// TestResetOfSeveralBlocks has an account in two of three blocks: what the later one says counts.
+// TestResetOfSeveralBlocks has an account in two of three blocks: the record in the later one counts.
 func TestResetOfSeveralBlocks(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})

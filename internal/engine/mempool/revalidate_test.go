@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// crowd is transfers whose max fee is 100, or 30 for the odd senders' second half.
+// crowd returns transfers with a max fee of 100, or of 30 for the second half of the odd senders.
 var crowd = sync.OnceValue(func() (encoded [][]byte) {
 	for i := range crowdSenders {
 		for nonce := range crowdEach {
@@ -82,7 +82,7 @@ func TestParametersAreAppliedInSteps(t *testing.T) {
 	})
 }
 
-// Whatever happens while senders wait to be revalidated, what is executable is allowed.
+// While senders wait to be revalidated, only allowed transactions are executable.
 func TestChangesWhileSendersWait(t *testing.T) {
 	for name, do := range map[string]func(t *testing.T, c *fakeChain, p *Pool){
 		"a transfer of one that waits": func(t *testing.T, _ *fakeChain, p *Pool) {

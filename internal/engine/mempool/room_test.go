@@ -60,7 +60,7 @@ func TestReplacementNeedsNoRoom(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// TestFullEvictsLastOfRun has a run whose first transaction pays little: its last goes, however much it pays.
+// TestFullEvictsLastOfRun has a run whose first transaction pays little: its last one is evicted, however much it pays.
 func TestFullEvictsLastOfRun(t *testing.T) {
 	p := openPool(t, newChain(), Options{MaxTransactions: 10})
 	first := add(t, p, transfer(1, 0, 100, 0))
@@ -88,7 +88,7 @@ func TestFullEvictsHeldFirst(t *testing.T) {
 	if _, ok := p.Get(later); ok {
 		t.Fatal("the later held transaction is still there")
 	}
-	// A held transaction evicts no executable ones, and no held ones of a sender who has as few.
+	// A held transaction evicts no executable ones, and no held ones of a sender with as few.
 	refuse(t, p, transfer(32, 1, 100, 90), ErrFull)
 	if _, ok := p.Get(first); !ok {
 		t.Fatal("the earlier held transaction is gone")
@@ -96,7 +96,7 @@ func TestFullEvictsHeldFirst(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// heldBy counts what an account holds.
+// heldBy returns the number of an account's held transactions.
 func heldBy(p *Pool, i int) (n int) {
 	for _, pending := range p.BySender(account(i)) {
 		if !pending.Executable {
@@ -126,7 +126,7 @@ func TestHeldShareGoesRoundBySender(t *testing.T) {
 			t.Errorf("sender %d holds %d, want 4", i, n)
 		}
 	}
-	add(t, p, transfer(4, 0, 100, 1)) // there is room for what is executable
+	add(t, p, transfer(4, 0, 100, 1)) // there is room for executable transactions
 	checkInvariants(t, p)
 }
 
@@ -144,7 +144,7 @@ func sendBackwards(t *testing.T, p *Pool, i, n int) {
 	checkInvariants(t, p)
 }
 
-// TestGapsKeepNobodyOut fills the held share with transactions at a high tip that never come to their turn.
+// TestGapsKeepNobodyOut fills the held share with transactions at a high tip that never become executable.
 func TestGapsKeepNobodyOut(t *testing.T) {
 	for name, senders := range map[string]int{"of few senders": 4, "of many senders": 50} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestGapsKeepNobodyOut(t *testing.T) {
 			sendBackwards(t, p, 60, 4)
 		})
 	}
-	// Each by another sender: the share is full of what has come just now for ten seconds.
+	// Each from another sender: for ten seconds the share is full of transactions that have just arrived.
 	c := newChain()
 	p := openPool(t, c, Options{MaxTransactions: 500})
 	for i := range 50 {
@@ -170,7 +170,7 @@ func TestGapsKeepNobodyOut(t *testing.T) {
 	sendBackwards(t, p, 60, 16)
 }
 
-// TestUnderBaseFeeGoesRoundBySender fills the pool until it is nearly full with what is under the base fee.
+// TestUnderBaseFeeGoesRoundBySender fills the pool until it is nearly full with transactions under the base fee.
 func TestUnderBaseFeeGoesRoundBySender(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{MaxTransactions: 100})
@@ -184,7 +184,7 @@ func TestUnderBaseFeeGoesRoundBySender(t *testing.T) {
 	if s := p.Stats(); s.Count != 90 || s.Held != 0 {
 		t.Fatalf("%d are pending and %d held, want 90 and none", s.Count, s.Held)
 	}
-	fill(t, p, 20, 30) // what pays has room, and displaces those of whoever has most
+	fill(t, p, 20, 30) // paying transactions find room, and displace those of the sender with the most
 	for i, want := range map[int]int{1: 20, 2: 20, 3: 20, 10: 10} {
 		if n := len(p.BySender(account(i))); n != want {
 			t.Errorf("sender %d has %d, want %d", i, n, want)
@@ -194,7 +194,7 @@ func TestUnderBaseFeeGoesRoundBySender(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// TestNothingDisplacesWhatPays offers a full pool what cannot be included now.
+// TestNothingDisplacesWhatPays offers transactions that cannot be included now to a full pool.
 func TestNothingDisplacesWhatPays(t *testing.T) {
 	p := openPool(t, newChain(), Options{MaxTransactions: 10})
 	ids := fill(t, p, 1, 10)
@@ -223,7 +223,7 @@ func TestNothingDisplacesWhatPays(t *testing.T) {
 	}
 }
 
-// TestRoomStatistics counts what made way, and forgets after a minute that something is refused.
+// TestRoomStatistics counts evicted transactions, and checks that a class stops refusing after a minute.
 func TestRoomStatistics(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{MaxTransactions: 10})
@@ -260,7 +260,7 @@ func TestRoomStatistics(t *testing.T) {
 	}
 }
 
-// TestRoomIsMadeWholeOrNotAtAll offers a large transaction that outbids only some of what would have to go.
+// TestRoomIsMadeWholeOrNotAtAll offers a large transaction that outbids only some of those that it would displace.
 func TestRoomIsMadeWholeOrNotAtAll(t *testing.T) {
 	size := len(transfer(1, 0, 100, 1))
 	p := openPool(t, newChain(), Options{MaxBytes: 10 * size})
@@ -373,7 +373,7 @@ func TestEvictionOrderFollowsBaseFee(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// The first of a batch pushes out all that the sender of the second has, who is then not in the pool any more.
+// The first transaction of a batch evicts all of the second one's sender, who is then no longer in the pool.
 func TestBatchPushesOutItsOwnSender(t *testing.T) {
 	p := openPool(t, newChain(), Options{MaxTransactions: 2})
 	add(t, p, transfer(1, 0, 100, 1))

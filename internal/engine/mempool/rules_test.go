@@ -149,7 +149,7 @@ func TestRunIsPayableTogether(t *testing.T) {
 	add(t, p, transfer(1, 0, 100, 5))
 	add(t, p, transfer(1, 1, 100, 5))
 	refuse(t, p, transfer(1, 2, 10, 0), exec.ErrCannotPay)
-	// A replacement is judged without what it replaces.
+	// A replacement is checked as if the transaction that it replaces were gone.
 	refuse(t, p, transfer(1, 1, 110, 6), exec.ErrCannotPay)
 	tx := draft(1, 1, 110, 6)
 	tx.GasLimit = testGas / 2

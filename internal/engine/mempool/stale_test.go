@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A client acts on a block that it has read before the pool knows it. The pool does not refuse what that block allows.
+// A client reads a block before the pool knows it. The pool does not refuse a transaction that this block allows.
 func TestRefusesNothingBecauseOfAnOlderState(t *testing.T) {
 	const unknown, poor, other = 70, 71, 72
 	cases := map[string]struct {

@@ -200,8 +200,8 @@ func sum(numbers []int) (n int) {
 	return n
 }
 
-// TestBadSignaturesDoNotSlowOthers has a source that spoils batches: from its second bad signature on it is verified by
-// itself, and the batches of honest sources stay whole.
+// TestBadSignaturesDoNotSlowOthers has a source that spoils batches. From its second bad signature on it is verified
+// separately, and the batches of honest sources stay whole.
 func TestBadSignaturesDoNotSlowOthers(t *testing.T) {
 	c, r := newChain(), &recorder{}
 	p := openRecorded(t, c, r)
@@ -231,7 +231,7 @@ func TestBadSignaturesDoNotSlowOthers(t *testing.T) {
 	}
 }
 
-// withSuspects runs a test in which two sources are suspects, whose turns take a second each.
+// withSuspects runs a test with two suspect sources, whose turns take a second each.
 func withSuspects(t *testing.T, test func(*testing.T, *fakeChain, *Pool, *recorder)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -363,7 +363,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded fills a lane whose worker is busy, by number and by bytes.
+// TestQueueIsBounded fills the queue of a busy lane, by number and by bytes.
 func TestQueueIsBounded(t *testing.T) {
 	size := len(transfer(1, 0, 100, 5))
 	for _, test := range []struct{ items, bytes int }{{2, 1 << 20}, {100, 2*size + size/2}} {
@@ -395,7 +395,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// TestCancelledCaller leaves while its signature is being verified: nothing is added, and the worker goes on.
+// TestCancelledCaller leaves while its signature is being verified: nothing is added, and the worker continues.
 func TestCancelledCaller(t *testing.T) {
 	r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
 	p := openRecorded(t, newChain(), r)
@@ -444,7 +444,7 @@ func TestHeadMovesDuringVerification(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// byP256 is a transaction of an account whose policy has one P-256 key, and the account.
+// byP256 returns a transaction of an account whose policy has one P-256 key, and the account.
 func byP256(t *testing.T, wrong bool) ([]byte, types.Account) {
 	t.Helper()
 	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), bytes.Repeat([]byte{7}, 32))

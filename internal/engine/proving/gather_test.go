@@ -100,8 +100,8 @@ func TestAsksForTheOldestAndTheRest(t *testing.T) {
 	}
 }
 
-// TestPermit hands out the oldest block that this node may prove, passes over those of other nodes, and takes none that
-// it cannot ask about.
+// TestPermit hands out the oldest block that this node may prove. It skips the blocks of other nodes, and takes none if
+// it cannot ask.
 func TestPermit(t *testing.T) {
 	n := newNode(t)
 	const blocks = maxDenied + 1
@@ -129,5 +129,5 @@ func TestPermit(t *testing.T) {
 			t.Errorf("%d blocks are others', asking fails with %v: block %d, %v, want %d", c.others, c.away, got, err, c.want)
 		}
 	}
-	requireStatus(t, q, 3, Queued, 2) // what was asked about in vain is free
+	requireStatus(t, q, 3, Queued, 2) // after a failed request the block is free
 }

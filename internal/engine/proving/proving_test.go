@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// node is a ledger whose blocks wait for proofs.
+// node is a ledger with blocks that await proof.
 type node struct{ *testchain.Chain }
 
 func newNode(t *testing.T) *node { return newNodeThat(t, 1<<20) }

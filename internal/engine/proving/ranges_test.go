@@ -33,13 +33,13 @@ func newScheduled(t *testing.T, blocks int) (*node, *Queue) {
 	return n, NewQueue(n.Store(), testBits, 1, 2)
 }
 
-// proveAll proves whatever the queue hands out until nothing is left, and returns what it was.
+// proveAll proves all tasks that the queue hands out until none is left, and returns them.
 func proveAll(t *testing.T, q *Queue) (made []blockproof.Span) {
 	t.Helper()
 	prover := newTestProver(t)
 	for {
 		ctx, stop := context.WithCancel(t.Context())
-		stop() // what is there is handed out
+		stop() // available tasks are handed out
 		handed, encoded, err := q.Next(ctx)
 		if errors.Is(err, context.Canceled) {
 			return made
@@ -171,7 +171,7 @@ func TestSpansAreLeased(t *testing.T) {
 	}
 }
 
-// TestSpansAreTakenBack: a chain that is taken back loses the spans with it, and proves those of its new blocks.
+// TestSpansAreTakenBack: a reverted chain loses its spans, and proves those of its new blocks.
 func TestSpansAreTakenBack(t *testing.T) {
 	n, q := newScheduled(t, 7)
 	proveAll(t, q)
@@ -296,7 +296,7 @@ func TestListsOfARangeAreCounted(t *testing.T) {
 	}
 }
 
-// TestWantsNoOtherSpans: what another node says of its spans may be anything.
+// TestWantsNoOtherSpans: another node may claim anything about its spans.
 func TestWantsNoOtherSpans(t *testing.T) {
 	n, q := newScheduled(t, 4)
 	proveAll(t, q)

@@ -61,7 +61,7 @@ func restored(t *testing.T, other *node) *node {
 	return &node{&testchain.Chain{Ledger: l}}
 }
 
-// TestKeepsProofsAfterASnapshot has a node that begins with a snapshot's block, whose parent it lacks, take the proofs
+// TestKeepsProofsAfterASnapshot: a node that begins with a snapshot's block, whose parent it lacks, accepts the proofs
 // of the blocks after it.
 func TestKeepsProofsAfterASnapshot(t *testing.T) {
 	n := newNode(t)

@@ -22,7 +22,7 @@ import (
 
 var errInjected = errors.New("injected")
 
-// faulty is an engine that does what the test says.
+// faulty is an engine that acts as the test says.
 type faulty struct {
 	module, compile func() error
 	run             func(vm.Host) error
@@ -147,7 +147,8 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// A failure of an engine that runs another form of codes says nothing of them; what blocks failed on it does not run.
+// A failure of an engine that runs another form of codes says nothing about them; codes on which the engine for blocks
+// failed do not run on it.
 func TestSpare(t *testing.T) {
 	b := open(t, Options{})
 	broken := faulty{
@@ -244,7 +245,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// cutFS fails at one operation and from then on: what a process leaves that is killed there.
+// cutFS fails from one operation on, and leaves the files of a process that was killed there.
 type cutFS struct {
 	journal.OS
 	left *int
@@ -289,7 +290,8 @@ func (f cutFile) Write(b []byte) (int, error) {
 
 func (f cutFile) Sync() error { return errors.Join(f.fs.cut(), f.File.Sync()) }
 
-// Cut at each operation of the disk, the file is what it was before or after the change; that it failed is logged.
+// If the disk fails at any operation, the file has its content from before or after the change, and the failure is
+// logged.
 func TestCrash(t *testing.T) {
 	c := &clock{time.Unix(1_700_000_000, 0)}
 	for operations := 0; ; operations++ {
@@ -371,7 +373,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// FuzzDecode: what decodes can be written and decodes the same.
+// FuzzDecode: a decoded content can be written, and decodes to the same.
 func FuzzDecode(f *testing.F) {
 	text, err := sealed.JSON(json.RawMessage(`{"quarantined":{},"senders":{},"codes":{}}`))
 	if err != nil {
@@ -396,8 +398,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// What an engine ran wrongly is in quarantine, also after a restart, and another engine runs it in blocks that are
-// there.
+// A code that an engine ran wrongly is in quarantine, also after a restart, and another engine runs it in existing
+// blocks.
 func TestWrongResults(t *testing.T) {
 	var log bytes.Buffer
 	opts := Options{Path: filepath.Join(t.TempDir(), "aside.json"), Log: slog.New(slog.NewTextHandler(&log, nil))}

@@ -103,7 +103,7 @@ func TestBundlesAreAskedForAhead(t *testing.T) {
 	}
 }
 
-// TestBundlesThatAreToCome has proofs come one by one: hardly more is asked than what there is.
+// TestBundlesThatAreToCome has proofs that become available one by one: hardly more are requested than there are.
 func TestBundlesThatAreToCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -128,7 +128,8 @@ func TestBundlesThatAreToCome(t *testing.T) {
 	})
 }
 
-// TestBundlesOfAnotherSource has what one source gave ahead not be used once another is followed.
+// TestBundlesOfAnotherSource: bundles that one source gave ahead of their turn are not used once another source is
+// followed.
 func TestBundlesOfAnotherSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -185,9 +185,9 @@ func (e ticking) Run(_ types.CodeHash, _ *vm.Module, _ string, _ vm.Host, gas *v
 	return vm.Returned, nil
 }
 
-// TestSecondOpinion has a replica whose engine comes to another gas than the producer's. It goes on if another engine
-// comes to the same as the producer's, and halts if that one differs, too. The evidence has what each came to. Once it
-// has halted, a start executes nothing.
+// TestSecondOpinion has a replica whose engine derives different gas than the producer's. The replica continues if
+// another engine agrees with the producer, and halts if that one differs too, with the results of both in the evidence.
+// Once it has halted, a restart executes nothing.
 func TestSecondOpinion(t *testing.T) {
 	const right, price = 10, 11
 	for _, other := range []uint64{right, 12} {

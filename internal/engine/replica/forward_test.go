@@ -38,7 +38,7 @@ func encodedPayments(n int) (encoded [][]byte) {
 	return encoded
 }
 
-// answers is a node that takes what accept says.
+// answers is a node whose reply to transactions accept determines.
 func answers(batches *[]int, accept func([]byte) error) func([][]byte) []error {
 	return func(encoded [][]byte) []error {
 		*batches = append(*batches, len(encoded))
@@ -74,7 +74,7 @@ func TestForwardPassesAnswersOn(t *testing.T) {
 		if fmt.Sprint(batches) != "[3]" {
 			f.t.Errorf("sent in batches of %v", batches)
 		}
-		// What was taken is found here until a block has it.
+		// An accepted transaction is found here until a block has it.
 		if _, pending := pool.pool.Get(results[0].Tx.ID()); !pending || pool.pool.Stats().Count != 2 {
 			f.t.Errorf("%+v are pending", pool.pool.Stats())
 		}
@@ -141,7 +141,7 @@ func TestForwardIsBounded(t *testing.T) {
 		if sending != clientForwards+1 {
 			f.t.Errorf("%d are forwarded with another client's, want %d", sending, clientForwards+1)
 		}
-		leave() // what waits for its turn is dropped
+		leave() // waiting requests are dropped
 		synctest.Wait()
 		close(release)
 		synctest.Wait()
@@ -154,8 +154,8 @@ func TestForwardIsBounded(t *testing.T) {
 	})
 }
 
-// TestForwardVerifiesFirst sends what no producer would take among what one takes, as clients do. None of it reaches
-// the upstream, and all of the other clients' does.
+// TestForwardVerifiesFirst sends valid transactions mixed with ones that no producer would accept, as clients do. Only
+// the valid ones reach the upstream, all of them.
 func TestForwardVerifiesFirst(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		taken := newRecorder()
@@ -200,7 +200,8 @@ func TestForwardVerifiesFirst(t *testing.T) {
 	})
 }
 
-// TestForwardWhileBehind hands on what newer parameters, or a payment in a block that is not here yet, may allow.
+// TestForwardWhileBehind forwards transactions that newer parameters, or a payment in a block that is not here yet, may
+// allow.
 func TestForwardWhileBehind(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		taken := newRecorder()
@@ -227,8 +228,8 @@ func TestForwardWhileBehind(t *testing.T) {
 	})
 }
 
-// TestForwardInACircle: what comes back from an upstream that takes this node for the one that makes blocks is refused,
-// and so its own answer tells.
+// TestForwardInACircle: a transaction that returns from an upstream, which takes this node for the producer's, is
+// refused, and the answer to it says so.
 func TestForwardInACircle(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		circles := 0
@@ -253,7 +254,7 @@ func TestForwardInACircle(t *testing.T) {
 	})
 }
 
-// What an upstream has not decided about is sent again.
+// A transaction about which an upstream has not decided is sent again.
 func TestResendGoesByTheAnswer(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		refusal := func(why RefusalKind) error { return &Refusal{Why: why, Err: errors.New("the test")} }
@@ -368,7 +369,7 @@ func TestRefuse(t *testing.T) {
 	})
 }
 
-// What an upstream knows already is kept here too: its answer to an earlier try may have been lost.
+// A transaction that an upstream already knows is kept here too: the answer to an earlier try may have been lost.
 func TestKnownIsKept(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		f.sources[0].set(func(s *faultySource) {
@@ -434,8 +435,8 @@ func TestForwardedIsSentAgainAfterAMoment(t *testing.T) {
 	}
 }
 
-// What an upstream takes in the moment in which it ends is sent again, though its answer is read after its end was
-// seen.
+// A transaction that an upstream accepts just before it ends is sent again, even if its answer is read after its end
+// was noticed.
 func TestForwardedAsTheUpstreamEndsIsSentAgain(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		taken, lost := newRecorder(), make(chan struct{})
@@ -485,7 +486,8 @@ func TestDrain(t *testing.T) {
 		answer := errDropped
 		var refused int
 		var order []types.TxID
-		// seen returns what the sources were sent since the last call, and sets their answer from now on.
+		// seen returns the transactions that the sources received since the last call, and sets their answer from now
+		// on.
 		seen := func(next error) (sent []types.TxID, refusals int) {
 			mu.Lock()
 			defer mu.Unlock()

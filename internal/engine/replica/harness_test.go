@@ -72,7 +72,7 @@ func signedTx(nonce uint64, gas types.Gas, tx types.Transaction) types.SignedTra
 	return signed
 }
 
-// idOf is the ID of an encoded transaction, or zero for what is none.
+// idOf returns the ID of an encoded transaction, or zero for any other bytes.
 func idOf(encoded []byte) types.TxID {
 	tx, err := types.DecodeTx(encoded)
 	if err != nil {
@@ -94,7 +94,7 @@ type sealOf struct {
 	hash   types.BlockHash
 }
 
-// sealedBy signs with a key, or remembers what it signed.
+// sealedBy signs with a key, or remembers its earlier signature.
 func sealedBy(key crypto.PrivateKey) ledger.Seal {
 	return func(hash types.BlockHash) (types.Signature, error) {
 		of := sealOf{key.PublicKey(), hash}

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestWaitsForProofs has a block whose proof comes after some time, from each of the upstreams: the replica says so,
-// blames none of them, and goes on.
+// TestWaitsForProofs has a block whose proof becomes available late at each of the upstreams: the replica says so,
+// blames none of them, and continues.
 func TestWaitsForProofs(t *testing.T) {
 	for upstreams := range 3 {
 		in(t, 20, upstreams+1, waitsForProofs)
@@ -88,7 +88,7 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 	}
 }
 
-// TestAsksForCodes: a source is to blame for codes that it does not give; the ledger checks those that it gives.
+// TestAsksForCodes: a source is to blame for codes that it does not give. The ledger verifies the codes that it gives.
 func TestAsksForCodes(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// rangeServer serves ranges of empty blocks, which have proofs without segments, and notes what it is asked for.
+// rangeServer serves ranges of empty blocks, whose proofs have no segments, and records the requests.
 type rangeServer struct {
 	t      *testing.T
 	ledger *ledger.Ledger
@@ -64,7 +64,7 @@ func (s *rangeServer) bundle(_ context.Context, h types.Height, _ int64) ([]byte
 	return nil, ErrNotProven
 }
 
-// requests are the first blocks of the ranges asked for so far, once nothing goes on.
+// requests returns the first blocks of the ranges requested so far, once no request is in progress.
 func (s *rangeServer) requests() []types.Height {
 	synctest.Wait()
 	s.mu.Lock()
@@ -139,8 +139,8 @@ func TestRangeAheadEndsWithARefusal(t *testing.T) {
 	})
 }
 
-// TestRangeAheadIsJudgedInItsTurn: what was given ahead is verified like any other, and is not taken if it is longer
-// than the blocks' gas lets it be, or from another source.
+// TestRangeAheadIsJudgedInItsTurn: a range fetched ahead is verified like any other. It is not used if it is longer
+// than its blocks' gas allows, or from another source.
 func TestRangeAheadIsJudgedInItsTurn(t *testing.T) {
 	emptyBlocks(t, 8, func(
 		ctx context.Context, server *rangeServer, from *faultySource, i Importer, blocks []*ledger.Received,

@@ -67,8 +67,8 @@ func (k *keeper) Keep(h types.Height, bundle []byte) error {
 
 func said(none NoProof) error { return Faulty(Stalled, "%w", &none) }
 
-// TestRelaysProofs has an upstream that lost the proofs of old blocks, made none of one, gives a false one, and whose
-// prover lags.
+// TestRelaysProofs has an upstream that lost the proofs of old blocks, made none for one block, gives a false one, and
+// whose prover lags.
 func TestRelaysProofs(t *testing.T) {
 	in(t, 20, 1, func(f *fixture) {
 		stored := NoProof{Stored: true, Oldest: 5, Newest: 20}
@@ -168,8 +168,8 @@ func TestRelaysFromAnother(t *testing.T) {
 	}
 }
 
-// TestRelayComesBackToALiar has the upstream in use give a false proof whenever it is asked. For a minute no other
-// proof is asked of it, then one is. It goes on giving blocks.
+// TestRelayComesBackToALiar has the upstream in use give a false proof at each request. For a minute it is asked for no
+// other proof, then for one. It continues to provide blocks.
 func TestRelayComesBackToALiar(t *testing.T) {
 	in(t, 20, 2, func(f *fixture) {
 		f.sources[0].bundle = func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }

@@ -122,8 +122,8 @@ func chaos(seed uint64) (fault func() error, blocks func(from, to types.Height, 
 	return fault, blocks
 }
 
-// TestChaos has an upstream with all faults at once. Nothing but the primary's blocks is ever imported, the replica
-// never halts, and it has all of them once the faults have ended.
+// TestChaos has an upstream with all faults at once. Only the primary's blocks are ever imported, the replica never
+// halts, and it has all of them once the faults have ended.
 func TestChaos(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestLyingUpstream(t *testing.T) {
 	}
 }
 
-// TestUpstreamBehindIsLeft has a preferred upstream that stands still while another goes on.
+// TestUpstreamBehindIsLeft has a preferred upstream that stalls while another one continues.
 func TestUpstreamBehindIsLeft(t *testing.T) {
 	in(t, 30, 2, func(f *fixture) {
 		f.start()
@@ -251,7 +251,7 @@ func TestUpstreamBehindIsLeft(t *testing.T) {
 }
 
 // TestLyingProducer has a producer that signs a block which breaks a rule. The replica halts with the evidence, and
-// stays so when it is started again. It goes on once the file is moved away and the chain is true.
+// stays halted after a restart. It continues once the file is moved away and the chain is valid.
 func TestLyingProducer(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*types.Block)
@@ -388,7 +388,8 @@ func TestHoldsABlockFromTheFuture(t *testing.T) {
 }
 
 // TestTheTimeOfDayJumps moves the replica's time of day forward, back and before 1970 while the primary makes blocks.
-// Where blocks seem to be from the future it says so and waits, and goes on at once when the clock is right again.
+// If blocks seem to be from the future, the replica says so and waits, and continues at once when the clock is right
+// again.
 func TestTheTimeOfDayJumps(t *testing.T) {
 	in(t, 10, 1, func(f *fixture) {
 		build := func() {
@@ -462,8 +463,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestBoastfulUpstream has an upstream that says it has much newer blocks, and does not. The other is followed, and
-// what the first says does not make the replica look behind.
+// TestBoastfulUpstream has an upstream that falsely claims to have much newer blocks. The other is followed, and the
+// claim does not make the replica appear to be behind.
 func TestBoastfulUpstream(t *testing.T) {
 	in(t, 30, 2, func(f *fixture) {
 		f.sources[0].set(func(s *faultySource) {
@@ -482,7 +483,8 @@ func TestBoastfulUpstream(t *testing.T) {
 	})
 }
 
-// TestForkIsFoundAtTheStart has a replica whose upstream is on another branch when it starts, while another is not.
+// TestForkIsFoundAtTheStart has a replica with one upstream that is on another branch when it starts, and one that is
+// not.
 func TestForkIsFoundAtTheStart(t *testing.T) {
 	in(t, 30, 2, func(f *fixture) {
 		f.start()

@@ -42,9 +42,9 @@ func handedOver(t *testing.T, g types.Genesis) *ledger.Ledger {
 	return l
 }
 
-// TestWhoSignsWhat has the preferred upstream give a block that is not the chain's. There is one of each key that could
-// have signed it, at each height that matters. 15 is the last block of the first producer, 30 this node's head, 31 the
-// next. Only the producer in force halts the replica; if anybody else signed the block, it follows the other upstream.
+// TestWhoSignsWhat has the preferred upstream give a block that is not the chain's, signed by each key that could have
+// signed it, at each height that matters: 15 is the last block of the first producer, 30 this node's head, 31 the next.
+// Only the current producer's signature halts the replica; for any other it follows the other upstream.
 func TestWhoSignsWhat(t *testing.T) {
 	stranger := testchain.Key("stranger")
 	for _, c := range []struct {

@@ -74,7 +74,7 @@ func (u *upgrading) honest(source int) {
 }
 
 // A block of an announced version that the node does not know is held back until the clock reaches the upgrade. Then
-// the node halts, and loses nothing. Where somebody gives a block that it can check, it goes on with that one.
+// the node halts, and loses nothing. If an upstream gives a block that the node can check, it continues with that one.
 func TestUnknownVersion(t *testing.T) {
 	inUpgrade(t, 2, func(u *upgrading) {
 		for i := range u.sources {

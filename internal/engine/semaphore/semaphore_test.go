@@ -15,7 +15,7 @@ type desk struct {
 	t     *testing.T
 	turns *Fair
 
-	mu    sync.Mutex // guards what follows, where two are notified at once
+	mu    sync.Mutex // guards the fields below, if two are notified at once
 	order []string
 	gives []func()
 	errs  []error
@@ -72,7 +72,7 @@ func at(t *testing.T, limits Limits, test func(*desk)) {
 	})
 }
 
-// A client that came first with many requests waits for the others' first ones.
+// A client with many earlier requests waits for the first ones of the others.
 func TestTurnsGoRoundByClient(t *testing.T) {
 	at(t, Limits{Total: 1, PerClient: 1, Waiting: 3}, func(d *desk) {
 		for range 4 {
@@ -103,7 +103,7 @@ func TestClientIsBounded(t *testing.T) {
 	})
 }
 
-// A request whose context ends leaves the queue, and takes nobody's turn.
+// A request whose context ends leaves the queue without using a turn.
 func TestGoneClientLeaves(t *testing.T) {
 	at(t, Limits{Total: 1, PerClient: 1, Waiting: 2}, func(d *desk) {
 		d.ask(d.t.Context(), "first")

@@ -48,7 +48,7 @@ func TestEngineFaultIsNoExit(t *testing.T) {
 	f.block(instead, later)
 }
 
-// After faults of three codes the block is closed with what it has; the next one goes on.
+// After faults of three codes the block is closed with its transactions so far; the next block is made as usual.
 func TestThreeFaultyCodesCloseTheBlock(t *testing.T) {
 	f, engine, calls := withFakes(t, time.Second, 4)
 	first := f.send(others[10], 0, 9, payment)
@@ -198,8 +198,8 @@ func batchOf(calls ...action) action {
 	return action{Payload: batch}
 }
 
-// Of a batch that calls several contracts and overruns nobody knows which one it was: such batches wait, and calls of
-// one of them by others do not. A batch that calls one is like a call.
+// If a batch that calls several contracts overruns, nobody knows which one was slow: such batches must wait, but
+// others' calls of one of these contracts need not. A batch that calls one contract is like a call.
 func TestOverrunOfABatch(t *testing.T) {
 	for name, several := range map[string]bool{"several": true, "one": false} {
 		f, engine, calls := withFakes(t, time.Second, 3)
@@ -278,7 +278,8 @@ func (f *contractFixture) sponsored(k, payer crypto.PrivateKey, what action) typ
 	return id
 }
 
-// What runs no contract is in round 0 of a crowded block, and a batch in that of the slowest contract that it calls.
+// A transaction that runs no contract is in round 0 of a crowded block, and a batch is in the round of the slowest
+// contract that it calls.
 func TestRounds(t *testing.T) {
 	f, _, calls := withFakes(t, time.Second, 3)
 	now := f.clock.now

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// talker is a contract whose function say hands its arguments, 4 bytes, to debug. Its function tell says them, and then
-// lets the contract of its arguments, 32 bytes, say the first 4 of its own. Its function fail says "oops" and traps.
+// talker is a contract with three functions. say passes its arguments, 4 bytes, to debug. tell does the same, and then
+// lets the contract whose 32 bytes are in the arguments say its first 4. fail says "oops" and traps.
 func talker() *wasmgen.Module {
 	m := wasmgen.Contract(1, 1)
 	procedure := m.AddType(nil, 0)

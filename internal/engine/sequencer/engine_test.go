@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// fakeEngine runs a module that the test deploys under several codes: function "loop" takes what the test says of the
-// code.
+// fakeEngine runs a module that the test deploys under several codes. Function "loop" takes the time that the test sets
+// for the code.
 type fakeEngine struct {
 	clock *handClock
 	// each step of a call of the code takes so long; a code that is not here takes nothing
@@ -80,7 +80,7 @@ func codeHash(code []byte) types.CodeHash {
 	return codes.Run[0]
 }
 
-// withFakes is a chain whose contracts the fake engine runs, one of each variant, deployed by alice, and funded
+// withFakes returns a chain whose contracts the fake engine runs, one of each variant, deployed by alice, and funded
 // accounts.
 func withFakes(t *testing.T, blockTime time.Duration, variants int) (*contractFixture, *fakeEngine, []action) {
 	t.Helper()

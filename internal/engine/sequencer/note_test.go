@@ -59,7 +59,7 @@ func TestNoteBlamesTheSecondEnd(t *testing.T) {
 	}
 }
 
-// What runs no contract is not noted, and a block that is made leaves no note.
+// A transaction that runs no contract is not noted, and a completed block leaves no note.
 func TestNoteOfABlock(t *testing.T) {
 	f, _, calls := withFakes(t, time.Second, 1)
 	path := filepath.Join(t.TempDir(), "note")

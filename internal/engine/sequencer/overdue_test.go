@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// handClock goes on by step at each look, and stands still without one.
+// handClock advances by step each time it is read, and otherwise stands still.
 type handClock struct {
 	now  time.Time
 	step time.Duration

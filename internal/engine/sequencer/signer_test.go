@@ -50,7 +50,7 @@ func (d *distant) set(away, mute bool) {
 	d.away, d.mute = away, mute
 }
 
-// newDistant is an engine, not started, whose key a signer has.
+// newDistant returns an engine, not started, whose key is at a signer.
 func newDistant(t *testing.T) (*fixture, *distant, func() error) {
 	t.Helper()
 	wall := new(bubbleClock)
@@ -89,8 +89,9 @@ func TestSignerIsAway(t *testing.T) {
 	})
 }
 
-// An engine that ended after its signer held a block, and before it heard of that, makes the same block next: though
-// transactions came since, and time passed. A file that is damaged is an error, one that the chain went beyond is none.
+// An engine that ended after its signer recorded a block, but before the answer arrived, makes the same block next,
+// despite newer transactions and the time that passed. A damaged file is an error; a file for a block that the chain
+// has passed is not.
 func TestSignedBlockIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, d, end := newDistant(t)

@@ -53,7 +53,7 @@ type fixture struct {
 	stop  func() error
 }
 
-// open makes an engine over a new chain in memory, and what closes it.
+// open makes an engine on a new in-memory chain, and a function that closes it.
 func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration) (s *Solo, end func() error) {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
@@ -210,7 +210,7 @@ func TestInstantEndsWithWhatIsNotValid(t *testing.T) {
 		f.nonce[types.Account(alice.PublicKey())] = 5
 		if err := f.between(f.t.Context(), func() error {
 			f.OnBlock = func(b ledger.Block) {
-				if b.Header.Header.Height > 3 { // what it would come to is known
+				if b.Header.Header.Height > 3 { // its outcome is known
 					f.SetBlockTime(Manual)
 				}
 			}
@@ -332,7 +332,7 @@ func TestNoSnapshotHasTheNumberOfOneBeforeARestart(t *testing.T) {
 	})
 }
 
-// What was pending at a snapshot is pending after going back to it; what came later is not.
+// Transactions that were pending at a snapshot are pending after a revert to it; later ones are not.
 func TestRevertTakesLaterTransactionsBack(t *testing.T) {
 	in(t, Manual, func(f *fixture) {
 		f.send(alice, payment)
@@ -373,8 +373,8 @@ func TestProductionEndsWithHandover(t *testing.T) {
 	})
 }
 
-// An engine halts in order before the first block of a version that it does not know, and makes blocks up to there. One
-// that knows it goes on, with the version in the header.
+// An engine halts in order before the first block of a version that it does not know, and makes blocks up to that
+// point. An engine that knows the version continues, with the version in the header.
 func TestUpgrade(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		for _, blockTime := range []time.Duration{time.Second, Instant} {

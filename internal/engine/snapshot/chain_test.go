@@ -42,8 +42,8 @@ func requireIs(t tester, what string, err, want error) {
 	}
 }
 
-// testChain makes blocks whose state has what snapshots hold: accounts, contracts with codes that several have,
-// storage, events of tokens, failed transactions. They hang together as a real chain's do, but are not executed.
+// testChain makes blocks whose state has everything that snapshots hold: accounts, contracts with shared codes,
+// storage, token events, failed transactions. They fit together like a real chain's, but are not executed.
 type testChain struct {
 	t         tester
 	r         *rand.Rand
@@ -120,7 +120,7 @@ func (c *testChain) grow(of blockOf) {
 	c.seal(b)
 }
 
-// seal makes a block of what was built, and appends it.
+// seal makes a block from the collected parts, and appends it.
 func (c *testChain) seal(b blockBuilder) {
 	before := c.store.Head()
 	e := chain.Entry{Result: exec.Result{

@@ -26,7 +26,7 @@ func compress(t tester, data []byte) []byte {
 	return encoder.EncodeAll(data, nil)
 }
 
-// loose is a snapshot taken apart: what is in its chunks, decompressed.
+// loose is a snapshot taken apart: the contents of its chunks, decompressed.
 type loose struct {
 	manifest Manifest
 	kinds    []Kind
@@ -361,7 +361,7 @@ func codesOf(codes ...string) []byte {
 	return e.Data()
 }
 
-// Files that are not those of the manifest are found before they are decompressed.
+// Files that do not match the manifest are detected before they are decompressed.
 func TestVerifyFindsDamage(t *testing.T) {
 	files := takeApart(t, sample(t, 5)).files(t)
 	for name, corrupt := range map[string]func(f *fstest.MapFile){
@@ -421,7 +421,7 @@ func TestManifestIsChecked(t *testing.T) {
 	requireIs(t, "none", err, fs.ErrNotExist)
 }
 
-// A chunk decodes to what encodes to it, or not at all.
+// A chunk either fails to decode, or encodes to the same bytes again.
 func FuzzDecodeState(f *testing.F) {
 	f.Add(encodeState(stateChunk{entries: []pair{{[]byte{1}, []byte{2}}}}))
 	f.Add(encodeState(stateChunk{

@@ -58,8 +58,8 @@ func TestDirectory(t *testing.T) {
 	}
 	must(t, d.Prune(2))
 	requireHeights(t, d, 3, 4)
-	// The next start removes what a crash left of creating or removing a snapshot. It keeps downloads, and ignores other
-	// files.
+	// The next start removes the leftovers of an interrupted creation or removal of a snapshot. It keeps downloads, and
+	// ignores other files.
 	for _, name := range []string{
 		"5.new/000000.zst", "2.new/manifest.json", "6.part/manifest.json", "4/manifest.json", "8/manifest.json",
 	} {
@@ -68,7 +68,7 @@ func TestDirectory(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o644))
 		}
 	}
-	must(t, os.Rename(filepath.Join(dir, "3"), filepath.Join(dir, "7"))) // not what its name says
+	must(t, os.Rename(filepath.Join(dir, "3"), filepath.Join(dir, "7"))) // its content does not match its name
 	requireHeights(t, openDirectory(t, dir), 4)
 	_, err := List(dir)
 	requireIs(t, "a manifest that is none", err, ErrManifest)
@@ -79,9 +79,8 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// A crash at any point of making a snapshot leaves none under its name: that is given last, to a directory whose files
-// are all synced.
-// A snapshot that is asked for is made once, and one of a block that was taken back gives way.
+// A crash at any point of making a snapshot leaves none under its name, which is given last, to a directory whose files
+// are all synced. A snapshot on demand is made once, and a snapshot of a reverted block is replaced.
 func TestDemand(t *testing.T) {
 	c := newTestChain(t, 1)
 	d := openDirectory(t, t.TempDir())
@@ -184,7 +183,7 @@ func TestKeep(t *testing.T) {
 	requireHeights(t, d, 4, 8)
 }
 
-// newsHandler tells of what is logged, errors with their numbers.
+// newsHandler reports logged messages, and errors with their numbers.
 type newsHandler struct {
 	slog.Handler
 	told chan string

@@ -25,10 +25,10 @@ import (
 type fakeSource struct {
 	name     string
 	files    fs.FS
-	manifest func(*Manifest) // changes what it says; nil: nothing
+	manifest func(*Manifest) // changes its offer; nil: does not
 
 	mu    sync.Mutex
-	fault func(url string, from uint64, data []byte) ([]byte, error) // changes what it gives from a byte on
+	fault func(url string, from uint64, data []byte) ([]byte, error) // changes its data from a byte on
 	asked []string                                                   // url@from
 }
 
@@ -195,7 +195,7 @@ func TestFetchContinues(t *testing.T) {
 	}
 }
 
-// What a broken download left outlasts an upstream that does not answer for a time.
+// The parts of a broken download survive an upstream that does not answer for a while.
 func TestFetchWaits(t *testing.T) {
 	c, m, sources := offeredBy(t, 1)
 	into := t.TempDir()
@@ -261,7 +261,7 @@ type unanswering struct{ *fakeSource }
 
 func (unanswering) Snapshot(context.Context, types.Height) (*Manifest, error) { return nil, errFault }
 
-// What was fetched of a snapshot whose source does not answer any more is not mixed with another of the same block.
+// The parts of a snapshot whose source no longer answers are not mixed with another snapshot of the same block.
 func TestFetchOfAnotherOfTheBlock(t *testing.T) {
 	c, m, sources := offeredBy(t, 1)
 	into, dir := t.TempDir(), t.TempDir()

@@ -29,7 +29,7 @@ func TestIndependentReader(t *testing.T) {
 	}
 	var found struct{ Height, Chunks, Entries uint64 }
 	must(t, json.Unmarshal(output, &found))
-	// The chain's own two keys beside what the manifest counts.
+	// The chain's own two keys, in addition to those that the manifest counts.
 	if want := m.Accounts + m.Contracts + m.StorageEntries + 2; found.Entries != want || found.Chunks != m.ChunkCount ||
 		m.ChunkCount < 10 {
 		t.Errorf("it found %+v, there are %d entries in %d chunks", found, want, m.ChunkCount)

@@ -32,7 +32,7 @@ func genesisHash(t tester, s *chain.Store) types.BlockHash {
 	return zero.Header.Hash()
 }
 
-// A random chain's snapshot makes a store that is sound, has the same state and head, and goes on with the same blocks.
+// A random chain's snapshot makes a sound store with the same state and head, which continues with the same blocks.
 func TestRoundtrip(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestRoundtrip(t *testing.T) {
 	}
 }
 
-// Chunks of the default size: none is over 8 MiB, and those of the state, but the last, have more than 4.
+// Chunks of the default size: none is over 8 MiB, and all of the state's except the last have more than 4.
 func TestSizeOfChunks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -91,7 +91,7 @@ func BenchmarkHostCall(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*calls), "ns/call")
 }
 
-// BenchmarkNested is a call through the chain, with an instance of its own.
+// BenchmarkNested is a call through the chain, with its own instance.
 func BenchmarkNested(b *testing.B) {
 	e := newEngine(b, Options{})
 	g := writer(2, 4)
@@ -116,8 +116,8 @@ func BenchmarkNested(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*depth), "ns/level")
 }
 
-// sieveGuest counts the primes below size, in bytes at 0, and traps unless there are so many. Its loops have their test
-// at the end, as compilers write them.
+// sieveGuest counts the primes below size, in bytes at 0, and traps unless their number is the expected one. Its loops
+// have their test at the end, as compilers write them.
 func sieveGuest(size, primes int) *guest {
 	const p, q, count = 0, 1, 2
 	return &guest{pages: 1, functions: []guestFunction{{export: "run", locals: 3, body: seq(
@@ -153,7 +153,7 @@ func sieve(composite []byte) (primes int) {
 	return primes
 }
 
-// BenchmarkMetered compares the sieve, metered, with the same in Go, and with what wazero makes of the module as
+// BenchmarkMetered compares the metered sieve with the same in Go, and with wazero's result for the module as
 // submitted.
 func BenchmarkMetered(b *testing.B) {
 	composite := make([]byte, wasmPage)

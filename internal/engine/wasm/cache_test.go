@@ -74,7 +74,7 @@ func TestCacheKeepsCode(t *testing.T) {
 	}
 }
 
-// A file that is not byte for byte what this node wrote for this module is never used, and is removed.
+// A file that is not byte for byte as this node wrote it for this module is never used, and is removed.
 func TestCacheRefusesDamage(t *testing.T) {
 	dir := t.TempDir()
 	c := openTestCache(t, dir, 1<<20, "build")

@@ -7,7 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// The host is asked after each slice of gas whether the call goes on, whatever the gas goes to, and its error ends it.
+// After each slice of gas, however it is spent, the host is asked whether the call may continue; its error ends the
+// call.
 func TestHostIsAskedToContinue(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

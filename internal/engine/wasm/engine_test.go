@@ -98,7 +98,7 @@ func TestHostEndsTheCall(t *testing.T) {
 	}
 }
 
-// What a host function sees as gas is exact, however much is lent to the guest.
+// A host function sees the exact remaining gas, however much is lent to the guest.
 func TestGasIsExact(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -210,7 +210,7 @@ func TestNestedRuns(t *testing.T) {
 	}
 }
 
-// What goes wrong in a host function is a fault, and nothing that a guest could have caused.
+// An error in a host function is a fault of the node, and never looks like the guest's doing.
 func TestHostFaults(t *testing.T) {
 	g := &guest{pages: 1, imports: []string{"debug"}, functions: []guestFunction{
 		{export: "run", body: seq(i32(0), i32(0), call(0))},

@@ -67,7 +67,7 @@ func (e *Engine) load(t testing.TB, g *guest) contract {
 	return contract{hash, m}
 }
 
-// run calls a function with so much gas, and gives how it ended and what gas it left.
+// run calls a function with an amount of gas, and returns the exit and the remaining gas.
 func (e *Engine) run(t testing.TB, c contract, function string, h vm.Host, gas uint64) (vm.Exit, uint64) {
 	t.Helper()
 	left := vm.Gas{Left: gas}
@@ -78,7 +78,7 @@ func (e *Engine) run(t testing.TB, c contract, function string, h vm.Host, gas u
 	return exit, left.Left
 }
 
-// engines are all ways to run a module; what a call sees and does is the same in each.
+// engines are all ways to run a module. A call sees and does the same in each.
 func engines(t testing.TB) map[string]*Engine {
 	everything := map[string]*Engine{
 		"pooled":              newEngine(t, Options{}),

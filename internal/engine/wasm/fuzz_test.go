@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// FuzzEngines: whatever module the rules let through, compiler and interpreter take it, and its functions do the same
-// in both, in an instance of their own or not.
+// FuzzEngines: any module that the rules allow runs in compiler and interpreter, and its functions have the same
+// effects in both, in a new or a reused instance.
 func FuzzEngines(f *testing.F) {
 	random := rapid.Custom(func(t *rapid.T) []byte { return drawGuest(t).binary() })
 	for seed := range 20 {
@@ -22,7 +22,7 @@ func FuzzEngines(f *testing.F) {
 	compiler, interpreter := newEngine(f, Options{Codes: 8}), newEngine(f, Options{Interpreter: true, Codes: 8})
 	f.Fuzz(func(t *testing.T, code []byte) {
 		module, err := vm.Check(code)
-		if err != nil || module.DeployGas() > 20_000_000 { // what takes longer to compile is for a longer look
+		if err != nil || module.DeployGas() > 20_000_000 { // left to a longer run
 			return
 		}
 		hash := types.CodeHash(sha256.Sum256(code))

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// Calls of the fresh engine take no idle instance and leave none; the interpreter is one, of its own.
+// Calls of the fresh engine use no idle instance and leave none; the interpreter is an engine of its own.
 func TestOtherOpinions(t *testing.T) {
 	e := newEngine(t, Options{})
 	c := e.load(t, body(i32(5), i32(6), store8(0)))

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// step draws something that a guest does, valid whatever came before it.
+// step generates an action of a guest, valid after any others.
 func step(t *rapid.T, depth int) []byte {
 	address := rapid.OneOf(
 		rapid.IntRange(0, 3*wasmPage), rapid.SampledFrom([]int{
@@ -36,7 +36,7 @@ func step(t *rapid.T, depth int) []byte {
 		return seq(getG(g), i64(int64(value.Draw(t, "value"))), opI64Add, setG(g))
 	case kind < 13:
 		return seq(i32(rapid.IntRange(0, 4).Draw(t, "pages")), memoryGrow(), opExtend, getG(0), opI64Add, setG(0))
-	case kind < 15: // what is in memory decides on
+	case kind < 15: // the contents of the memory decide
 		return seq(i32(address.Draw(t, "address")), load8(0), opExtend, getG(1), opI64Add, setG(1))
 	case kind < 18:
 		return seq(i32(value.Draw(t, "value")), getG(rapid.IntRange(0, 2).Draw(t, "global")), opWrap, call(0))
@@ -65,7 +65,7 @@ func drawGuest(t *rapid.T) *guest {
 		}
 	}
 	for _, export := range []string{"a", "b", "c"} {
-		// First of all shows what is there: the globals; the host sees the memory at each call.
+		// Show the initial state first: the globals; the host sees the memory at each call.
 		steps := seq(getG(0), opWrap, getG(1), opWrap, call(0), getG(2), opWrap, i32(0), call(0))
 		for range rapid.IntRange(0, 8).Draw(t, "steps") {
 			steps = seq(steps, step(t, 0))
@@ -240,7 +240,7 @@ func TestRange(t *testing.T) {
 	})
 }
 
-// What is held stays within its bounds, and nothing is left when an engine is closed.
+// Resources in use stay within their bounds, and none are left when an engine is closed.
 func TestNothingLeaks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -297,7 +297,7 @@ func TestNothingLeaks(t *testing.T) {
 
 type holding struct{ goroutines, files, maps int }
 
-// held counts what the process holds; files and maps where /proc tells.
+// held counts the process's resources: files and maps, if /proc lists them.
 func held(t *testing.T) (h holding) {
 	runtime.GC() // finalizers unmap machine code
 	runtime.GC()
@@ -311,7 +311,7 @@ func held(t *testing.T) (h holding) {
 	return h
 }
 
-// A module that falls out while it runs goes on, and its instance is closed.
+// A module that is evicted while it runs continues, and its instance is closed.
 func TestEvictedWhileRunning(t *testing.T) {
 	e := newEngine(t, Options{Codes: 1})
 	g := &guest{pages: 1, imports: []string{"debug"}, functions: []guestFunction{
@@ -370,7 +370,7 @@ func TestParallelRuns(t *testing.T) {
 	wait.Wait()
 }
 
-// A guest that runs as long as its gas lets it stops at each slice for whoever needs the world stopped.
+// A guest that uses all of its gas stops at each slice, so that the Go runtime can stop the world.
 func TestCollectionBesideAnEndlessLoop(t *testing.T) {
 	// On one thread the collector gives way to the guest for 10 ms with each span that it sweeps, and the guest ends
 	// first.
@@ -401,7 +401,7 @@ func TestCollectionBesideAnEndlessLoop(t *testing.T) {
 	}
 }
 
-// What a deploy compiles needs no compiling when it is called.
+// Code that a deploy compiled is not compiled again when it is called.
 func TestCompile(t *testing.T) {
 	e := newEngine(t, Options{})
 	c := e.load(t, body(i32(1), opDrop))

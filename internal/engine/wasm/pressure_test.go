@@ -54,8 +54,8 @@ func servePressure(f vm.Function, _ vm.Memory, stack []uint64, gas *vm.Gas) (vm.
 	return vm.Returned, nil
 }
 
-// Functions with more live values than a processor has registers come to the same compiled and interpreted, on every
-// platform. Package vm tests that its own interpreter of what was submitted has the same digest.
+// Functions with more live values than a processor has registers give the same results compiled and interpreted, on
+// every platform. Package vm tests that its own interpreter gives the same digest for the submitted code.
 func TestPressure(t *testing.T) {
 	compiler, interpreter := newEngine(t, Options{Dir: t.TempDir(), Codes: 8}),
 		newEngine(t, Options{Interpreter: true, Codes: 8})

@@ -47,7 +47,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Of what another program kept only the machine code counts, and only if it rewrites the code to the same.
+// Of another program's record only the machine code is used, and only if that program rewrites the code to the same
+// bytes.
 func TestRecordOfAnotherProgram(t *testing.T) {
 	dir := t.TempDir()
 	code := body(i32(1), opDrop).binary()

@@ -46,7 +46,7 @@ func statesCorpus(t *testing.T) map[string][]byte {
 	return codes
 }
 
-// statesHost answers each host function with a number of its own, and keeps what it was shown.
+// statesHost answers each host function with its own number, and records its arguments.
 func statesHost() (*host, *[]byte) {
 	h, trace := &host{}, &[]byte{}
 	h.grows = func(pages uint32) bool { return pages < 6 }
@@ -79,8 +79,8 @@ func statesHost() (*host, *[]byte) {
 	return h, trace
 }
 
-// What a call does depends on nothing but the code, the function, the gas and the host. It does not depend on what ran
-// before in the instance or in the engine, where the machine code comes from, or who runs it.
+// The effects of a call depend only on the code, the function, the gas and the host, and not on earlier calls in the
+// instance or the engine, the source of the machine code, or the caller.
 func TestSameFromEveryState(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

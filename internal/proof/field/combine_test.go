@@ -195,7 +195,7 @@ func BenchmarkCombine(b *testing.B) {
 	})
 }
 
-// TestPlanar compares products and inverses, of zeros and of elements of subfields too, with those of single elements.
+// TestPlanar compares products and inverses with those of single elements, including zeros and elements of subfields.
 func TestPlanar(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{1, 3, 16, 33, 64, 128, 200, 512} {

@@ -68,7 +68,7 @@ func TestHashVectors(t *testing.T) {
 	}
 }
 
-// Any number of pairs, so any filling of the lanes, gives what the reference gives for each.
+// For any number of pairs, and so any use of the lanes, the results equal the reference's.
 func TestNodesAndLeavesEqualReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	src := make([][2]Digest, 2*lanes+3)

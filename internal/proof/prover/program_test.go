@@ -70,8 +70,8 @@ func extension(columns []field.Vector, row int) (e []field.Ext) {
 	return e
 }
 
-// TestProgramsAgreeWithTheCircuit runs both programs of random circuits on random tables and compares each row with
-// what the circuit's own evaluation gives.
+// TestProgramsAgreeWithTheCircuit runs both programs of random circuits on random tables and compares each row with the
+// circuit's own evaluation.
 func TestProgramsAgreeWithTheCircuit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n, rows = 16, 8

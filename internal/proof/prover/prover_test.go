@@ -26,8 +26,8 @@ func backwards(n int, f func(i int)) {
 	}
 }
 
-// copies is a circuit of three columns. The first, or for a forger the second, is what the third has in another order.
-// Another interaction shares the helper column, and a third has the accumulator.
+// copies is a circuit of three columns. The first, or for a forger the second, has the contents of the third in another
+// order. Another interaction shares the helper column, and a third one has the accumulator.
 func copies(forger bool) *air.Circuit {
 	b := air.NewBuilder()
 	bus, other := b.Bus("values", 1), b.Bus("other", 1)
@@ -54,8 +54,8 @@ func copiesTrace(n int) []field.Vector {
 	return columns
 }
 
-// TestForgedHelperColumn makes a helper column of what the trace should hold and does not: only the constraint on the
-// helper column can tell.
+// TestForgedHelperColumn computes a helper column from the required trace instead of the actual one: only the
+// constraint on the helper column can detect that.
 func TestForgedHelperColumn(t *testing.T) {
 	c := copies(false)
 	s := &stark.Statement{Circuit: c}

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// TestAgreesWithSoundcalc holds the bounds to what the Ethereum Foundation's calculator printed for this field, rate
-// 1/4, 371 batched functions and 20 bits of grinding.
+// TestAgreesWithSoundcalc compares the bounds with the output of the Ethereum Foundation's calculator for this field,
+// rate 1/4, 371 batched functions and 20 bits of grinding.
 func TestAgreesWithSoundcalc(t *testing.T) {
 	for _, c := range []struct {
 		queries, logRows, m   int

@@ -15,7 +15,7 @@ func serial(n int, f func(i int)) {
 	}
 }
 
-// TestDefinition computes with nothing but SHA-256 what the package's comment says.
+// TestDefinition computes the definition in the package's comment with nothing but SHA-256.
 func TestDefinition(t *testing.T) {
 	state := sha256.Sum256([]byte("domain"))
 	hash := func(tag byte, more ...byte) [32]byte {

@@ -362,8 +362,8 @@ func forgeMultiplicity(e example) {
 	e.columns[5][row] = cube
 }
 
-// TestProofIsTheSameEverywhere holds a proof to what all kernels of the field must give: run with the tag purego, it
-// compares the scalar ones with the vector ones.
+// TestProofIsTheSameEverywhere compares a proof with the one that all kernels of the field must give: run with the tag
+// purego, it compares the scalar kernels with the vector ones.
 func TestProofIsTheSameEverywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -374,8 +374,8 @@ func TestProofIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// FuzzVerify replaces a part of an honest proof: nothing but the proof itself is accepted. The fuzzer varies the
-// replacement and not the proof, which it would spend its time on trying to shorten.
+// FuzzVerify replaces a part of an honest proof: only the proof itself is accepted. The fuzzer varies the replacement
+// and not the proof, because it would spend its time on shortening the proof.
 func FuzzVerify(f *testing.F) {
 	e := records(3)
 	honest := e.prove(f, 0)

@@ -244,7 +244,7 @@ func TestListIsBoundedByGas(t *testing.T) {
 	}
 }
 
-// What is no proof of these accesses, or a weak one, is refused before a path is hashed.
+// A false proof of these accesses, or a weak one, is refused before a path is hashed.
 func TestNoProofIsRefusedBeforeTheListIsHashed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -285,8 +285,8 @@ func TestNoProofIsRefusedBeforeTheListIsHashed(t *testing.T) {
 	}
 }
 
-// A segment with more leaves than its entries can lead to, more positions than its table has, or a longer argument than
-// there is, is refused as it is read.
+// A segment is refused while it is read if it has more leaves than its entries can lead to, more positions than its
+// table has, or an argument longer than the remaining input.
 func TestSegmentsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -319,7 +319,7 @@ func TestSegmentsAreBounded(t *testing.T) {
 	}
 }
 
-// However the positions are shared out, those of the segments that are checked at once are bounded.
+// However the positions are distributed, the number in the segments that are checked at once is bounded.
 func TestPositionsCheckedAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

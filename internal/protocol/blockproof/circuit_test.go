@@ -213,7 +213,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestUnopenedWitness: what would do for one segment is refused where a cut asks for more.
+// TestUnopenedWitness: a witness that suffices for one segment is refused if a cut requires more.
 func TestUnopenedWitness(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -277,7 +277,7 @@ func everything() *batch {
 	return b
 }
 
-// TestEveryColumn makes each column wrong on rows of each phase: the circuit refuses it where it has a meaning.
+// TestEveryColumn corrupts each column on rows of each phase: the circuit refuses it wherever the column has a meaning.
 func TestEveryColumn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -374,7 +374,7 @@ func TestOtherLists(t *testing.T) {
 	t.Logf("%d lists refused", refused)
 }
 
-// TestWitnessRefused: what is no witness of the batch makes no segments, and panics nowhere.
+// TestWitnessRefused: a witness that does not belong to the batch yields no segments and no panic.
 func TestWitnessRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

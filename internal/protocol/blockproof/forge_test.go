@@ -241,7 +241,7 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 			f.notZero(0, s)
 			return f
 		},
-		"half kept: digest not zero": func() *forgery { // an empty half passes for a node, and what is there stays deeper
+		"half kept: digest not zero": func() *forgery { // an empty half passes for a node, and its contents stay deeper
 			f := forge(tb, writeThere)
 			f.set(colEmpty+s, 0, zero)
 			f.set(colEmpty+s, 1, zero)
@@ -314,7 +314,7 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 	}
 }
 
-// notNode makes the first row, a node, pass for what the column says.
+// notNode makes the first row, a node, pass for the kind of the column.
 func notNode(f *forgery, column int) *forgery {
 	f.set(column, 0, one)
 	for i := range digestSize {
@@ -324,7 +324,8 @@ func notNode(f *forgery, column int) *forgery {
 	return f
 }
 
-// tampered is elements whose columns are those of the first row; it makes one of them wrong, and goes on from there.
+// tampered is an arithmetic of elements whose columns are those of the first row. It corrupts one of them, and
+// continues from there.
 type tampered struct {
 	elements
 	columns  []field.Vector

@@ -10,9 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestUncoveredAccessesRefused has a prover who makes his own arguments. He leaves the last entry, by path, to none of
-// the segments. All that he says of the others is true, the context and the roots included. Of the last one nothing
-// need be.
+// TestUncoveredAccessesRefused has a prover who makes his own arguments, and leaves the last entry, by path, out of all
+// segments. All his statements about the others are true, including the context and the roots. Nothing about the last
+// one need be true.
 func TestUncoveredAccessesRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -61,9 +61,8 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 	}
 }
 
-// TestListIsTheStatements has a prover who makes his own arguments. He gives the entries of a block in another order
-// than that of their keys, and another digest than theirs. As a set they are the block's. Only the list is not the
-// statement's.
+// TestListIsTheStatements has a prover who makes his own arguments. He gives a block's entries in an order other than
+// that of their keys, with the resulting digest. As a set they are the block's, but the list is not the statement's.
 func TestListIsTheStatements(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -135,7 +134,7 @@ func TestSegmentsCoverTheList(t *testing.T) {
 	}
 }
 
-// TestProofFormIsOne refuses what says of a segment something that the format has no room for, or in another way.
+// TestProofFormIsOne refuses a description of a segment that the format cannot express, or expresses in another way.
 func TestProofFormIsOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -14,7 +14,7 @@ import (
 // model is a state as value hashes by path.
 type model map[poseidon.Digest]poseidon.Digest
 
-// batch is a state before a block and what the block does: to absent or present paths, value hashes before and after;
+// batch is a state before a block and the block's changes: absent or present paths, with value hashes before and after;
 // zero for none.
 type batch struct {
 	before model

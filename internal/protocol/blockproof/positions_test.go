@@ -29,8 +29,8 @@ func deep(accesses int) *batch {
 	return b
 }
 
-// TestPositionsAtOnce: of many positions few are there at a time, and the segments are those that all of them together
-// make.
+// TestPositionsAtOnce: of many positions only a few are in memory at a time, and the segments equal those made with all
+// of them in memory.
 func TestPositionsAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -36,7 +36,7 @@ func newState() *state {
 
 func (s *state) valueHash(path poseidon.Digest) (poseidon.Digest, error) { return s.hashes[path], nil }
 
-// apply is a block that gives keys new values; it returns what a prover gets.
+// apply applies a block that gives keys new values, and returns the prover's input.
 func (s *state) apply(tb testing.TB, changes map[string][]byte) (Statement, []types.Access, tree.Witness) {
 	tb.Helper()
 	var accesses []types.Access
@@ -250,8 +250,8 @@ func TestOtherStatementsRefused(t *testing.T) {
 	}
 }
 
-// TestChangedBytesRefused changes every byte of what a proof says about its segments. Of the arguments it changes one
-// byte in many, as the proof system's own tests change each. It also cuts and lengthens the proof.
+// TestChangedBytesRefused changes every byte of a proof's description of its segments. In the arguments it changes one
+// byte in many, because the proof system's own tests change each. It also cuts and lengthens the proof.
 func TestChangedBytesRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

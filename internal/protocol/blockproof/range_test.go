@@ -294,7 +294,7 @@ func swap(headers *[]types.SignedHeader, i, j int) {
 	(*headers)[i], (*headers)[j] = (*headers)[j], (*headers)[i]
 }
 
-// TestRangeOfOneBlock: a block's proof is none of the range of that block, nor is that the block's.
+// TestRangeOfOneBlock: a block's proof is not valid for the range of that block, nor the reverse.
 func TestRangeOfOneBlock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestTallSegments: what fits into a table of 2^18 rows is one segment, and more than one where time counts.
+// TestTallSegments: accesses that fit into a table of 2^18 rows are one segment, or several if speed matters.
 func TestTallSegments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

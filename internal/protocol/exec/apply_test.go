@@ -125,7 +125,7 @@ func TestBlockFull(t *testing.T) {
 	if _, err := run.Apply(big(0, params.DefaultGasLimit)); err != nil {
 		t.Fatal(err)
 	}
-	// What counts against the block is what was used, not what was allowed.
+	// The gas used counts against the block, not the gas limit.
 	if _, err := run.Apply(big(1, params.DefaultGasLimit-10_000+1)); !errors.Is(err, ErrBlockFull) {
 		t.Errorf("over the gas that is left: %v", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestBatch has a batch of transfers and calls: the logs and their order, the output, what is paid, and what a step sees
-// of those before it.
+// TestBatch has a batch of transfers and calls. It checks the logs and their order, the output, the payments, and the
+// effects of earlier steps that a step sees.
 func TestBatch(t *testing.T) {
 	c, e := withMachine(t)
 	supply := c.supply()
@@ -64,7 +64,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchFails: the first step that fails makes the batch fail as it does, and undoes what came before.
+// TestBatchFails: the first failing step makes the batch fail for its reason, and undoes the earlier steps.
 func TestBatchFails(t *testing.T) {
 	c, e := withMachine(t)
 	id := c.deploy(e, "fails", 0, map[string]script{

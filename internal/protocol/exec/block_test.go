@@ -14,9 +14,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// execute executes a block's transactions in order on the parent's state. header gives the timestamp and what the
-// result is compared with: every field but the state root must equal what execution derives. p are the parameters in
-// the parent's state. The signature is not checked here.
+// execute executes a block's transactions in order on the parent's state. header has the timestamp, and the expected
+// result: every field but the state root must equal the derived one. p are the parameters in the parent's state. The
+// signature is not checked here.
 func execute(p types.Parameters, parent types.Header, reader state.Reader, header types.Header,
 	txs []*types.VerifiedTx, machine Machine) (Result, error) {
 	template, err := HeaderTemplate(parent, p, header.Timestamp)

@@ -40,7 +40,7 @@ func (m mapState) account(t *testing.T, a types.Account) state.Account {
 	return account
 }
 
-// testChain is a chain without disk and tree: just what exec derives.
+// testChain is a chain without disk and tree: only the results of exec.
 type testChain struct {
 	t       *testing.T
 	head    types.Header
@@ -87,7 +87,7 @@ func newTestChain(t *testing.T) *testChain {
 	}
 	c := &testChain{t: t, head: result.Header, params: g.Parameters, state: mapState{}}
 	c.state.commit(result.Accesses)
-	// A contract record is planted to test what holds for a key's account that is a contract too.
+	// A contract record is planted to test a key's account that is also a contract.
 	c.state[string(state.ContractKey(types.ContractID(contractAccount)))] = state.Contract{Name: "planted"}.Encode()
 	return c
 }
@@ -165,7 +165,7 @@ func (c *testChain) sign(tx types.Transaction, key crypto.PrivateKey) *types.Ver
 	return c.verify(signed)
 }
 
-// sponsored is an action of one key whose gas another pays for; edits change it before it is signed.
+// sponsored returns an action of one key whose gas another one pays; edits change it before it is signed.
 func (c *testChain) sponsored(
 	key, payer crypto.PrivateKey, a action, edits ...func(*types.Transaction),
 ) *types.VerifiedTx {

@@ -102,7 +102,7 @@ func TestDeploy(t *testing.T) {
 	result := deploy("args")
 	c.outcome(result, Success, "made with 5")
 	r := result.Receipts[0]
-	// The body is one empty function, of 2 bytes, 1 branch and 4 slots, and what init itself takes.
+	// The body is one empty function, of 2 bytes, 1 branch and 4 slots, and the gas of init itself.
 	inside := types.Gas(130+1) + 130 + (12_000 + 12*4 + 64*4 + 2 + 100_000) + 130 + (130 + 12*11 + 3)
 	if *r.Contract != id || r.GasUsed != price+inside || c.stored(id, "args") != "args" || c.coins(id) != 5 {
 		t.Errorf(
@@ -240,7 +240,7 @@ func TestInstantiate(t *testing.T) {
 	})
 }
 
-// TestCausesOfTraps: what a host function refuses is reported, with the limit of a length.
+// TestCausesOfTraps: the argument that a host function refuses is reported, with the limit of a length.
 func TestCausesOfTraps(t *testing.T) {
 	const outside, long = 2 << 16, 1 << 16
 	causes := map[string]struct {
@@ -282,7 +282,7 @@ func TestCausesOfTraps(t *testing.T) {
 	}
 }
 
-// TestTooManyLogs: a call whose log finds no room reverts with a reason, and gas that it did not use comes back.
+// TestTooManyLogs: a call whose log finds no room reverts with a reason, and its unused gas is refunded.
 func TestTooManyLogs(t *testing.T) {
 	c, e := withMachine(t)
 	emit := func(n int) script {
@@ -459,7 +459,8 @@ func emitTimes(g *guest, n int, data string) {
 	}
 }
 
-// TestLivePages has contracts with 250 pages call each other: four fit at a time, and what has returned does not count.
+// TestLivePages has contracts with 250 pages call each other: four fit at a time, and contracts that have returned do
+// not count.
 func TestLivePages(t *testing.T) {
 	c, e := withMachine(t)
 	var id types.ContractID
@@ -493,7 +494,7 @@ func TestLivePages(t *testing.T) {
 	c.outcome(c.run(id, "grow"), Success, "true false")
 }
 
-// TestViews: in view context every function that changes the state traps, with a cause of its own.
+// TestViews: in view context every function that changes the state traps, with its own cause.
 func TestViews(t *testing.T) {
 	c, e := withMachine(t)
 	id := c.deploy(e, "views", 1_000, map[string]script{

@@ -13,7 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// guest is a contract's instance whose code is a Go function: it reaches the chain by host functions, as code does.
+// guest is a contract's instance whose code is a Go function: it reaches the chain through host functions, as code
+// does.
 type guest struct {
 	host   vm.Host
 	gas    *vm.Gas
@@ -36,7 +37,7 @@ func (m testMemory) Range(pointer, n uint32) ([]byte, bool) {
 
 func (m testMemory) Pages() uint32 { return uint32(len(m) >> 16) }
 
-// ended unwinds a guest whose host function did not let it go on.
+// ended unwinds a guest that a host function stopped.
 type ended struct {
 	exit vm.Exit
 	err  error
@@ -168,8 +169,8 @@ func (e *scripted) Compile(hash types.CodeHash, _ *vm.Module) error {
 	return nil
 }
 
-// code makes a module whose exports are the scripts' names; label tells it from others. The options are pages (default
-// 2) and further exports.
+// code makes a module that exports the scripts' names; label makes it unique. The options are pages (default 2) and
+// further exports.
 func (e *scripted) code(label string, pages uint32, scripts map[string]script) []byte {
 	m := wasmgen.Contract(pages, 16)
 	procedure := m.AddType(nil, 0)
@@ -188,7 +189,7 @@ func (e *scripted) code(label string, pages uint32, scripts map[string]script) [
 	return code
 }
 
-// deploy deploys scripts in a block of its own, with coins.
+// deploy deploys scripts in a block of their own, with coins.
 func (c *testChain) deploy(e *scripted, label string, value types.Amount, scripts map[string]script) types.ContractID {
 	c.t.Helper()
 	code := e.code(label, 2, scripts)

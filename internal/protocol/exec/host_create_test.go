@@ -57,7 +57,8 @@ func (c *testChain) exists(id types.ContractID) bool {
 	return len(c.state[string(state.ContractKey(id))]) > 0
 }
 
-// TestCreate has a factory create contracts with and without init: what they cost, what they get, and what is listed.
+// TestCreate has a factory create contracts with and without init, and checks their cost, the coins that they get, and
+// the listed keys.
 func TestCreate(t *testing.T) {
 	c, e := withMachine(t)
 	withInit := c.template(e, "with init", 3, map[string]script{
@@ -315,7 +316,7 @@ func TestCreateAtEachGas(t *testing.T) {
 	}
 }
 
-// TestCreateLists has what each step of create lists, and nothing of the steps after.
+// TestCreateLists checks that each step of create lists its keys, and none of the later steps'.
 func TestCreateLists(t *testing.T) {
 	c, e := withMachine(t)
 	template := c.template(e, "template", 2, map[string]script{"init": func(*guest) {}})
@@ -333,7 +334,7 @@ func TestCreateLists(t *testing.T) {
 		want     [][]byte
 	}{
 		"before step 1": {"f", entry + create - 1, nil},
-		"before step 9": {"f", entry + create, [][]byte{ // all steps up to 8, whose keys are listed before 9 is paid
+		"before step 9": {"f", entry + create, [][]byte{ // all steps up to 8: keys are listed before 9 is paid
 			state.ContractKey(template), state.ContractKey(one), state.AccountKey(types.Account(factory)),
 			state.AccountKey(types.Account(one)),
 		}},
@@ -520,7 +521,8 @@ func TestViewsChangeNoContracts(t *testing.T) {
 	}
 }
 
-// TestLoadOfCreate: a transaction that has loaded too much gets code 7, and may create of what it has loaded.
+// TestLoadOfCreate: a transaction that has loaded too much gets code 7, and may create contracts of codes that it has
+// already loaded.
 func TestLoadOfCreate(t *testing.T) {
 	c, e := withMachine(t)
 	ids := largeContracts(c, e, 4, 200_000, map[string]script{"f": func(*guest) {}})

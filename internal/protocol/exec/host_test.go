@@ -18,16 +18,16 @@ func entryPrice(args int) types.Gas {
 	return types.Gas(16_000 + 16*2 + 16*args + 11_000 + args + 2*3_000)
 }
 
-// hostCase is a host function with arguments: what it costs in all, what it answers, which keys it lists.
+// hostCase is a host function with arguments: its total cost, its result, and the keys that it lists.
 type hostCase struct {
 	name     string
 	prepare  func(g *guest) // before the gas is looked at
 	function vm.Function
 	args     []uint64
 	price    uint64
-	before   uint64 // of a look-up in storage: what of the price is paid before it
+	before   uint64 // for a look-up in storage: the part of the price that is paid before it
 	answer   uint64 // in stack[0], if it has a result
-	memory   string // what is at 0x5000 then, in hex
+	memory   string // expected bytes at 0x5000 afterwards, in hex
 	lists    []string
 }
 
@@ -485,8 +485,8 @@ func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
 	}
 }
 
-// TestListsArePaid has blocks whose lists are as long as their gas allows: with absent keys, and with long values that
-// calls look up with plenty of gas, with just enough, and with less.
+// TestListsArePaid has blocks with lists as long as their gas allows: with absent keys, and with long values that calls
+// look up with plenty of gas, with just enough, and with less.
 func TestListsArePaid(t *testing.T) {
 	needed := entryPrice(0) + types.Gas(schedule.StorageRead+schedule.StorageReadKeyByte) + 1 + schedule.StorageReserve
 	for name, gas := range map[string]types.Gas{

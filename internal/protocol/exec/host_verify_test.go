@@ -111,7 +111,7 @@ func newVerifier(t *testing.T) *verifier {
 	return v
 }
 
-// hash is the message that a witness is over, and text what says the same.
+// hash is the message that a witness signs, and text its readable form.
 func (v *verifier) hash() [32]byte { return types.MessageHash(testChainID, v.id, v.account, v.message) }
 
 func (v *verifier) text() string {
@@ -219,7 +219,7 @@ func TestAccountVerify(t *testing.T) {
 	}
 }
 
-// TestAccountVerifyRefuses has what is wrong with the bytes of a witness, and what that costs.
+// TestAccountVerifyRefuses has faults in the bytes of a witness, and the cost of each.
 func TestAccountVerifyRefuses(t *testing.T) {
 	v := newVerifier(t)
 	v.account = account(alice)

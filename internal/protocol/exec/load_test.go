@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// largeContracts deploys contracts each of whose codes is a load of at least the given number of bytes.
+// largeContracts deploys contracts with codes that each have at least the given load, in bytes.
 func largeContracts(c *testChain, e *scripted, n, bytes int, scripts map[string]script) []types.ContractID {
 	ids := make([]types.ContractID, n)
 	for i := range ids {
@@ -20,7 +20,7 @@ func largeContracts(c *testChain, e *scripted, n, bytes int, scripts map[string]
 	return ids
 }
 
-// A transaction that loaded more than [params.LoadToStop] can call what it loaded, and nothing else.
+// A transaction that loaded more than [params.LoadToStop] can call only codes that it has loaded.
 func TestLoadOfTransaction(t *testing.T) {
 	c, e := withMachine(t)
 	ids := largeContracts(c, e, 4, 200_000, map[string]script{"f": func(*guest) {}})
@@ -32,7 +32,7 @@ func TestLoadOfTransaction(t *testing.T) {
 				codes = append(codes, g.nested(id, "f", 0, ""))
 			}
 		},
-		"failed": func(g *guest) { // what a callee loads counts though it fails
+		"failed": func(g *guest) { // a callee's loads count even if it fails
 			codes = append(codes, g.nested(ids[0], "none", 0, ""), g.nested(
 				ids[1], "f", 0, "",
 			), g.nested(ids[2], "f", 0, ""), g.nested(small, "f", 0, ""))
@@ -50,7 +50,7 @@ func TestLoadOfTransaction(t *testing.T) {
 	}
 }
 
-// smallestBlockLoad is a gas limit whose block may load the least that any may.
+// smallestBlockLoad is a gas limit at which a block has the least load of any.
 const smallestBlockLoad = 100_000_000
 
 func TestLoadOfBlock(t *testing.T) {
@@ -129,8 +129,8 @@ func TestLoadOfBlock(t *testing.T) {
 	})
 }
 
-// The least that a block may load holds the most that a transaction can, twice: so what found no room is first in the
-// next.
+// Even the least load of a block is twice the most load of a transaction: a transaction that found no room has room as
+// the first in the next block.
 func TestBlockLoadHoldsAnyTransaction(t *testing.T) {
 	const largest = 12_000 + types.MaxCodeBytes + 40*5_000 + 100*(1_024+2_500+1_024) // by the limits of a module
 	if most := params.LoadToStop + largest; most > leastCheapLoad ||

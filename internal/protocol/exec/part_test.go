@@ -61,8 +61,8 @@ func (b *bill) check(used types.Gas) {
 	}
 }
 
-// TestForfeited runs out of gas at every gas limit of a call on its way to the end. The parts add up, and what was left
-// is reported as forfeited before the call as well as in it.
+// TestForfeited runs a call out of gas at every possible gas limit. The parts add up, and the remaining gas is reported
+// as forfeited, before the call as well as in it.
 func TestForfeited(t *testing.T) {
 	c, e := withMachine(t)
 	inner := c.deploy(e, "inner", 0, map[string]script{"f": func(g *guest) { g.write("k", "v"); g.trap() }})

@@ -83,8 +83,8 @@ func TestPayments(t *testing.T) {
 	}
 }
 
-// spender makes random transactions and contracts that pay, call one another, fail and emit what only looks like a
-// payment.
+// spender makes random transactions and contracts that pay, call one another, fail, and emit events that only look like
+// payments.
 type spender struct {
 	*testChain
 	r         *rand.Rand
@@ -157,8 +157,8 @@ func (s *spender) action() (action, types.Gas) {
 	}
 }
 
-// TestPaymentsAreAllThatMovesCoins has blocks of random transactions: what each account got and paid, with the fees, is
-// by how much its balance has changed.
+// TestPaymentsAreAllThatMovesCoins has blocks of random transactions: an account's balance changes by exactly its
+// payments and fees.
 func TestPaymentsAreAllThatMovesCoins(t *testing.T) {
 	ran := map[string]int{}
 	for seed := range uint64(40) {

@@ -13,7 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// keyPolicy is a policy of one key, whose recovery is another key's after a delay in milliseconds; 0 is no recovery.
+// keyPolicy returns a policy of one key, with a recovery by another key after a delay in milliseconds; 0 is no
+// recovery.
 func keyPolicy(owner, heir crypto.PrivateKey, delay uint64) types.Policy {
 	p := types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{Key: owner.PublicKey()}}}}
 	if delay > 0 {
@@ -133,8 +134,8 @@ func (c *testChain) pending(key crypto.PrivateKey, policy types.Policy, owner, h
 }
 
 // TestEveryOrder has a change of the payer's policy, a sponsored transaction of an account whose recovery has come into
-// force, a contract that makes an account, and that account's first transaction in one block, in every order. What an
-// order makes invalid is left out, and nothing else.
+// force, a contract that makes an account, and that account's first transaction in one block, in every order. Only
+// transactions that the order makes invalid are left out.
 func TestEveryOrder(t *testing.T) {
 	owner, heir := testKey("owner"), testKey("heir")
 	first, next := keyPolicy(owner, heir, 2_000), keyPolicy(heir, owner, 0)
@@ -241,7 +242,7 @@ func permutations(n int, f func([]int)) {
 	extend(nil)
 }
 
-// person is an account in a model of authorities: who signs for it now, and who from a time on.
+// person is an account in a model of authorities: its present signer, and the signer from a time on.
 type person struct {
 	self      types.Account
 	authority string // name of the authority: "" is the account's own key
@@ -256,8 +257,9 @@ func (p *person) settle(now uint64) {
 	}
 }
 
-// TestAuthorityAgainstModel has random histories of policies, recoveries, spending and paying by every witness that
-// anybody could give. The chain takes exactly what the model takes, and the records are the model's.
+// TestAuthorityAgainstModel has random histories of policies, recoveries, spending and paying, with every witness that
+// anybody could make. The chain accepts exactly the transactions that the model accepts, and the records are the
+// model's.
 func TestAuthorityAgainstModel(t *testing.T) {
 	histories := 60
 	if testing.Short() {

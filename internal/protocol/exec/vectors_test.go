@@ -205,7 +205,7 @@ func (c *vectorChain) commit(t *testing.T, r Result) {
 	c.head = r.Header
 }
 
-// wrongError says what is wrong with a block, in the words of the vectors.
+// wrongError describes a block's fault in the words of the vectors.
 type wrongError string
 
 func (e wrongError) Error() string { return string(e) }
@@ -257,7 +257,7 @@ func (c *vectorChain) judge(t *testing.T, encoded []byte) (Result, error) {
 	return result, nil
 }
 
-// checkSeed compares a header with what is known of it before execution.
+// checkSeed compares a header with the fields that are known before execution.
 func checkSeed(header, template types.Header) error {
 	known := header
 	known.Version, known.ChainID, known.Height, known.Parent = template.Version, template.ChainID, template.Height, template.Parent
@@ -380,7 +380,7 @@ func TestChainVectors(t *testing.T) {
 	}
 }
 
-// TestRefusedBlockVectors has each block refused for what is wrong with it.
+// TestRefusedBlockVectors: each block is refused for its stated fault.
 func TestRefusedBlockVectors(t *testing.T) {
 	v := readVectors(t)
 	for _, refused := range v.BlocksRefused {
@@ -405,7 +405,7 @@ func TestRefusedBlockVectors(t *testing.T) {
 	}
 }
 
-// TestGenesisVectors checks the geneses and makes header 0 of those that are valid.
+// TestGenesisVectors checks the geneses and makes header 0 of the valid ones.
 func TestGenesisVectors(t *testing.T) {
 	for _, c := range readVectors(t).Geneses {
 		t.Run(c.Name, func(t *testing.T) {
@@ -519,7 +519,7 @@ func firstBeforeProofs(env Env, sender state.Account, payer *state.Account, tx *
 	return ErrBadSignature
 }
 
-// TestTransactionVectors judges the transactions of the vectors, those at the edges of the rules and those that break
+// TestTransactionVectors checks the transactions of the vectors: some at the edges of the rules, and some that break
 // one.
 func TestTransactionVectors(t *testing.T) {
 	v := readVectors(t)

@@ -136,7 +136,7 @@ func TestPrice(t *testing.T) {
 	}
 }
 
-// parent is a header with what the base fee depends on.
+// parent returns a header with the fields that determine the base fee.
 func parent(used, limit types.Gas, base types.Amount) types.Header {
 	return types.Header{GasUsed: used, GasLimit: limit, BaseFee: base}
 }

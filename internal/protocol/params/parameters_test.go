@@ -155,7 +155,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Fee recipient and admin may be anything, also what is no key.
+// Fee recipient and admin may be any 32 bytes, not only keys.
 func TestCheckAccounts(t *testing.T) {
 	p := params.Default(producer(t))
 	p.FeeRecipient, p.Admin = types.Account{}, types.Account{}

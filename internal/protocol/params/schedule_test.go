@@ -129,7 +129,7 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// What is left before a look-up in storage pays for the longest value, whichever function looks it up.
+// The gas left before a look-up in storage pays for the longest value, whichever function looks it up.
 func TestReservePaysForTheLongestValue(t *testing.T) {
 	s, longest := params.Prices, types.Gas(types.MaxStorageValueBytes)
 	read := s.StorageLongValue + s.StorageReadValueByte*longest + (longest+s.CopyBytesPerGas-1)/s.CopyBytesPerGas

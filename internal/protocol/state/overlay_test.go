@@ -243,7 +243,7 @@ type model struct {
 
 func (m *model) seal() { m.sealedNow, m.sealedListed = maps.Clone(m.now), maps.Clone(m.listed) }
 
-// The overlay does what the model does, whatever the order of operations.
+// The overlay behaves like the model, whatever the order of operations.
 func TestOverlayAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.StringMatching(`[ab]{0,2}`)

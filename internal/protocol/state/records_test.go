@@ -144,7 +144,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Of all records only an account's may be absent, and it has only one form of being so.
+// Only an account's record may be absent, and it has only one form of absence.
 func TestAbsentRecords(t *testing.T) {
 	if b := (state.Account{}).Encode(self); len(b) != 0 {
 		t.Errorf("the zero account encodes to %x", b)
@@ -215,7 +215,8 @@ func drawAccount(t *rapid.T) state.Account {
 	return a
 }
 
-// A record has the shortest form: its length says what the account has, and what a change does not name stays.
+// A record has the shortest form: its length shows which parts the account has, and parts that a change does not name
+// stay.
 func TestShortestForm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawAccount(t)

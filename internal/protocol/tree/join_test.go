@@ -114,8 +114,8 @@ func randomList(r *rand.Rand, now map[string][]byte, keys, deletes int) []types.
 	return slices.SortedFunc(maps.Values(byKey), func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
 }
 
-// TestJoinOtherWitnesses: what does not belong together is refused, or gives a witness that leads elsewhere, and
-// nothing panics.
+// TestJoinOtherWitnesses: witnesses that do not belong together are refused, or give a witness that leads to another
+// root, and nothing panics.
 func TestJoinOtherWitnesses(t *testing.T) {
 	a, b := newBlock(t, 30, 2), newBlock(t, 12, 3)
 	lists := [][]types.Access{a.accesses}

@@ -66,7 +66,7 @@ func (m model) write(path, hash poseidon.Digest) item {
 	return it
 }
 
-// remove deletes what is at path.
+// remove deletes the leaf at path.
 func (m model) remove(path poseidon.Digest) item {
 	it := m.read(path)
 	it.after, it.changed = false, it.before
@@ -229,7 +229,7 @@ func randomItems(r *rand.Rand, m model, size int) []item {
 	return drawn
 }
 
-// checkNodes fails the test unless the nodes in use are those that the tree reaches, each where it belongs.
+// checkNodes fails the test unless the nodes in use are exactly those that the tree reaches, each in its place.
 func checkNodes(t *testing.T, tr *Tree) {
 	t.Helper()
 	reached := map[ref]bool{}

@@ -30,7 +30,7 @@ func randomRanges(r *rand.Rand, size int) (m model, ranges [][]Leaf) {
 	return m, ranges
 }
 
-// provenRange is a range with what a reader of it is given: the last leaf before it, if any, among its leaves.
+// provenRange is a range with the data given to its reader: the last leaf before it, if any, is among its leaves.
 type provenRange struct {
 	left, right []Sibling
 	leaves      []Leaf

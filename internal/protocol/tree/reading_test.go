@@ -24,7 +24,7 @@ func readKeys(t *testing.T, tr *Tree, hashes ValueHashes, values []KeyValue) Wit
 	return w
 }
 
-// TestJoinedProofsAreTheWitness holds what proofs are joined to to the witness that a change makes of the same reads.
+// TestJoinedProofsAreTheWitness compares joined proofs with the witness of a change that makes the same reads.
 func TestJoinedProofsAreTheWitness(t *testing.T) {
 	random := newRand(5)
 	shapes := map[Shape]int{}
@@ -70,7 +70,7 @@ func TestJoinedProofsAreTheWitness(t *testing.T) {
 	}
 }
 
-// TestFalseReads changes one thing of a witness and what it shows, each that there is.
+// TestFalseReads changes each part of a witness and of its values, one at a time.
 func TestFalseReads(t *testing.T) {
 	tr, accounts, hashes := populated(t, 40)
 	values := []KeyValue{{accountKey(3), accounts[3].New}, {accountKey(17), accounts[17].New}}

@@ -105,7 +105,7 @@ func (c *shownVector) run(t *testing.T) {
 	}
 }
 
-// What a tree proves holds in the form that is shown, and not with anything changed.
+// The tree's proofs hold in the form that is shown, and not with any part changed.
 func TestShown(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 30 {

@@ -10,11 +10,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// verifyRoots computes the state root after a block from the root before it, the accesses of the block (ascending
-// by key) and their witness, and nothing else. It shows that every old value, or absence, stood under old, and that
-// changing just these gives the root that it returns. It returns an error that wraps ErrWitness, or one of Prepare's
-// about the accesses. The node has no use for it: the circuit of a block's proof reads the witness. Here it holds what
-// Change.Witness makes to the page that describes it.
+// verifyRoots computes the state root after a block from only the root before it, the accesses of the block (ascending
+// by key) and their witness. It verifies that every old value, or absence, was under old, and that changing exactly
+// these gives the returned root. It returns an error that wraps ErrWitness, or one of Prepare's about the accesses. The
+// node does not need it: the circuit of a block's proof reads the witness. Here it compares Change.Witness with the
+// page that describes it.
 func verifyRoots(old types.StateRoot, accesses []types.Access, w Witness) (types.StateRoot, error) {
 	entries, err := newProven(accesses)
 	if err != nil {

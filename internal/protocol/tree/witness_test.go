@@ -263,7 +263,7 @@ func TestWitnessValueHashes(t *testing.T) {
 	}
 }
 
-// FuzzVerifyWitness gives the verifier what is no witness: it must not panic, nor reach another root.
+// FuzzVerifyWitness gives the verifier invalid witnesses: it must not panic, nor compute another root.
 func FuzzVerifyWitness(f *testing.F) {
 	b := newBlock(f, 12, 3)
 	var shapes, digests []byte

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// Check never panics, gives the same for the same code, keeps to its bound on the output, and what it wrote is valid
-// WebAssembly by its own rules again.
+// Check never panics, gives the same result for the same code, keeps within the bound on its output, and writes modules
+// that its own rules accept as valid WebAssembly.
 func FuzzCheck(f *testing.F) {
 	f.Add(contract().Encode())
 	for _, rule := range rules {

@@ -9,9 +9,9 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// interpreter runs a random contract as submitted, and takes gas as docs/protocol.md says it is taken, without any of
-// the code of package vm. It is the second opinion on what rewritten modules do and what they cost, by package
-// naivemeter. It walks the bytes of the instructions and knows only what wasmgen.Random writes.
+// interpreter runs a random contract as submitted, and takes gas as docs/protocol.md specifies, without any of the code
+// of package vm. With package naivemeter it is the second opinion on the behaviour and the cost of rewritten modules.
+// It reads the bytes of instructions directly, and knows only those that wasmgen.Random writes.
 type interpreter struct {
 	types     []signature
 	imported  int
@@ -32,7 +32,7 @@ type signature struct {
 	results int
 }
 
-// code is a function's instructions with what is known of them in advance, by their offset.
+// code is a function's instructions, with facts determined in advance, by offset.
 type code struct {
 	bytes     []byte
 	locals    int // declared
@@ -124,7 +124,7 @@ func after(b []byte, pc int) int {
 	return pc
 }
 
-// prepare finds the ends of blocks, and keeps what metering says of the function.
+// prepare finds the ends of blocks, and stores the metering of the function.
 func prepare(b []byte, locals int, rule *naivemeter.Function) *code {
 	c := &code{
 		bytes:     b,

@@ -12,7 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// hostOfRandom answers what random contracts import.
+// hostOfRandom implements the imports of random contracts.
 func hostOfRandom(f vm.Function, _ api.Memory, stack []uint64, gas *vm.Gas) vm.Exit {
 	if !gas.Take(50) {
 		return vm.OutOfGas
@@ -23,9 +23,9 @@ func hostOfRandom(f vm.Function, _ api.Memory, stack []uint64, gas *vm.Gas) vm.E
 	return vm.Returned
 }
 
-// Random contracts end the same way with the same gas and memory everywhere. The interpreter of this test runs what was
-// submitted, and both engines of wazero run what was rewritten. Nobody sees the memory of a call that ran out of gas,
-// and what was rewritten finds out later.
+// Random contracts end in the same way with the same gas and memory everywhere. The interpreter of this test runs the
+// submitted module, and both engines of wazero run the rewritten one. Nobody sees the memory of a call that ran out of
+// gas, which the rewritten module detects later.
 func TestRandomContracts(t *testing.T) {
 	compiler, interpreter := newMachine(t, wazero.NewRuntimeConfigCompiler()),
 		newMachine(t, wazero.NewRuntimeConfigInterpreter())
@@ -115,7 +115,7 @@ func TestUnpaidWork(t *testing.T) {
 	over.AddType(nil, 0)
 	over.AddFunction(0, nil, repeat(30, Concat(repeat(15, count...), arm)...)...)
 	over.Export("run", FunctionKind, 0)
-	// Each end is reached from the table alone, with what was taken before it.
+	// Each end is computed from the table alone, with the gas taken before it.
 	table := Contract(1, 1)
 	table.AddType(nil, 0)
 	labels := make([]uint32, 20)
@@ -178,7 +178,7 @@ func heavy(functions int) *Module {
 	return m
 }
 
-// Each jump costs more in a module whose machine code no cache holds.
+// Each jump costs more in a module whose machine code exceeds every cache.
 func TestJumpsOfHeavyModules(t *testing.T) {
 	const light, jumps = 114, 7 // the price of run in a light module
 	machine := newMachine(t, wazero.NewRuntimeConfigInterpreter())
@@ -203,7 +203,8 @@ func TestJumpsOfHeavyModules(t *testing.T) {
 	}
 }
 
-// requireRule compares what Check says of a module, and the frames that it wrote into it, with package naivemeter.
+// requireRule compares the output of Check for a module, and the frames that Check wrote into it, with package
+// naivemeter.
 func requireRule(t *testing.T, code []byte, checked *vm.Module) {
 	t.Helper()
 	want := naivemeter.Measure(code)
@@ -226,7 +227,7 @@ func requireRule(t *testing.T, code []byte, checked *vm.Module) {
 	}
 }
 
-// frames reads from a rewritten module how many slots each function's entry takes; what is added takes none.
+// frames reads from a rewritten module the number of slots that each function's entry takes; added functions take none.
 func frames(module []byte) (slots []uint64) {
 	number := func() (n uint64) {
 		n, size := binary.Uvarint(module)

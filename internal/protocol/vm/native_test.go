@@ -68,8 +68,8 @@ func machineCode(t *testing.T, module []byte) (functions [][]byte) {
 	return functions
 }
 
-// nativeFrame reads from the beginning of a function's machine code how much stack it asks for. That has in it what it
-// keeps, what it passes to others, its return address and room for the check itself.
+// nativeFrame reads from the beginning of a function's machine code the stack that it requires. That includes its own
+// values, the arguments of its calls, its return address and room for the check itself.
 func nativeFrame(t *testing.T, function []byte) uint64 {
 	t.Helper()
 	read := nativeFrameAMD64
@@ -116,8 +116,8 @@ func nativeFrameARM64(function []byte) (size uint64, ok bool) {
 	return 0, false
 }
 
-// requireNative checks that each function's machine code takes no more stack than its slots stand for, 8 bytes each,
-// and gives the highest share.
+// requireNative checks that each function's machine code takes no more stack than its slots account for, 8 bytes each,
+// and returns the highest share.
 func requireNative(t *testing.T, code []byte) (share float64) {
 	t.Helper()
 	module, err := vm.Check(code)
@@ -138,9 +138,9 @@ func requireNative(t *testing.T, code []byte) (share float64) {
 	return share
 }
 
-// A frame's slots bound the stack that wazero's machine code takes for it. That is tested of random contracts and of
-// functions with many locals whose values meet in many ways. It is also tested of the shapes that made the stack grow
-// without bound when only locals and operands were counted, and of remainders, each of which is kept.
+// The slots of a frame bound the stack of its machine code in wazero. This is tested for random contracts, for
+// functions with many locals whose values meet in many ways, for the shapes that made the stack grow without bound when
+// only locals and operands were counted, and for remainders whose results are all kept.
 func TestNativeFrames(t *testing.T) {
 	for seed := range uint64(10) {
 		requireNative(t, Random(rand.New(rand.NewPCG(seed, 1))).Encode())
@@ -198,7 +198,7 @@ const (
 	tangledTaker
 )
 
-// wideFunction is a contract whose function 0 has the given number of locals of type i64, which it uses at its end, and
+// wideFunction returns a contract whose function 0 has the given number of locals of type i64, all used at its end, and
 // these instructions.
 func wideFunction(locals uint32, instructions []byte) []byte {
 	m := Contract(1, 16)
@@ -218,7 +218,7 @@ func wideFunction(locals uint32, instructions []byte) []byte {
 	return m.Encode()
 }
 
-// tangle writes a function that is hard on who gives values their places.
+// tangle writes a function that is hard for a register allocator.
 type tangle struct {
 	*rand.Rand
 	locals uint32

@@ -10,7 +10,7 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// hasNotes tells whether a module notes where it stands. The form is all that may differ.
+// hasNotes reports whether a module notes its places. Only its form may differ.
 func hasNotes(t *testing.T, code []byte) bool {
 	t.Helper()
 	m, err := vm.CheckNoted(code)

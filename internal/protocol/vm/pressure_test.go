@@ -11,9 +11,9 @@ import (
 
 var pressure = flag.Int("pressure", 40, "contracts under pressure: 40, 1000, or any number without a digest")
 
-// Functions with more live values than a processor has registers come to the same everywhere. The interpreter of this
-// test runs what was submitted. wazero's interpreter runs what was rewritten, and its compiler that with divisions for
-// remainders, as on arm64. Traps have the same reason, too.
+// Functions with more live values than a processor has registers give the same results everywhere. The interpreter of
+// this test runs the submitted module. wazero's interpreter runs the rewritten one, and its compiler runs that with
+// divisions in place of remainders, as on arm64. Traps have the same reason, too.
 func TestPressure(t *testing.T) {
 	compiler, interpreter := newMachine(t, wazero.NewRuntimeConfigCompiler()),
 		newMachine(t, wazero.NewRuntimeConfigInterpreter())
@@ -29,7 +29,7 @@ func TestPressure(t *testing.T) {
 		exit := in.run(uint32(len(in.functions) - 1))
 		exits[exit]++
 		got, other := compiler.call(checked, "run", gas), interpreter.call(checked, "run", gas)
-		if exit == vm.OutOfGas { // what was rewritten finds out later
+		if exit == vm.OutOfGas { // the rewritten module detects it later
 			in.memory, got.memory, other.memory = nil, "", ""
 		}
 		for name, got := range map[string]outcome{"compiler": got, "interpreter": other} {

@@ -33,7 +33,7 @@ func divided(t *testing.T) map[string]*machine {
 	return machines
 }
 
-// What stands for a remainder has its result, of whatever operands.
+// The replacement of a remainder has its result, for any operands.
 func TestDivideRemainders(t *testing.T) {
 	operands := []int64{
 		1, -1, 2, -2, 7, -7, 100, math.MaxInt32, math.MinInt32, math.MinInt32 + 1, math.MaxInt64, math.MinInt64,

@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// contract has something of everything: an import, a table, globals, segments, an init and a function to call. Types:
-// 0 () → (), 1 that of storage_read. Functions: 0 storage_read, 1 init, 2 run.
+// contract has something of everything: an import, a table, globals, segments, an init and a function to call. Types: 0
+// () → (), 1 that of storage_read. Functions: 0 storage_read, 1 init, 2 run.
 func contract() *Module {
 	m := Contract(1, 2)
 	empty, storageRead := m.AddType(nil, 0), m.AddType([]byte{I32, I32, I32, I32}, I32)
@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 	requireRule(t, contract().Encode(), m)
 }
 
-// body gives a contract whose function 2 has other instructions; they end by themselves if whole is set.
+// body returns a contract whose function 2 has other instructions; if whole is set, they include their own end.
 func body(locals []byte, instructions ...[]byte) func() []byte {
 	return func() []byte {
 		m := contract()
@@ -86,7 +86,7 @@ func body(locals []byte, instructions ...[]byte) func() []byte {
 	}
 }
 
-// rawBody gives a contract whose function 2 has a code entry of these bytes.
+// rawBody returns a contract whose function 2 has a code entry of these bytes.
 func rawBody(entry ...[]byte) func() []byte {
 	return func() []byte {
 		m := contract()
@@ -178,7 +178,7 @@ func globals(n int, mutable bool) func() []byte {
 	})
 }
 
-// indices gives a contract whose element segments, more than one, have this many indices.
+// indices returns a contract whose element segments, more than one, have this many indices.
 func indices(n int) func() []byte {
 	return changed(func(m *Module) {
 		m.Tables[0] = Concat([]byte{0x70, 0}, U32(2_500))
@@ -190,8 +190,8 @@ func dataSegments(n int) func() []byte {
 	return changed(func(m *Module) { m.Data = entries(n, Data(0, "")...) })
 }
 
-// loopOf gives a contract with a function whose frame has this many slots: a loop that sets 99 locals and is named 100
-// times.
+// loopOf returns a contract with a function whose frame has this many slots: a loop that sets 99 locals and is the
+// target of 100 branches.
 func loopOf(slots int) func() []byte {
 	const locals, branches = 99, 100
 	loop := []byte{LoopOp, Empty}
@@ -573,7 +573,7 @@ func appended(part []byte) func() []byte {
 	return func() []byte { return append(contract().Encode(), part...) }
 }
 
-// withoutMemory is a contract without a memory whose function 2 has these instructions.
+// withoutMemory returns a contract without a memory whose function 2 has these instructions.
 func withoutMemory(instructions ...[]byte) func() []byte {
 	return changed(func(m *Module) {
 		m.Memories, m.Data, m.Exports = nil, nil, m.Exports[1:]

@@ -15,8 +15,8 @@ var (
 	errHost     = errors.New("host")
 )
 
-// machine runs instrumented modules in the simplest way that follows the contract of vm.Engine, one fresh instance a
-// call. What the tests of this package compare the counted gas with must not depend on an engine's pooling.
+// machine runs instrumented modules in the simplest way that satisfies vm.Engine, with a fresh instance for each call.
+// The reference for the counted gas in this package's tests must not depend on an engine's pooling.
 type machine struct {
 	t       *testing.T
 	runtime wazero.Runtime

@@ -86,7 +86,7 @@ func TestEncodedModule(t *testing.T) {
 	}
 }
 
-// FuzzDecodeModule: what is decoded is what Encode writes, and nothing panics.
+// FuzzDecodeModule: whatever decodes is an output of Encode, and nothing panics.
 func FuzzDecodeModule(f *testing.F) {
 	for _, code := range [][]byte{contract().Encode(), tableContract().Encode()} {
 		m, err := vm.Check(code)

@@ -61,8 +61,8 @@ func suite(t *testing.T) map[string][]byte {
 	}
 }
 
-// The test suite of WebAssembly 1.0: what is malformed or invalid is refused; everything else still computes the same
-// after it was rewritten.
+// The test suite of WebAssembly 1.0: malformed and invalid modules are refused; all others still compute the same after
+// rewriting.
 func TestSpecification(t *testing.T) {
 	files, count := suite(t), map[string]int{}
 	for name, content := range files {

@@ -24,7 +24,7 @@ func check(t *testing.T, m *Module) *vm.Module {
 
 // A function that counts and calls itself is entered exactly as often as its frame allows.
 func TestFrames(t *testing.T) {
-	// What count, the call and the end make are 8 + 3 + 1 values; beside them are 3 operands and the 16 of each frame.
+	// count, the call and the end produce 8 + 3 + 1 values; 3 operands and the 16 slots of each frame are added.
 	const own = 12 + 3 + 16
 	get, block, end, jump := Op(LocalGet, 0), []byte{BlockOp, Empty}, []byte{End}, Concat(Op(LocalGet, 0), Op(BrIfOp, 0))
 	set := func(locals ...uint32) (b []byte) {
@@ -93,7 +93,7 @@ func TestFrames(t *testing.T) {
 			params := m.AddType(test.params, 0)
 			arguments := repeat(len(test.params), I32Const, 0)
 			m.AddFunction(params, repeat(test.locals, I32), Concat(count, arguments, Call(self), test.after)...)
-			// The exported function needs a frame of its own if the other one takes params.
+			// The exported function needs its own frame if the other one takes params.
 			entry := m.AddFunction(0, nil, Concat(arguments, Call(self))...)
 			slots, frames := 65_536-2*len(test.params)-16-3-1, 1_023
 			if len(test.params) == 0 {
@@ -205,7 +205,7 @@ func TestMemoryGrow(t *testing.T) {
 	}
 }
 
-// A guest that runs long comes back for every slice, and what it used is exact.
+// A guest that runs long asks for every slice, and the gas used is exact.
 func TestSlices(t *testing.T) {
 	const turns = 1_000_000
 	m := Contract(1, 1)
@@ -246,8 +246,8 @@ func TestGas(t *testing.T) {
 	}
 }
 
-// What a call takes is the sum of the metered blocks that it enters, merges included: by falling in, by a branch, past
-// an if, at each branch back.
+// A call's gas is the sum of the metered blocks that it enters, merges included: by falling in, by a branch, past an
+// if, at each branch back.
 func TestMerges(t *testing.T) {
 	block, loop, end := []byte{BlockOp, Empty}, []byte{LoopOp, Empty}, []byte{End}
 	branch := func(taken int64, label uint32) []byte { return Concat(Const(I32, taken), Op(BrIfOp, label)) } // 4 gas

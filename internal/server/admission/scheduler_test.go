@@ -115,7 +115,7 @@ func TestNewClientsDoNotStarveOthers(t *testing.T) {
 }
 
 // TestDelayedTurnsAreNotCharged: a client whose turn of short work took a second, because others had the processor,
-// does not wait for that long afterwards.
+// does not have to wait that long afterwards.
 func TestDelayedTurnsAreNotCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane := admission.New(1).Short().Kind(1, 0)
@@ -146,8 +146,7 @@ func TestDelayedTurnsAreNotCharged(t *testing.T) {
 	})
 }
 
-// TestClientsPayForWhatTheyUse holds the processor time of clients whose turns differ by a factor of ten to one
-// another.
+// TestClientsPayForWhatTheyUse compares the processor time of clients whose turns differ by a factor of ten.
 func TestClientsPayForWhatTheyUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane := admission.New(1).Short().Kind(1, 0)
@@ -173,7 +172,8 @@ func TestClientsPayForWhatTheyUse(t *testing.T) {
 	})
 }
 
-// TestShortWorkDoesNotWaitForLongWork fills the places of long work, and those of short work by what turns out long.
+// TestShortWorkDoesNotWaitForLongWork fills the places of long work, and those of short work with work that turns out
+// to be long.
 func TestShortWorkDoesNotWaitForLongWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(2)
@@ -214,7 +214,7 @@ func TestShortWorkDoesNotWaitForLongWork(t *testing.T) {
 	})
 }
 
-// TestRequestsOfAClientEndInTheirOrder lets a client ask for more long work than goes on at a time.
+// TestRequestsOfAClientEndInTheirOrder lets a client request more long work than can run at a time.
 func TestRequestsOfAClientEndInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(1)
@@ -428,7 +428,7 @@ func TestReserve(t *testing.T) {
 			for range step.reserved {
 				s.Reserve(true)
 			}
-			pass(10 * time.Millisecond) // what runs goes on to its end
+			pass(10 * time.Millisecond) // running work continues to its end
 			most.Store(0)
 			pass(100 * time.Millisecond)
 			if got := most.Load(); got != step.want {
@@ -443,7 +443,7 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// TestKindsAreBounded holds what has begun of a kind to its bounds, in all and for each client.
+// TestKindsAreBounded checks the limits on work of one kind, in total and per client.
 func TestKindsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(8)

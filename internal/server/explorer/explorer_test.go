@@ -30,7 +30,7 @@ func embeddedHandler(t *testing.T) *Handler {
 	return h
 }
 
-// TestFiles asks for pages and files: every answer has the policy, also those that refuse.
+// TestFiles requests pages and files: every answer has the policy, refusals included.
 func TestFiles(t *testing.T) {
 	h := embeddedHandler(t)
 	var asset string
@@ -94,8 +94,8 @@ func TestCompressedAndUnchanged(t *testing.T) {
 	}
 }
 
-// TestSize holds the pages to what a slow line takes: bytes with gzip, of all files, and of those that the first page
-// loads.
+// TestSize limits the pages to what a slow line can load: the gzipped bytes of all files, and of those that the first
+// page loads.
 func TestSize(t *testing.T) {
 	const most, mostAtFirst = 200_000, 90_000
 	h := embeddedHandler(t)

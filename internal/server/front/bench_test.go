@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkPost compares what the two ways of answering spend on one small call, without the network.
+// BenchmarkPost compares the cost of one small call on both paths, without the network.
 func BenchmarkPost(b *testing.B) {
 	for _, way := range []struct{ name, field string }{{"loop", "A: b"}, {"net/http", odd}} {
 		b.Run(way.name, func(b *testing.B) {

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admission"
 )
 
-// opener is a server whose connections are opened by hand, with a clock that is set by hand.
+// opener is a server whose connections and clock are controlled by the test.
 type opener struct {
 	*Server
 	clock atomic.Int64 // nanoseconds since 1970
@@ -109,7 +109,7 @@ func TestIdleConnectionsMakeWay(t *testing.T) {
 	}
 }
 
-// An address at its own bound displaces its own, whoever else is idle.
+// An address at its own limit displaces its own connection, whoever else is idle.
 func TestAddressDisplacesItsOwn(t *testing.T) {
 	o := newOpener(t, Config{MaxConnections: 10, MaxConnectionsPerAddress: 2})
 	other, another := o.from("192.0.2.9:1"), o.from("192.0.2.9:2")
@@ -128,7 +128,7 @@ func TestAddressDisplacesItsOwn(t *testing.T) {
 	}
 }
 
-// Connections that net/http answers make way too when they are idle, but what was hijacked never does.
+// Idle connections in net/http make way too, but hijacked ones never do.
 func TestHandedConnectionsMakeWay(t *testing.T) {
 	entered, release := make(chan bool), make(chan bool)
 	slow := echo{func(context.Context) { entered <- true; <-release }}

@@ -30,8 +30,8 @@ func ticketFrom(s *Server, address string) *Ticket {
 	return &Ticket{server: s, who: client{place: place, free: place.IsLoopback()}}
 }
 
-// Reservations come, grow, shrink and end in any order. The sum stays within the bound and a place within its share,
-// what is refused takes nothing, and in the end nothing is held.
+// Reservations begin, grow, shrink and end in any order. The sum stays within the limit and a place within its share, a
+// refused reservation takes nothing, and in the end nothing is held.
 func TestMemoryStaysWithinItsBound(t *testing.T) {
 	const limit = 8 << 20
 	places := []string{"192.0.2.1", "192.0.2.2", "2001:db8::1", "127.0.0.1"}
@@ -146,7 +146,8 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 	})
 }
 
-// Who waits for memory gets it when it is its turn, first who would hold least, and is refused when its time is up.
+// Requests that wait for memory get it in turn, first those whose place would hold least, and are refused when their
+// time is up.
 func TestMemoryIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{memory: newMemory(collected * 4 << 20)}
@@ -289,7 +290,7 @@ func TestHalfABodyKeepsNobodyOut(t *testing.T) {
 	}
 }
 
-// One address that takes all it may leaves room for others, who do not wait behind it.
+// One address that takes its maximum leaves room for others, who do not wait behind it.
 func TestOnePlaceLeavesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{memory: newMemory(collected * 16 << 20)}
@@ -356,14 +357,14 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(c.Append(r.Context(), body, nil))
 }
 
-// sized is a request of a body whose answer has the given size.
+// sized returns a request with a body whose answer has the given size.
 func sized(body, answer int, fields ...string) string {
 	text := make([]byte, body)
 	binary.LittleEndian.PutUint32(text, uint32(answer))
 	return post(string(text), fields...)
 }
 
-// However many requests come on both ways, what they take together stays within the bound, and each is answered or told
+// However many requests arrive on both paths, their total memory stays within the limit, and each is answered or told
 // that the server is busy.
 func TestRequestsStayWithinTheBound(t *testing.T) {
 	const limit = 4 << 20
@@ -445,7 +446,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// What a request has held is given back with its connection's buffer.
+// The memory of a request is released together with its connection's buffer.
 func TestIdleConnectionsHoldLittle(t *testing.T) {
 	s := prepare(t, Config{})
 	c := s.accept(&scripted{pieces: []string{post(strings.Repeat("x", 3*FreeBytes))}, now: time.Now()})
@@ -533,7 +534,7 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// A request that waits for memory has no turn meanwhile: those who hold the memory may need a turn to go on.
+// A request that waits for memory has no turn meanwhile: those that hold the memory may need a turn to continue.
 func TestWaitingForMemoryTakesNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 8 << 20

@@ -39,7 +39,8 @@ func (serial) Compress(_ context.Context, _, dst []byte) ([]byte, bool) { return
 
 func (serial) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }
 
-// TestPartedAnswer comes in chunks, and the connection goes on. The rate is charged for it, and no memory is held.
+// TestPartedAnswer: the answer comes in chunks, and the connection stays open. The rate is charged for it, and no
+// memory is held.
 func TestPartedAnswer(t *testing.T) {
 	s, address := start(t, Config{RPC: serial{parts: 5}, Fallback: serial{}, Origins: []string{"*"}})
 	c := dial(t, address)
@@ -109,7 +110,7 @@ func TestPartedAnswerTakesItsTime(t *testing.T) {
 	}
 }
 
-// TestExtend: what waited for the time before is not ended by it.
+// TestExtend: a wait under the previous time limit does not end with it.
 func TestExtend(t *testing.T) {
 	r := request.New(t.Context())
 	now := time.Now()

@@ -97,7 +97,7 @@ func TestLargeHeads(t *testing.T) {
 	}
 }
 
-// What is well formed and not simple is for net/http.
+// A well-formed request that is not simple goes to net/http.
 func TestSimpleHeads(t *testing.T) {
 	for _, text := range []string{
 		plain, with("Connection: keep-alive"), with("Connection: close"), with("Accept-Encoding: gzip, deflate, br"),

@@ -32,7 +32,7 @@ import (
 )
 
 // scripted is a connection whose client sends pieces and then stays silent: a further read times out. It records the
-// deadlines, as times from a clock that stands still.
+// deadlines relative to a stopped clock.
 type scripted struct {
 	net.Conn
 	from      netip.AddrPort
@@ -130,7 +130,7 @@ func TestStuckReaderOfALargeAnswer(t *testing.T) {
 	}
 }
 
-// What net/http answers must be taken as steadily.
+// Clients must read net/http's answers as steadily.
 func TestStuckReaderOfNetHTTP(t *testing.T) {
 	s := prepare(t, Config{})
 	now := time.Now()
@@ -162,7 +162,7 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerIsTakenSteadily, whatever the method and the path are; only what a request upgrades to has no end.
+// TestEveryAnswerIsTakenSteadily, whatever the method and the path; only an upgraded connection has no end.
 func TestEveryAnswerIsTakenSteadily(t *testing.T) {
 	steady := make(chan bool, 1)
 	config := Config{RPC: echo{}, Fallback: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -183,7 +183,8 @@ func TestEveryAnswerIsTakenSteadily(t *testing.T) {
 	}
 }
 
-// TestSteadyBodies: a body has time for its next piece by what has come of it, and none is left at its end.
+// TestSteadyBodies: the time for a body's next piece depends on the bytes received so far, and there is no deadline
+// after its end.
 func TestSteadyBodies(t *testing.T) {
 	now := time.Now()
 	var deadlines []time.Duration
@@ -275,7 +276,7 @@ func TestPanicsEndOneConnection(t *testing.T) {
 	}
 }
 
-// A request has its budget on both ways, and only what waits for it has a timer.
+// A request has its time limit on both paths, and has a timer only if something waits for it.
 func TestBudget(t *testing.T) {
 	got := make(chan error, 1)
 	wait := echo{func(ctx context.Context) {
@@ -297,8 +298,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// The calls of a request find one value with whom it comes from and what it may use, on both ways, and no other request
-// has it.
+// The calls of a request share one value with its client and its quota, on both paths, and no other request has it.
 func TestOneRequest(t *testing.T) {
 	seen := map[*request.Request]bool{}
 	look := echo{func(ctx context.Context) {
@@ -324,7 +324,8 @@ func TestOneRequest(t *testing.T) {
 	}
 }
 
-// Shutdown ends idle connections at once, lets running requests end, refuses new ones, and gives up when told.
+// Shutdown ends idle connections at once, lets running requests end, refuses new ones, and gives up when its context
+// ends.
 func TestShutdown(t *testing.T) {
 	for _, field := range []string{"A: b", odd} {
 		entered, release := make(chan bool), make(chan bool)

@@ -170,7 +170,7 @@ func TestRefusalReachesWhoIsStillSending(t *testing.T) {
 	}
 }
 
-// A malformed request ends the connection with 400 wherever it comes, and what follows it is never answered.
+// A malformed request ends the connection with 400 at any position, and no later request is answered.
 func TestMalformedRequestsEndBothWays(t *testing.T) {
 	smuggled := "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	for name, bad := range map[string]string{
@@ -281,7 +281,7 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// An answer for whose compression there is no time left goes as it is.
+// An answer is sent uncompressed if there is no time left to compress it.
 func TestLateAnswersAreNotCompressed(t *testing.T) {
 	late := echo{func(ctx context.Context) { <-ctx.Done() }}
 	_, address := start(t, Config{RPC: late, Fallback: late, Budget: time.Millisecond})
@@ -365,8 +365,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// A client behind a trusted proxy is limited by the address that the proxy names, however the proxy writes it, or else
-// by the proxy's. Only a program on this machine that comes by itself is not limited.
+// A client behind a trusted proxy is limited by the address that the proxy names, in any notation, or else by the
+// proxy's. Only a program on this machine that connects directly is not limited.
 func TestWhoIsLimited(t *testing.T) {
 	s := prepare(t, Config{
 		Rate: Rate{1, 2}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")},

@@ -33,7 +33,7 @@ func (d dear) Append(ctx context.Context, _, dst []byte) []byte {
 
 func (dear) Compress(_ context.Context, _, dst []byte) ([]byte, bool) { return dst, false }
 
-// TestRateCountsCost: a request costs a call, or as many as its time and the bytes of it and of its answer come to.
+// TestRateCountsCost: a request costs one call, or more according to its time and the bytes of it and of its answer.
 func TestRateCountsCost(t *testing.T) {
 	for _, test := range []struct {
 		of   dear

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
-// noted notes what it was asked.
+// noted records its requests.
 type noted struct {
 	asked []string
 	fail  error

@@ -24,7 +24,7 @@ func frame(first byte, payload int) []byte {
 	return append(append(b, 0, 0, 0, 0), bytes.Repeat([]byte{0x89}, payload)...) // looks like pings
 }
 
-// pieces is a connection whose reads return a piece of a client's bytes each.
+// pieces is a connection whose reads each return one piece of a client's bytes.
 type pieces struct {
 	net.Conn
 	rest *bytes.Reader
@@ -96,7 +96,7 @@ func TestPingsWaitForTheRate(t *testing.T) {
 	})
 }
 
-// What a client sent and cannot pay for is not worked off once it has gone.
+// Frames that a client sent and cannot pay for are not processed once it has gone.
 func TestFramesOfAClientThatHasGone(t *testing.T) {
 	d := &desk{bytes: 1 << 20, gone: true}
 	serve(t, Config{Ticket: d.ticket, PingInterval: time.Hour}, func(t *testing.T, s *site) {

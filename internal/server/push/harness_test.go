@@ -25,7 +25,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// memory is a chain in memory, and what a node answers from it.
+// memory is an in-memory chain, with a node's answers about it.
 type memory struct {
 	rpc *jsonrpc.Server
 
@@ -252,7 +252,7 @@ func (m *memory) EventProgress(h types.Height, _ types.BlockHash) api.EventProgr
 	return api.EventProgress{BlockHeight: h, Cursor: fmt.Sprintf("%d/%d", h, chain.EndOfEvents(h).Index)}
 }
 
-// pay makes the next block, in which account 0 pays those of these numbers.
+// pay makes the next block, in which account 0 pays the accounts with these numbers.
 func (m *memory) pay(to ...byte) {
 	next := m.Head().Header.Height + 1
 	m.mu.Lock()
@@ -383,8 +383,8 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-// site is a server on a network of its own. Its time is that of the bubble in which the test runs (testing/synctest):
-// it passes when nothing else can happen.
+// site is a server on its own network. Its time is that of the bubble in which the test runs (testing/synctest): it
+// passes when nothing else can happen.
 type site struct {
 	*Server
 	chain *memory
@@ -419,7 +419,7 @@ func serve(t *testing.T, config Config, test func(t *testing.T, s *site), method
 	})
 }
 
-// from serves requests as those of the source that they name.
+// from serves requests as if they came from the source that they name.
 func from(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		of := request.New(r.Context())
@@ -479,7 +479,7 @@ func (c *client) read() (a answer, err error) {
 	return a, json.NewDecoder(bytes.NewReader(text)).Decode(&a)
 }
 
-// call makes a call whose answer comes next.
+// call makes a call whose answer is the next message.
 func (c *client) call(method string, params ...any) answer {
 	c.t.Helper()
 	c.write(method, 7, params...)

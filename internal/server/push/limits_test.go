@@ -217,7 +217,7 @@ func TestMessagesEndInTime(t *testing.T) {
 	}, length)
 }
 
-// What the filter of a subscription keeps is memory of its client, until the subscription ends.
+// The filter of a subscription is charged to its client's memory until the subscription ends.
 func TestFiltersTakeMemory(t *testing.T) {
 	const accounts, limit = 64, subscriptionBytes + accountBytes*64
 	d := &desk{calls: 100, bytes: limit}

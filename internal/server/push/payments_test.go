@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// page reads a page of payments and compares it: block and amount of each payment, and the height that it has come to.
+// page reads a page of payments and compares it: block and amount of each payment, and the height that it has reached.
 func (c *client) page(height types.Height, complete bool, payments ...[2]uint64) api.PaymentPage {
 	c.t.Helper()
 	page := next[api.PaymentPage](c)
@@ -50,8 +50,8 @@ func TestPaymentsOfSomeAccounts(t *testing.T) {
 	})
 }
 
-// TestPaymentsResume subscribes again after each page, while blocks are made: history comes in pages of an index, what
-// is new block by block, and each payment once.
+// TestPaymentsResume subscribes again after each page, while blocks are made: past payments come in pages from an
+// index, new ones block by block, and each payment once.
 func TestPaymentsResume(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		first := s.connect(t)
@@ -83,7 +83,7 @@ func TestPaymentsResume(t *testing.T) {
 	})
 }
 
-// TestPaymentsFromTheMiddleOfABlock goes on after a payment that was not the last of its block.
+// TestPaymentsFromTheMiddleOfABlock resumes after a payment that was not the last of its block.
 func TestPaymentsFromTheMiddleOfABlock(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		c := s.connect(t)

@@ -20,8 +20,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestThousandSubscribers has 1,000 subscribers of whom 100 stop reading. Blocks are made without waiting for anyone,
-// the others get every one in order, and those who stopped are closed and told why.
+// TestThousandSubscribers has 1,000 subscribers, of whom 100 stop reading. Blocks are made without waiting for anyone,
+// the others get every one in order, and the 100 are closed with the reason.
 func TestThousandSubscribers(t *testing.T) {
 	const subscribers, stopping, blocks = 1000, 100, 30
 	serve(t, Config{}, func(t *testing.T, s *site) {
@@ -183,7 +183,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestEventsOfACrowdedBlock are read from an index, piece by piece: what is rendered for all subscribers is bounded.
+// TestEventsOfACrowdedBlock are read from an index, piece by piece: the content rendered for all subscribers is
+// bounded.
 func TestEventsOfACrowdedBlock(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		c := s.connect(t)
@@ -572,7 +573,7 @@ func TestMessagesThatAreNone(t *testing.T) {
 	}
 }
 
-// FuzzSubscribe feeds parameters to a connection's svc_subscribe: each is answered, and what is accepted is counted.
+// FuzzSubscribe feeds parameters to a connection's svc_subscribe: each call is answered, and accepted ones are counted.
 func FuzzSubscribe(f *testing.F) {
 	for _, seed := range []string{
 		`["newBlocks"]`, `["newBlocks",{"from_block":0}]`, `["events",{"topics":[null,"0x00"],"cursor":"ba"}]`,

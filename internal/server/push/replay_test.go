@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// turns counts what subscribers that are behind hold, and bounds it.
+// turns counts and bounds the memory of subscribers that are behind.
 type turns struct {
 	mu       sync.Mutex
 	running  int // turns
@@ -221,8 +221,8 @@ func TestEventsThatAreTakenBack(t *testing.T) {
 	}
 }
 
-// A subscription that asks for it hears how far it is while nothing matches, and goes on from there though all before
-// is pruned.
+// A subscription that asks for it is told its progress while nothing matches, and resumes from there even if all
+// earlier blocks are pruned.
 func TestEventProgress(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		for range 20 {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A request ends with its parent or at its deadline, and only what waits for that has a timer.
+// A request ends with its parent or at its deadline, and has a timer only if something waits for it.
 func TestRequestIsAContext(t *testing.T) {
 	parent, cancel := context.WithCancel(t.Context())
 	r := New(parent)
@@ -42,7 +42,7 @@ func TestRequestIsAContext(t *testing.T) {
 	<-done // the timer is released
 }
 
-// The calls of one context share one request; a call of none has one of its own.
+// The calls of one context share one request; a call without one has its own.
 func TestOf(t *testing.T) {
 	r := New(t.Context())
 	r.Source = "192.0.2.1"
@@ -107,7 +107,7 @@ func (leaver) Charge(int)                   {}
 func (l leaver) Gone() bool                 { return !time.Now().Before(l.at) }
 func (leaver) Idle(wait func() error) error { return wait() }
 
-// Whoever waits for a block learns within a second that the client has gone.
+// A waiter for a block learns within a second that the client has gone.
 func TestIdleEndsWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

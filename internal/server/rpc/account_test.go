@@ -93,7 +93,7 @@ func newPolicyScenario(t testing.TB) *policyScenario {
 	return s
 }
 
-// sponsored adds to a transaction its sender's witness, and that of bob, who pays its fee.
+// sponsored adds to a transaction the witness of its sender, and that of bob, who pays its fee.
 func (c *testChain) sponsored(tx types.Transaction, sender types.Witness) types.SignedTransaction {
 	return types.SignedTransaction{
 		Transaction: tx, Witness: sender, PayerWitness: byKey(c.t, bob, types.PayerHash(tx.Hash())),
@@ -417,7 +417,7 @@ func TestEstimatesPriceWitnesses(t *testing.T) {
 	if got, want := estimate(signed), least+(least+19)/20; got != want {
 		t.Errorf("sponsored: got %d, want %d", got, want)
 	}
-	// What is estimated is enough.
+	// The estimate is enough.
 	signed.GasLimit = estimate(signed)
 	sent := s.sponsored(signed.Transaction, byPolicy(t, shared, shared.Owner, signed.Hash(), alice, bob))
 	s.include(sent)
@@ -428,7 +428,7 @@ func TestEstimatesPriceWitnesses(t *testing.T) {
 	}
 }
 
-// TestInclusionProofs: what the proof shows is that the header has the transaction and the receipt.
+// TestInclusionProofs: the proof shows that the header includes the transaction and the receipt.
 func TestInclusionProofs(t *testing.T) {
 	s := newPolicyScenario(t)
 	var txs []types.SignedTransaction
@@ -520,7 +520,7 @@ func TestFollowingHeaders(t *testing.T) {
 	}
 }
 
-// TestUpgradeInfo: what the parameters announce, and whether this program knows it.
+// TestUpgradeInfo: the announced upgrade, and whether this program supports it.
 func TestUpgradeInfo(t *testing.T) {
 	c := newTestChain(t)
 	if got := call[api.NodeInfo](c, "svc_getNodeInfo"); got.Upgrade != nil || got.ProtocolVersion != 2 ||
@@ -570,7 +570,7 @@ func TestOwnersLearnOfRecoveries(t *testing.T) {
 	}
 }
 
-// A full block's transactions are read a run at a time: what is read ends with the answer.
+// A full block's transactions are read a run at a time: reading stops with the answer.
 func TestWholeBlocksAreReadInRuns(t *testing.T) {
 	c := newTestChain(t)
 	var txs []types.SignedTransaction

@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// tokenScenario is a chain with the reference NEP-20 token: minted to alice, who sent some of it to bob and tried to
+// tokenScenario is a chain with the reference NEP-20 token, minted to alice, who sent some of it to bob and tried to
 // send more than she has.
 type tokenScenario struct {
 	*testChain
@@ -48,7 +48,7 @@ func startTokenScenario(t testing.TB, options chain.Options) *tokenScenario {
 	return s
 }
 
-// costly signs a transaction with a gas limit of its own.
+// costly signs a transaction with the given gas limit.
 func (c *testChain) costly(
 	key crypto.PrivateKey, nonce uint64, gas types.Gas, payload types.Payload,
 ) types.SignedTransaction {
@@ -152,8 +152,8 @@ func TestTraceIsTheReceipt(t *testing.T) {
 	}
 }
 
-// TestTraceHasPlaces asks for places, which changes nothing else: of calls that fail and not, and of a deploy whose
-// init fails, so that no contract has the code.
+// TestTraceHasPlaces asks for places, which changes nothing else: for calls that fail and that succeed, and for a
+// deploy whose init fails, so that no contract has the code.
 func TestTraceHasPlaces(t *testing.T) {
 	s := newTokenScenario(t)
 	code := s.deploy.Payload.(types.Deploy).Code
@@ -290,8 +290,8 @@ func TestViewCallFailures(t *testing.T) {
 	s.refused(api.ErrNoContract, "svc_getStorageAt", types.ContractID{9}, "0x")
 }
 
-// What the other calls of a request leave it no gas for is refused with the request's bound, and a call that needs more
-// than a call may use with that one.
+// A call that lacks gas because of the request's other calls is refused with the request's limit, and a call that needs
+// more than any call may use with the call's.
 func TestCallsOfOneRequestShareItsGas(t *testing.T) {
 	s := newTokenScenario(t)
 	tx := s.draft(alice, 0, calling(s.token, 0, types.Call{Function: "symbol"}))

@@ -91,8 +91,8 @@ func TestDevelopmentRefusals(t *testing.T) {
 	c.refused(api.ErrWrongNetwork, "dev_fund", types.Mainnet.Address(account(bob)), "0x1")
 }
 
-// TestSimulationsAreInTheNextBlock is of a development chain, whose time can be moved. Elsewhere they are in the head's
-// time.
+// TestSimulationsAreInTheNextBlock is for a development chain, whose time can be moved. Elsewhere simulations run at
+// the head's time.
 func TestSimulationsAreInTheNextBlock(t *testing.T) {
 	simulatedAt := func(c *testChain) uint64 {
 		draft := types.Transaction{

@@ -45,7 +45,7 @@ func inTurn(ctx context.Context) *request.Request {
 	return r
 }
 
-// listing is a queue with a range whose lists have a MiB each.
+// listing is a queue with a range whose lists have 1 MiB each.
 type listing struct{ t *testing.T }
 
 func (listing) Bundle(types.Height) (blockproof.Bundle, error) {
@@ -69,8 +69,8 @@ func (l listing) Range(_ blockproof.Span, count func(int) error) (blockproof.Ran
 	return blockproof.Range{}, nil
 }
 
-// TestDownloadsAreBounded: what a node holds for answers of bytes is within its memory, and it reads no more of them at
-// once than calls run.
+// TestDownloadsAreBounded: the memory for answers in bytes stays within its limit, and a node reads no more of them at
+// once than calls may run.
 func TestDownloadsAreBounded(t *testing.T) {
 	c, _, prove := newProvenChain(t)
 	c.pay(0)
@@ -134,7 +134,7 @@ func TestDownloadsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRangesAreJoinedOneAtATime: who asks for one waits for the one before, and keeps nobody else waiting.
+// TestRangesAreJoinedOneAtATime: a request for a range waits for the one before, and delays no other request.
 func TestRangesAreJoinedOneAtATime(t *testing.T) {
 	c, _, prove := newProvenChain(t)
 	c.pay(0)
@@ -206,7 +206,7 @@ func TestRangesLetOthersHaveTheirTurn(t *testing.T) {
 	})
 }
 
-// TestDownloadsAreCompressed for whom accepts it, whole files alone, and with an ETag of their own.
+// TestDownloadsAreCompressed for clients that accept it, only as whole files, and with their own ETag.
 func TestDownloadsAreCompressed(t *testing.T) {
 	content := bytes.Repeat([]byte("content "), 4<<10)
 	answers := &files{}
@@ -257,7 +257,7 @@ func TestDownloadsAreCompressed(t *testing.T) {
 	}
 }
 
-// reads counts what is read of a file.
+// reads counts the bytes read of a file.
 type reads struct {
 	pieces, bytes int
 	held          bool // a turn, while it was read
@@ -359,7 +359,7 @@ func TestDownloadsAreReadAsTheyAreTaken(t *testing.T) {
 			if !n.held {
 				t.Error("a piece is read without a turn")
 			}
-			// The bytes are such that they are compressed to a small part: then more is read for what is taken.
+			// These bytes compress to a small part: so more is read for each part taken.
 			if most := taken + 3*pieceBytes; coding == "" && n.bytes > most {
 				t.Errorf("%d bytes taken: got %d read, want at most %d", taken, n.bytes, most)
 			}

@@ -13,15 +13,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// needed returns the most gas that a call needs apart from what nested calls keep back: the gas used, the reserve
-// before a look-up, and the margin of an estimate.
+// needed returns the most gas that a call needs, not counting the parts that nested calls keep back: the gas used, the
+// reserve before a look-up, and the margin of an estimate.
 func needed(r api.Receipt) api.Quantity {
 	return r.GasUsed + api.Quantity(params.Prices.StorageReserve+entryRoom)
 }
 
-// chained is a contract for estimates. Its function next calls that of the first contract in its arguments, with the
-// rest of them, and reverts if that fails; without arguments it spends gas by writing to storage. try goes on where the
-// call of next fails, and returns its code. cautious writes only if much gas is left, left returns the gas that is.
+// chained is a contract for estimates. Its function next calls next of the first contract in its arguments, with the
+// rest of them, and reverts if that fails; without arguments it spends gas by writing to storage. try continues if the
+// call of next fails, and returns its code. cautious writes only if much gas is left. left returns the remaining gas.
 func chained() []byte {
 	const nameAt, resultAt, argsAt, i64GtU = 0, 512, 1024, 0x56
 	m := wasmgen.Contract(1, 1)
@@ -85,8 +85,8 @@ func (c *testChain) sendEstimated(nonce uint64, payload types.Payload) (estimate
 	return estimate, call[api.Receipt](c, "svc_getTransactionReceipt", tx.ID())
 }
 
-// TestEstimateOfNestedCalls holds the estimates of calls up to five deep to what they use. They are enough, as each
-// call keeps a 64th of its gas back, and at most a fifth more than the calls need.
+// TestEstimateOfNestedCalls compares the estimates of calls up to five deep with the gas that they use. They suffice,
+// although each call keeps a 64th of its gas back, and are at most a fifth more than the calls need.
 func TestEstimateOfNestedCalls(t *testing.T) {
 	c, ids := deployChained(t, 5)
 	for depth := 1; depth <= len(ids); depth++ {
@@ -101,8 +101,8 @@ func TestEstimateOfNestedCalls(t *testing.T) {
 	}
 }
 
-// TestEstimateKeepsWhatACallDoes: a contract that goes on where another fails does not fail there for want of gas, and
-// one that does less with little gas does as much.
+// TestEstimateKeepsWhatACallDoes: a contract that continues after a failed call gets enough gas for that call, and one
+// that does less with little gas does as much as with plenty.
 func TestEstimateKeepsWhatACallDoes(t *testing.T) {
 	c, ids := deployChained(t, 4)
 	nonce := uint64(len(ids))
@@ -154,8 +154,8 @@ func TestEstimateTakesFewRuns(t *testing.T) {
 	}
 }
 
-// TestEstimateLeavesRoom: a call whose estimate is of a moment when its contract had coins has enough when another call
-// has paid them all out in the same block, so that the contract's account is made again.
+// TestEstimateLeavesRoom: a call is estimated when its contract has coins. It has enough gas even if another call of
+// the same block has paid them all out, so that the contract's account is created again.
 func TestEstimateLeavesRoom(t *testing.T) {
 	c := newTestChain(t)
 	code := must(os.ReadFile("../../../contracts/wasm/escrow.wasm"))(t)

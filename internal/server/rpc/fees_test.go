@@ -184,8 +184,7 @@ func (r *runsRead) TransactionsFrom(p chain.Position, yield func(chain.Included)
 	return err
 }
 
-// TestTipsAreReadOnce: a call that ends in the middle of a block leaves to the next one what it has read, and reads no
-// more.
+// TestTipsAreReadOnce: a call that ends in the middle of a block leaves the tips that it has read to the next call.
 func TestTipsAreReadOnce(t *testing.T) {
 	c := newTestChain(t)
 	var txs []types.SignedTransaction

@@ -43,7 +43,7 @@ func sources(t *testing.T, dir string) map[string]string {
 	return texts
 }
 
-// fileOf is the name of the file whose text matches.
+// fileOf returns the name of the file whose text matches.
 func fileOf(texts map[string]string, pattern *regexp.Regexp) string {
 	for name, text := range texts {
 		if pattern.MatchString(text) {

@@ -66,7 +66,7 @@ type testChain struct {
 
 	testEngines
 
-	mu        sync.Mutex // guards what follows: blocks are made by tests and by the dev_ methods
+	mu        sync.Mutex // guards the fields below: blocks are made by tests and by the dev_ methods
 	snapshots []types.Height
 	testClock
 	standing
@@ -241,7 +241,7 @@ func (c *testChain) ProducerKey() (types.PublicKey, bool) { return producer.Publ
 func (c *testChain) Cluster() *api.Cluster                { return nil }
 func (c *testChain) State() (api.SyncState, string)       { return c.state, c.reason }
 
-// Mine and what follows make the chain a Developer.
+// Mine and the methods below make the chain a Developer.
 func (c *testChain) Mine(_ context.Context, count uint64) error {
 	for range count {
 		if err := c.produce(c.pool.Best(c.ledger.Tip().Env.BaseFee)); err != nil {

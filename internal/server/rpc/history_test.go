@@ -161,7 +161,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryOfPruned: what is kept of a pruned chain is as it was.
+// TestHistoryOfPruned: the remaining blocks of a pruned chain are unchanged.
 func TestHistoryOfPruned(t *testing.T) {
 	s := newHistory(t, chain.Options{Retention: 20}, 60)
 	check(t, s.store.Prune(t.Context()))
@@ -174,7 +174,7 @@ func TestHistoryOfPruned(t *testing.T) {
 	}
 }
 
-// TestMethodsWithAHeight asks every method that takes one for blocks at, above and below what there is.
+// TestMethodsWithAHeight calls every method that takes a height for blocks at, above and below the stored ones.
 func TestMethodsWithAHeight(t *testing.T) {
 	for name, retention := range map[string]uint64{"whole": 0, "pruned": 10} {
 		s := newHistory(t, chain.Options{Retention: retention}, 20)
@@ -187,7 +187,7 @@ func TestMethodsWithAHeight(t *testing.T) {
 			method string
 			params []any
 			since  types.Height // since when there is something to answer
-			above  string       // what is answered above the head where it is no error
+			above  string       // the answer above the head, if it is not an error
 		}{
 			{method: "svc_getBalance", params: []any{account(alice)}},
 			{method: "svc_getTransactionCount", params: []any{account(alice)}},

@@ -169,8 +169,8 @@ func TestGetPaymentsRefuses(t *testing.T) {
 	c.refused(api.ErrAboveHead, "svc_getPayments", tests["a cursor taken back"].params...)
 }
 
-// TestPaymentsTopic follows a growing random chain, which is taken back at random, over connections that are cut at
-// random. Once the subscriber has dropped what was reverted, it has exactly the chain's payments.
+// TestPaymentsTopic follows a growing random chain, which is reverted at random, over connections that are cut at
+// random. Once the subscriber has dropped the reverted payments, it has exactly the chain's.
 func TestPaymentsTopic(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -205,7 +205,7 @@ func TestPaymentsTopic(t *testing.T) {
 	}
 }
 
-// paymentWatcher is a program that keeps what it has seen, and the cursor of it.
+// paymentWatcher is a program that stores the payments that it has seen, and its cursor.
 type paymentWatcher struct {
 	t           *testing.T
 	r           *rand.Rand
@@ -236,8 +236,8 @@ func (w *paymentWatcher) cursors() (cursors []string) {
 	return cursors
 }
 
-// follow goes on until it has come to a height. Each time it begins again, as after a crash; where that fails because
-// what it has seen was taken back, it drops its last page and tries again.
+// follow follows up to a height. Each time it begins again, as after a crash; if that fails because payments that it
+// has seen were reverted, it drops its last page and tries again.
 func (w *paymentWatcher) follow(to types.Height) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
@@ -257,7 +257,7 @@ func (w *paymentWatcher) follow(to types.Height) {
 				return
 			}
 			if w.r.IntN(3) == 0 {
-				_ = w.connections[len(w.connections)-1].Close() // cuts what is still to come
+				_ = w.connections[len(w.connections)-1].Close() // cuts the notifications that are still to come
 			} else if w.r.IntN(3) == 0 {
 				break
 			}

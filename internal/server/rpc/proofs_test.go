@@ -23,7 +23,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// newProvenChain is a test chain whose blocks get proofs, and what makes them.
+// newProvenChain returns a test chain whose blocks get proofs, and its prover.
 func newProvenChain(t testing.TB) (*testChain, *proving.Queue, func() types.Height) {
 	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{
 		WitnessBytes: 1 << 20, ProofRetention: 2,
@@ -142,7 +142,7 @@ func TestVerifyProof(t *testing.T) {
 	c.refused(api.ErrAboveHead, "svc_verifyProof", "0x3", proof)
 	given := groupOf[*proofHandlers](c).verdicts.TryRun(inTurn(t.Context()), func(context.Context) {
 		ended, end := context.WithCancel(t.Context())
-		end() // whoever would wait has no time
+		end() // a caller that would wait has no time
 		body := []byte(`{"jsonrpc":"2.0","id":1,"method":"svc_verifyProof","params":["0x1","0x"]}`)
 		if got := string(c.server.Calls().Serve(inTurn(ended), body)); !strings.Contains(got, `"reason":"time"`) {
 			t.Errorf("a second verdict is answered with %s, want that it waits", got)

@@ -49,7 +49,7 @@ func newScenario(t testing.TB) *scenario {
 	return s
 }
 
-// example is one call of a method that succeeds.
+// example is one successful call of a method.
 type example struct {
 	name   string // of the golden file
 	method string

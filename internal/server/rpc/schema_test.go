@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// discover gives what a node declares.
+// discover returns a node's OpenRPC document.
 func discover(c *testChain) openrpc.Document {
 	c.t.Helper()
 	raw, failure := c.post("rpc.discover")
@@ -84,7 +84,7 @@ func TestParametersAreAsDeclared(t *testing.T) {
 	}
 }
 
-// misshapen reports whether an error says that a parameter is not what a method reads at all.
+// misshapen reports whether an error says that a method cannot read a parameter at all.
 func misshapen(e *jsonrpc.Error) bool {
 	reason, _ := e.Data["reason"].(string)
 	return e.Code == jsonrpc.CodeInvalidParams &&

@@ -79,7 +79,7 @@ func TestGetStateSnapshot(t *testing.T) {
 	c.refused(api.ErrAboveHead, "svc_getStateSnapshot", after.Height+1)
 }
 
-// The files are those of the block that the chain has, and the newest below others are named.
+// The files belong to the chain's block, and a query below others gets the newest snapshot there.
 func TestStateSnapshotWithFiles(t *testing.T) {
 	c := newTestChain(t)
 	for range 3 {
@@ -100,7 +100,7 @@ func TestStateSnapshotWithFiles(t *testing.T) {
 	if s := call[api.StateSnapshot](c, "svc_getStateSnapshot"); s.Height != head+1 || len(s.Chunks) != 1 {
 		t.Errorf("made when the head was %d: %+v", head, s)
 	}
-	// One that is named stays what it is, though it was the head.
+	// A snapshot that is requested by height stays the same, even if it was the head's.
 	if s := call[api.StateSnapshot](c, "svc_getStateSnapshot", head+1); s.Height != head+1 || len(s.Chunks) > 0 {
 		t.Errorf("block %d, asked for while it was the head: %+v", head+1, s)
 	}

@@ -28,7 +28,7 @@ func (l *leaving) Err() error {
 	return l.Context.Err()
 }
 
-// Executions that nobody waits for, or whose time is up, end while they run.
+// Executions end while they run if nobody waits for them or their time is up.
 func TestExecutionsEndWithTheirRequest(t *testing.T) {
 	c := newTestChain(t)
 	hostile := wasmgen.Hostile(false).Encode()

@@ -292,7 +292,7 @@ func TestEveryRefusalIsTranslated(t *testing.T) {
 	}
 }
 
-// brokenPool fails in a way that no client may be told.
+// brokenPool fails in a way that clients must not see.
 type brokenPool struct{}
 
 func (brokenPool) AddMany(_ context.Context, encoded [][]byte, _ string) []mempool.Result {
@@ -564,7 +564,7 @@ func TestEstimateIsEnough(t *testing.T) {
 	}
 }
 
-// recordingPool remembers where transactions came from and how many at a time.
+// recordingPool records the sources of transactions and how many come at a time.
 type recordingPool struct {
 	Sender
 	source string

@@ -24,7 +24,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// appendLogs appends a block of transfers, one for each list of logs; nil is that of a transaction that failed.
+// appendLogs appends a block of transfers, one for each list of logs; nil stands for a failed transaction.
 func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 	c.t.Helper()
 	head := c.store.Head().Header
@@ -149,7 +149,7 @@ func TestEventsOfABlock(t *testing.T) {
 	}
 }
 
-// TestBlockReceipts reads the receipts of a block by pages, and holds them to those of its transactions.
+// TestBlockReceipts reads the receipts of a block in pages, and compares them with those of its transactions.
 func TestBlockReceipts(t *testing.T) {
 	c := newTestChain(t)
 	height := c.appendLogs(someLogs()...)
@@ -235,7 +235,8 @@ func TestEventsThatArePruned(t *testing.T) {
 	}
 }
 
-// TestEventPiecesAreBounded looks for what two indices have and no event: each piece is bounded and goes on.
+// TestEventPiecesAreBounded searches for events that two indices have and no event matches: each piece is bounded, and
+// the search continues.
 func TestEventPiecesAreBounded(t *testing.T) {
 	c := newTestChain(t)
 	const blocks = 3 * eventWork
@@ -262,7 +263,7 @@ func TestEventPiecesAreBounded(t *testing.T) {
 	}
 }
 
-// TestRangesThatTheChainDoesNotHave asks for heights that are not there, and goes on from blocks that were taken back.
+// TestRangesThatTheChainDoesNotHave asks for heights that do not exist, and resumes from reverted blocks.
 func TestRangesThatTheChainDoesNotHave(t *testing.T) {
 	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
 	for range 4 {
@@ -287,7 +288,7 @@ func TestRangesThatTheChainDoesNotHave(t *testing.T) {
 				t.Errorf("%s %v: got %v, want max 4", method, test.filter, data)
 			}
 		}
-		c.post(method, map[string]any{"from_block": 5}) // what comes next: a client that has all so far asks there
+		c.post(method, map[string]any{"from_block": 5}) // the next event: a client that has all so far asks for it
 	}
 	events := call[[]api.Event](c, "svc_getEvents", map[string]any{})
 	last := map[string]any{"cursor": events[len(events)-1].Cursor}
@@ -364,7 +365,7 @@ func TestSubscriptionToEvents(t *testing.T) {
 				if len(got) == len(test.want) {
 					break
 				}
-				_ = connections[len(connections)-1].Close() // cuts what is still to come
+				_ = connections[len(connections)-1].Close() // cuts the events that are still to come
 			}
 			if len(connections) != len(test.want) {
 				t.Errorf("%d connections for %d events", len(connections), len(test.want))

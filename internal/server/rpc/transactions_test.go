@@ -240,7 +240,7 @@ func TestBlockTransactions(t *testing.T) {
 	}
 }
 
-// bigCall is a call whose arguments take 64 KiB.
+// bigCall returns a call with 64 KiB of arguments.
 func (c *testChain) bigCall(nonce uint64) types.SignedTransaction {
 	tx := c.draft(alice, nonce, types.Call{Function: "f", Args: make([]byte, types.MaxArgsBytes)})
 	tx.GasLimit = 2_000_000
@@ -520,7 +520,7 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// TestBlocksRawOnly leaves out what raw says too.
+// TestBlocksRawOnly: with raw, the block's other fields are omitted.
 func TestBlocksRawOnly(t *testing.T) {
 	c := newTestChain(t)
 	c.mine()
@@ -540,7 +540,7 @@ func TestBlocksRawOnly(t *testing.T) {
 	}
 }
 
-// An account that others pay has rows between those of its own transactions.
+// An account that others pay has rows between its own transactions.
 func TestTransactionByNonce(t *testing.T) {
 	c := newTestChain(t)
 	find := func(nonce uint64) *api.Transaction {
@@ -564,7 +564,7 @@ func TestTransactionByNonce(t *testing.T) {
 	}
 }
 
-// TestPrunedOrUnknown looks for what was pruned, on a node that cannot know whether it ever was.
+// TestPrunedOrUnknown looks for a pruned transaction, on a node that cannot know whether it ever existed.
 func TestPrunedOrUnknown(t *testing.T) {
 	c := startTestChain(t, types.Regtest, 5, chain.Options{Retention: 2}, jsonrpc.Options{})
 	tx := c.sign(alice, 0, transfer(account(bob), 1))

@@ -40,7 +40,7 @@ func (c *testChain) proof(q view.Question, more ...any) api.ViewProof {
 	return call[api.ViewProof](c, "svc_getViewProof", append([]any{q.Contract, q.Function, api.Data(q.Args)}, more...)...)
 }
 
-// TestViewProof holds the answers that are computed on proofs to those of the node, on latest and past blocks.
+// TestViewProof compares answers that are computed on proofs with the node's, on latest and past blocks.
 func TestViewProof(t *testing.T) {
 	s := newHistory(t, chain.Options{}, 12)
 	v := newVerifier(t)
@@ -83,7 +83,7 @@ func codeOf(s *historyScenario) (types.CodeHash, error) {
 	return record.CodeHash, err
 }
 
-// TestViewProofOfFailures shows calls that fail, and what runs several contracts.
+// TestViewProofOfFailures proves failing calls, and calls that run several contracts.
 func TestViewProofOfFailures(t *testing.T) {
 	s := newTokenScenario(t)
 	s.include(s.costly(alice, 2, 20_000_000, types.Deploy{Name: "chained", Code: chained()}))

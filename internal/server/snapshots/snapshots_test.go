@@ -101,7 +101,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// The Go SDK reads what is served, from any byte on.
+// The Go SDK reads the served files, from any byte on.
 func TestClientDownloads(t *testing.T) {
 	d, server := served(t)
 	chunk := d.List()[0].Chunks[0]

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
-// archive is one whose file has n bytes.
+// archive returns an archive whose file has n bytes.
 func archive(t *testing.T, n int) []byte {
 	t.Helper()
 	content, err := contractsource.Source{
@@ -62,7 +62,7 @@ func TestPublishedIsServed(t *testing.T) {
 	if _, err := node.Source(t.Context(), hash, int64(len(content)-1)); err == nil {
 		t.Error("more was read than is allowed")
 	}
-	// An operator who changes a file is found out by the reader.
+	// If an operator changes a file, the reader detects it.
 	if err := os.WriteFile(d.file(hash), []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestPublishIsRefused(t *testing.T) {
 	if _, err := small.Keep(first); err != nil {
 		t.Fatal(err)
 	}
-	// What a crash left of an archive takes no room, and does not stop the next one.
+	// The remains of an archive after a crash take no room, and do not prevent the next one.
 	left := filepath.Join(room.path, "half"+archiveSuffix+partSuffix)
 	if err := os.WriteFile(left, bytes.Repeat([]byte("x"), 9000), 0o600); err != nil {
 		t.Fatal(err)

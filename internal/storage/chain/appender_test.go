@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// appendAll appends blocks by one appender, of which the last one is synced by itself if asked for.
+// appendAll appends blocks by one appender, and syncs the last one separately if asked for.
 func appendAll(s *Store, entries []Entry, sync bool) error {
 	r, err := s.Begin()
 	for i := 0; i < len(entries) && err == nil; i++ {
@@ -20,7 +20,7 @@ func appendAll(s *Store, entries []Entry, sync bool) error {
 	return errors.Join(err, r.End())
 }
 
-// TestAppender appends blocks, checks at each step what the appender has and what others see, and ends it.
+// TestAppender appends blocks, compares the appender's view and the visible one at each step, and ends it.
 func TestAppender(t *testing.T) {
 	for _, sync := range []bool{false, true} {
 		s, c := newStore(t, Options{WitnessBytes: 1}, 3)
@@ -84,7 +84,7 @@ func TestAppender(t *testing.T) {
 	}
 }
 
-// TestAppenderWithoutBlocks ends a run that has none, and one whose only block is refused: others may write.
+// TestAppenderWithoutBlocks ends a run without blocks, and one whose only block is refused: others may write.
 func TestAppenderWithoutBlocks(t *testing.T) {
 	s, c := newStore(t, Options{}, 1)
 	head := s.Head()
@@ -167,7 +167,7 @@ func TestPruneLetsAnAppenderGoOn(t *testing.T) {
 	if oldest, head := s.OldestHeight(), s.Head().Header.Height; oldest != head-3 {
 		t.Errorf("pruned to %d, the head is %d", oldest, head)
 	}
-	if batches := s.view.Load().number - before - 20; batches > 2 { // of what there was before the run, and after it
+	if batches := s.view.Load().number - before - 20; batches > 2 { // for the data before the run, and after it
 		t.Errorf("%d blocks were pruned in %d batches", s.OldestHeight(), batches)
 	}
 	requireSound(t, s)

@@ -25,7 +25,7 @@ func checkedStore(t *testing.T, retention uint64) (*Store, *toyChain) {
 	return s, c
 }
 
-// change writes to the database behind the store's back and returns what a check of it then finds.
+// change writes to the database behind the store's back and returns the findings of a check.
 func change(t *testing.T, s *Store, write func(b *kv.Batch)) Report {
 	t.Helper()
 	b := s.db.NewBatch(0)
@@ -132,7 +132,7 @@ func TestCheckFindsState(t *testing.T) {
 	s, c := openStore(t, kv.Memory(), Options{Stateless: true}), newToyChain(t)
 	must(t, s.Init(c.genesis, c.blocks[0].Entry))
 	requireSound(t, s)
-	// it has those of its blocks
+	// it has the rows of its blocks
 	problems := map[table]string{tableCodes: "has the hash", tableCodeSizes: "a code's size of 1 bytes"}
 	for _, table := range []table{
 		tableState, tableLeaves, tableHistory, tableCodes, tableCodeSizes, tableDeploys, tableHolders, tableRanks,
@@ -155,7 +155,7 @@ func TestCheckLeavesLogsAlone(t *testing.T) {
 	}
 }
 
-// TestCheckNames looks at what is said of damage that one could take for sound.
+// TestCheckNames checks the messages about damage that could be mistaken for sound data.
 func TestCheckNames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -112,14 +112,14 @@ func readConsistently(s *Store) error {
 	return errors.Join(err, st.Close())
 }
 
-// readAccounts compares accounts read by themselves with the whole state, where no block came or went meanwhile.
+// readAccounts compares accounts read one by one with the whole state, if no block was added or removed meanwhile.
 func readAccounts(s *Store) error {
 	head, hash := s.Head().Header.Height, s.HeadHash()
 	var each [toyAccounts]state.Account
 	for i := range each {
 		var err error
 		if each[i], err = s.Account(head, toyAccount(i)); errors.Is(err, ErrAboveHead) || errors.Is(err, ErrPruned) {
-			return nil // it was taken back, or much came meanwhile
+			return nil // it was reverted, or many blocks were added meanwhile
 		} else if err != nil {
 			return err
 		}

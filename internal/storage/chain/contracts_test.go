@@ -48,7 +48,7 @@ func naiveMatch(f EventFilter, in EventRange, e Event) bool {
 	return true
 }
 
-// randomFilter asks for some of what an event has, so that something is found, or for something that no event has.
+// randomFilter selects some attributes of an event, so that something is found, or an attribute that no event has.
 func randomFilter(r *rand.Rand, events []Event, oldest, head types.Height) (f EventFilter, in EventRange) {
 	in.From, in.To = &oldest, &head
 	if r.IntN(3) == 0 {
@@ -80,7 +80,7 @@ func randomFilter(r *rand.Rand, events []Event, oldest, head types.Height) (f Ev
 	return f, in
 }
 
-// requireEvents compares what random filters find, whole and in pages, with a look at all events.
+// requireEvents compares the results of random filters, whole and in pages, with a scan of all events.
 func requireEvents(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.Rand) {
 	t.Helper()
 	all, head := naiveEvents(c, oldest), c.head().Header.Height
@@ -122,7 +122,7 @@ func requireEvents(t tester, s *Store, c *toyChain, oldest types.Height, r *rand
 	}
 }
 
-// requireReceipts compares what is read of blocks one transaction after the other, and the numbers of their logs.
+// requireReceipts compares transactions read one by one, and the numbers of their logs, with the blocks.
 func requireReceipts(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.Rand) {
 	t.Helper()
 	for _, b := range c.blocks[oldest:] {
@@ -304,7 +304,7 @@ func TestTokenSum(t *testing.T) {
 	}
 }
 
-// TestAppendRefusesReasons refuses entries whose reasons are not those of the receipts.
+// TestAppendRefusesReasons refuses entries whose reasons do not match the receipts.
 func TestAppendRefusesReasons(t *testing.T) {
 	s, c := newStore(t, Options{}, 1)
 	e := c.next(t, rand.New(rand.NewPCG(1, 1)), 5)

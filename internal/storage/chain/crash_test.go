@@ -36,7 +36,7 @@ const maxPictures = 400
 func (c *crashes) take() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// What is not synced is lost, kept, or kept in part.
+	// Unsynced data is lost, kept, or kept in part.
 	percent := []int{0, 50, 100, 20}[len(c.pictures)%4]
 	c.pictures = append(c.pictures, picture{c.disk.Crash(percent, uint64(len(c.pictures))), c.acked, len(c.heads) - 1})
 	return nil

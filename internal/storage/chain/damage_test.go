@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The search for the rows at the edges of a table ends though what it has found is dropped meanwhile.
+// The search for the first and last rows of a table ends even if rows that it has found are dropped meanwhile.
 func TestSearchEnds(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Every decoder of a row gives ErrCorrupt or what encodes to the row again.
+// Every decoder of a row returns ErrCorrupt, or a value that encodes to the row again.
 
-// requireDecoded fails unless a row was refused as damaged, or is what its decoded form encodes to.
+// requireDecoded fails unless a row was refused as damaged, or equals the encoding of its decoded form.
 func requireDecoded(t *testing.T, row []byte, err error, encode func() []byte) {
 	t.Helper()
 	if err != nil {

@@ -52,7 +52,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// requireModel compares a store with the chain whose blocks from oldest on it keeps.
+// requireModel compares a store with the chain, of which the store keeps the blocks from oldest on.
 func requireModel(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.Rand) {
 	t.Helper()
 	head := c.head()

@@ -64,7 +64,7 @@ func (f *PaymentFilter) matches(p placed) bool {
 	return (f.Kinds == nil || slices.Contains(f.Kinds, p.Kind)) && (f.Accounts == nil || f.In && in || f.Out && out)
 }
 
-// requirePayments compares random lists of payments with what is in the blocks.
+// requirePayments compares random lists of payments with the payments in the blocks.
 func requirePayments(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.Rand) {
 	t.Helper()
 	all, head := naivePayments(c.blocks[oldest:]), c.head()

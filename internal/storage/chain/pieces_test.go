@@ -59,7 +59,7 @@ func TestPiecesAreTheLists(t *testing.T) {
 	requireIs(t, "the sizes of a block above the head", err, ErrNotFound)
 }
 
-// TestHasProof tells what Proof gives, without reading it.
+// TestHasProof predicts the result of Proof without reading the proof.
 func TestHasProof(t *testing.T) {
 	s, _ := newStore(t, Options{}, 3)
 	must(t, s.PutProof(2, []byte("proof")))

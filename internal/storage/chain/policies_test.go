@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// requirePolicies compares the policies with those that any block of the chain revealed, pruned or not.
+// requirePolicies compares the policies with those that the chain's blocks, pruned or not, revealed.
 func requirePolicies(t tester, s *Store, c *toyChain) {
 	t.Helper()
 	shown := make(map[types.Account]bool)

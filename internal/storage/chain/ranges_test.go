@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// newSpent is a store whose blocks are proven, and keep their witnesses of 100 bytes.
+// newSpent returns a store whose blocks are proven, and keep their witnesses of 100 bytes.
 func newSpent(t *testing.T, options Options, blocks int) (*Store, *toyChain) {
 	t.Helper()
 	options.SpentWitnesses = true
@@ -109,7 +109,7 @@ func TestRangeProofs(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestPruneRangeProofs: what is left of them has all its blocks, and the header before them.
+// TestPruneRangeProofs: the remaining proofs have all their blocks, and the header before them.
 func TestPruneRangeProofs(t *testing.T) {
 	for retention, want := range map[uint64][]blockproof.Span{
 		9: {blockproof.NewSpan(2, 1), blockproof.NewSpan(4, 1), blockproof.NewSpan(6, 1), blockproof.NewSpan(8, 1),

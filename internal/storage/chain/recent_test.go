@@ -40,7 +40,7 @@ func TestRecentValues(t *testing.T) {
 	}
 }
 
-// TestLongValuesAreNotKept bounds what a slot holds, of a key and of a value.
+// TestLongValuesAreNotKept bounds the key and the value in a slot.
 func TestLongValuesAreNotKept(t *testing.T) {
 	r := &recentValues{seed: maphash.MakeSeed()}
 	for _, c := range []struct{ key, value int }{{recentBytes, recentBytes}, {recentBytes + 1, 1}, {1, recentBytes + 1}} {

@@ -81,8 +81,8 @@ func (c copied) restore(s *Store, chain *toyChain) error {
 	return r.Finish(chain.genesis, chain.blocks[0].Signed(), c.block)
 }
 
-// A store that is filled with a copy of another's state is sound, answers as that one does after pruning all blocks but
-// the last, and goes on.
+// A store that is filled with a copy of another's state is sound, answers like the other one after pruning all blocks
+// but the last, and can continue.
 func TestRestore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -121,7 +121,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// What is left of a restore that did not end is no store.
+// The remains of an unfinished restore are not a store.
 func TestRestoreCutOff(t *testing.T) {
 	s, _ := newStore(t, Options{}, 40)
 	fs := kv.Memory()

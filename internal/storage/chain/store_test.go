@@ -250,7 +250,7 @@ func TestArchive(t *testing.T) {
 	refused(Options{Archive: true}, ErrNoArchive)
 }
 
-// TestWholeStoreBecomesAnArchive: what was not pruned can.
+// TestWholeStoreBecomesAnArchive: a store that was never pruned can become an archive.
 func TestWholeStoreBecomesAnArchive(t *testing.T) {
 	fs, c := kv.Memory(), newToyChain(t)
 	s, stop := openUntil(t, fs, Options{Retention: 10})
@@ -352,7 +352,7 @@ func requireState(t tester, st *State, want memory, c *toyChain) {
 	requireCounts(t, st, want, c)
 }
 
-// requireCounts compares what a state says of itself with the state's keys, one by one.
+// requireCounts compares a state's counts with its keys, one by one.
 func requireCounts(t tester, st *State, want memory, c *toyChain) {
 	t.Helper()
 	var counts Counts
@@ -377,7 +377,7 @@ func TestLeaves(t *testing.T) {
 		t.Errorf("loaded %d leaves with the root %s, want %d, %s", loaded.Len(), loaded.Root(), len(c.head().state),
 			s.Head().Header.StateRoot)
 	}
-	// Proofs of what is there, and of absence beside another leaf, need the store's value hashes.
+	// Proofs of presence, and of absence beside another leaf, need the store's value hashes.
 	for _, key := range [][]byte{state.SupplyKey(), state.StorageKey(types.ContractID{1}, nil), {3, 1}, {3, 2}, {3, 3}} {
 		proof, err := loaded.Prove(key, st.ValueHashAt)
 		must(t, err)

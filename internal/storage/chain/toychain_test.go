@@ -327,7 +327,7 @@ func (b *toyBuilder) steps(sender types.Account) (steps []types.Step, logs []typ
 	return steps, logs
 }
 
-// contract is one that exists.
+// contract returns an existing contract.
 func (b *toyBuilder) contract() types.ContractID { return b.contracts[b.r.IntN(len(b.contracts))] }
 
 // record returns a contract's record.
@@ -349,7 +349,7 @@ func (b *toyBuilder) begin(creator types.Account, id types.ContractID, code type
 	b.contracts = append(b.contracts, id)
 }
 
-// call lets a contract write or delete a value and pay on some of what it has. Now and then it makes two contracts like
+// call lets a contract write or delete a value and pay out some of its coins. Now and then it makes two contracts like
 // itself, or takes another one's code.
 func (b *toyBuilder) call(sender types.Account, id types.ContractID, amount types.Amount) []types.Log {
 	b.move(sender, types.Account(id), amount)

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// undoTo gathers what undoes the blocks above h, with no limit.
+// undoTo collects the writes that undo the blocks above h, without a limit.
 func undoTo(t *testing.T, s *Store, h types.Height) *Undo {
 	t.Helper()
 	st, err := s.StateAt(s.Head().Header.Height)
@@ -20,7 +20,7 @@ func undoTo(t *testing.T, s *Store, h types.Height) *Undo {
 	return u
 }
 
-// TestUndo applies what undoes blocks to the head's state, and compares with the state of then.
+// TestUndo applies the writes that undo blocks to the head's state, and compares the result with the earlier state.
 func TestUndo(t *testing.T) {
 	s, c := newStore(t, Options{}, 12)
 	head := s.Head().Header.Height
@@ -43,7 +43,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestUndoExtends: an undo that is extended is one that was gathered at the later head.
+// TestUndoExtends: an extended undo equals one that was collected at the later head.
 func TestUndoExtends(t *testing.T) {
 	s, c := newStore(t, Options{}, 6)
 	extended := undoTo(t, s, 3)

@@ -238,8 +238,8 @@ func TestOpenFailures(t *testing.T) {
 	}
 }
 
-// A database whose log does not fit into a table, on a full disk, fails to open instead of trying for ever. With room
-// it opens again, with all that was committed.
+// A database whose log does not fit into a table, on a full disk, fails to open instead of retrying forever. With room
+// it opens again, with all committed data.
 func TestOpenOnAFullDisk(t *testing.T) {
 	disk := NewCrashDisk()
 	db := open(t, "db", Options{FS: disk.FS()})
@@ -292,8 +292,8 @@ func TestSyncedBatchesSurviveACrash(t *testing.T) {
 	closeDB(t, db)
 }
 
-// A machine may stop before any write of the making of a database, or of the next start. It may keep any part of what
-// was not synced, and the database opens again.
+// A machine may stop before any write while a database is created, or at the next start. Any part of the unsynced data
+// may survive, and the database opens again.
 func TestOpeningSurvivesACrash(t *testing.T) {
 	disk := NewCrashDisk()
 	var pictures []*CrashDisk
@@ -318,8 +318,8 @@ func TestOpeningSurvivesACrash(t *testing.T) {
 	}
 }
 
-// TestFailedWrite lets every write fail from the nth on: the commit says so, so does every later one, and what was
-// committed before is there after the crash.
+// TestFailedWrite lets every write fail from the nth on: the commit and all later ones return errors, and earlier
+// commits are there after the crash.
 func TestFailedWrite(t *testing.T) {
 	broken := errors.New("broken disk")
 	failures := 0
@@ -395,8 +395,8 @@ func TestFailedLogInTheBackground(t *testing.T) {
 	})
 }
 
-// TestDamagedTable flips bytes in a table on disk: each read tells, the file is counted, and what else there is goes
-// on.
+// TestDamagedTable flips bytes in a table on disk: each read reports it, the file is counted, and the rest of the
+// database works.
 func TestDamagedTable(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second start makes a table of the first one's log
@@ -590,7 +590,7 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// failing is a disk in memory on which every write fails to the files whose names it selects, once it has begun.
+// failing is an in-memory disk on which, once triggered, every write to the selected files fails.
 type failing struct {
 	begun  atomic.Bool
 	writes atomic.Int64 // that failed
@@ -606,8 +606,8 @@ func (f *failing) fs(selects func(path string) bool) FS {
 	}))}
 }
 
-// A disk that takes no tables any more, though the log could be written, does not keep the database from closing. What
-// was committed is in the log.
+// If the disk takes no more tables, although the log can be written, the database can still be closed. Committed data
+// is in the log.
 func TestCloseDoesNotWaitForWhatFails(t *testing.T) {
 	for name, file := range map[string]string{"tables": ".sst", "the list of tables": "MANIFEST-", "logs": ".log", "all": ""} {
 		disk := new(failing)
@@ -624,7 +624,7 @@ func TestCloseDoesNotWaitForWhatFails(t *testing.T) {
 	}
 }
 
-// A failed flush fails the database: those who wait for a failure learn of it without a write.
+// A failed flush fails the database: waiters for a failure learn of it without a write.
 func TestFailedFlushIsTold(t *testing.T) {
 	disk := new(failing)
 	files := disk.fs(func(path string) bool { return strings.HasSuffix(path, ".sst") })
@@ -685,7 +685,7 @@ func TestCrashBesideReuse(t *testing.T) {
 	}
 }
 
-// What is acknowledged in a new database is there after a power cut, with the directories that were made for it.
+// Data acknowledged by a new database survives a power cut, as do the directories that were made for it.
 func TestNewDatabaseSurvivesAPowerCut(t *testing.T) {
 	disk := NewCrashDisk()
 	db, err := Open("new/data/db", Options{FS: disk.FS(), Logger: slog.New(slog.DiscardHandler)})
@@ -726,7 +726,7 @@ func TestOpenTellsDamage(t *testing.T) {
 		}
 		return db.Close()
 	}
-	for range 2 { // the second start has a table of what the first one wrote
+	for range 2 { // at the second start, a table has the writes of the first
 		if err := fill(); err != nil {
 			t.Fatal(err)
 		}
@@ -751,7 +751,7 @@ func TestOpenTellsDamage(t *testing.T) {
 	}
 }
 
-// removeLike removes the files of a directory whose names are like a pattern.
+// removeLike removes the files of a directory whose names match a pattern.
 func removeLike(dir, pattern string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, pattern))
 	for _, path := range paths {

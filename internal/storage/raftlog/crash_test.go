@@ -17,7 +17,7 @@ type pictures struct {
 	disk *kv.CrashDisk
 
 	mu     sync.Mutex
-	states []string // what the log held, one after the other; the last may not be on disk yet
+	states []string // successive contents of the log; the last may not be on disk yet
 	synced int      // index of the last that must be
 	taken  []picture
 }
@@ -30,7 +30,7 @@ type picture struct {
 func (p *pictures) take() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	percent := []int{0, 50, 100}[len(p.taken)%3] // of what is not synced stays
+	percent := []int{0, 50, 100}[len(p.taken)%3] // percentage of the unsynced data that survives
 	p.taken = append(p.taken, picture{p.disk.Crash(percent, uint64(len(p.taken))), p.synced, len(p.states) - 1})
 	return nil
 }
@@ -132,7 +132,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// A disk that fails at any operation fails the write, and no later one is taken; what was there before stays.
+// If the disk fails at any operation, the write fails and all later ones too; earlier writes stay.
 func TestFailingDisk(t *testing.T) {
 	broken := errors.New("broken disk")
 	rd := raft.Ready{

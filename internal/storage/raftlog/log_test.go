@@ -242,7 +242,7 @@ func TestModel(t *testing.T) {
 	check(t, db.Close())
 }
 
-// What does not follow the log is refused and changes nothing.
+// A write that does not follow the log is refused and changes nothing.
 func TestRefused(t *testing.T) {
 	full := func(change func(*raft.Ready)) raft.Ready {
 		rd := raft.Ready{
@@ -397,7 +397,7 @@ func TestCreate(t *testing.T) {
 	check(t, errors.Join(l.Close(), db.Close()))
 }
 
-// A member whose newest vote is gone could vote again in the same term.
+// A member that has lost its newest vote could vote again in the same term.
 func TestNoVotes(t *testing.T) {
 	files := kv.Memory()
 	db, l := create(t, files)

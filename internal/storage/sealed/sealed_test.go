@@ -12,7 +12,7 @@ type some struct {
 	Number int    `json:"number"`
 }
 
-// What is sealed is read again, and with any byte changed, cut off or added it is damaged.
+// Sealed content is read back; with any byte changed, cut off or added it is damaged.
 func TestEveryChangeIsDamage(t *testing.T) {
 	want := some{"a text", 12}
 	text, err := JSON(want)

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// BenchmarkHold measures what holding a block takes beside the synced batch of 1 MiB that a block is, by turns in one
-// run. It reports both; most of it is waiting for the disk.
+// BenchmarkHold measures the time to record a block, in addition to the block's own synced batch of 1 MiB, alternately
+// in one run. It reports both; most of the time is waiting for the disk.
 func BenchmarkHold(b *testing.B) {
 	dir := b.TempDir()
 	db, err := kv.Open(filepath.Join(dir, "db"), kv.Options{Logger: slog.New(slog.DiscardHandler)})

@@ -64,7 +64,7 @@ func TestLockSurvives(t *testing.T) {
 	check(t, again.Record(chain(6)[5]))
 }
 
-// The blocks that may be signed after block 3, and those that may not. A refused block is not recorded either.
+// The blocks that may be signed after block 3, and those that may not. A refused block is not recorded.
 func TestOneBlockOfAHeight(t *testing.T) {
 	c := chain(5)
 	change := func(h types.Header, to func(*types.Header)) types.Header {
@@ -150,8 +150,8 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// A slot that is neither the record before nor the one after is damage, never the older record: a disk writes a sector
-// whole or not at all, so what it had may be the newest.
+// A slot that is neither the previous record nor the next is damage, never the older record: a disk writes a sector
+// whole or not at all, so the lost content may be the newest.
 func TestPartOfARecordIsDamage(t *testing.T) {
 	for count := 1; count < 4; count++ { // either slot comes last
 		path := filepath.Join(t.TempDir(), "signed")
@@ -172,7 +172,7 @@ func TestPartOfARecordIsDamage(t *testing.T) {
 		for n := range recordSize + sha256.Size {
 			torn := append([]byte(nil), after[:from+n]...)
 			if torn = append(torn, before[len(torn):]...); bytes.Equal(torn, after) || bytes.Equal(torn, before) {
-				continue // what is missing is what was there
+				continue // the missing part may have been the newest record
 			}
 			check(t, os.WriteFile(path, torn, 0o600))
 			if _, err := Open(kv.FS{}, path, genesis); !errors.Is(err, slots.ErrDamaged) {

@@ -148,8 +148,8 @@ func (m module) encode() []byte {
 	)
 }
 
-// Modules are a probe of all host functions, one without init that may not be entered again, and one whose memory is as
-// large as it may be.
+// Modules returns a probe of all host functions, one without init that is not reentrant, and one with the largest
+// memory.
 func Modules() (whole, plain, wide []byte) {
 	var all []vm.Function
 	for f := range vm.Functions {

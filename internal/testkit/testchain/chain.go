@@ -113,7 +113,7 @@ func New(t T, options chain.Options) *Chain {
 	return c
 }
 
-// Extend makes a block of transfers, each to an account of its own.
+// Extend makes a block of transfers, each to a different account.
 func (c *Chain) Extend(t T, transfers int) {
 	t.Helper()
 	signed := make([]types.SignedTransaction, transfers)

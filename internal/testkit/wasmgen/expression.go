@@ -91,12 +91,12 @@ const (
 	lastDivision  = 6
 )
 
-// arithmetic is one of add to rotr.
+// arithmetic writes one of the instructions add to rotr.
 func (g *generator) arithmetic(t byte, left, right []byte) []byte {
 	return g.instruction(t, left, right, g.IntN(15))
 }
 
-// instruction is one of these by its number. A divisor that is spared a trap is odd.
+// instruction writes the arithmetic instruction with a number. A divisor that must not trap is made odd.
 func (g *generator) instruction(t byte, left, right []byte, number int) []byte {
 	add, or := byte(I32Add), byte(I32Or)
 	if t == I64 {

@@ -63,7 +63,7 @@ func sealed(code string) func(*fuzz.World) {
 	}
 }
 
-// bank owes what was put in, and must have it.
+// bank owes the coins paid in, and must have them.
 func bank(w *fuzz.World) {
 	alice, bob := w.Actor("alice"), w.Actor("bob")
 	k := w.Deploy(alice, "bank", module(w.T, "bank"), nil)
@@ -105,7 +105,7 @@ func router(w *fuzz.World) {
 	})
 }
 
-// pool takes what bob adds, and must give it back.
+// pool takes coins that bob adds, and must give them back.
 func pool(w *fuzz.World) {
 	eve, bob := w.Actor("eve"), w.Chain.Account("bob")
 	a, b := token(w, eve, "A"), token(w, eve, "B")
@@ -144,7 +144,7 @@ func trapping(w *fuzz.World) {
 	w.Target(w.Deploy(w.Actor("alice"), "trap", code, nil))
 }
 
-// sealedBy is a function open(key u64) in the binary form that does what opened says if the key is that number.
+// sealedBy is a function open(key u64) in the binary form that acts as opened does if the key is that number.
 func sealedBy(key int64, opened ...byte) []byte {
 	m := wasmgen.Contract(1, 1)
 	read := m.AddImport(wasmgen.HostImport{Name: "args_read", Params: []byte("\x7f")})
@@ -158,7 +158,7 @@ func sealedBy(key int64, opened ...byte) []byte {
 	return append(m.Encode(), wasmgen.Section(0, described)...)
 }
 
-// careless has functions that panic and stop, and one that goes on whatever the first does.
+// careless has functions that panic and stop, and one that continues after any failure of the first.
 func careless(w *fuzz.World) {
 	w.T.Helper()
 	alice := w.Actor("alice")

@@ -42,7 +42,8 @@ func TestFindsFlaws(t *testing.T) {
 	}
 }
 
-// TestNeedsNoAdversary: what an actor can do alone is shown without the adversary, also where that found it.
+// TestNeedsNoAdversary: a failure that an actor can cause alone is shown without the adversary, even if the adversary
+// found it.
 func TestNeedsNoAdversary(t *testing.T) {
 	for seed := range uint64(8) {
 		_, failure := fuzz.Search(t, fuzz.Config{Seed: seed + 1}, func(w *fuzz.World) {
@@ -98,7 +99,8 @@ func TestWaitsForMoments(t *testing.T) {
 	}
 }
 
-// TestMakesDeadlines: with nothing said of the deadline, one is made that comes, and what waits for it is tried then.
+// TestMakesDeadlines: without hints about the deadline, the search makes one that passes, and then tries the function
+// that waits for it.
 func TestMakesDeadlines(t *testing.T) {
 	report, failure := fuzz.Search(t, fuzz.Config{}, func(w *fuzz.World) {
 		k := w.Deploy(w.Actor("alice"), "escrow", module(t, "escrow"), nil)
@@ -181,7 +183,7 @@ func (r *recorder) end(err error, args ...any) {
 	panic(ended{})
 }
 
-// fatal is what ended a test, empty if nothing did.
+// fatal is the message that ended a test, or empty.
 func fatal(t *testing.T, run func(testing.TB)) (failed string) {
 	r := &recorder{TB: t}
 	defer func() {
@@ -196,7 +198,7 @@ func fatal(t *testing.T, run func(testing.TB)) (failed string) {
 	return ""
 }
 
-// TestReplay: what a failure prints fails, and less of it does not.
+// TestReplay: the moves in a failure fail again, and fewer of them do not.
 func TestReplay(t *testing.T) {
 	_, failure := fuzz.Search(t, fuzz.Config{Calls: 100_000}, bank)
 	if failure == nil {
@@ -229,7 +231,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestCountsWhatTheAdversaryDid: the calls that it makes are told apart from those of actors, with how they ended.
+// TestCountsWhatTheAdversaryDid: the adversary's calls are counted separately from those of actors, with their
+// outcomes.
 func TestCountsWhatTheAdversaryDid(t *testing.T) {
 	report, _ := fuzz.Search(t, fuzz.Config{Calls: 500}, func(w *fuzz.World) {
 		gold := token(w, w.Actor("alice"), "gold")
@@ -299,8 +302,7 @@ func TestFindsPanicsWhateverTheyPass(t *testing.T) {
 	}
 }
 
-// TestTriesTheNumbersOfTheCode: what is behind a comparison with a number of the code, or with the sum of two, is
-// found.
+// TestTriesTheNumbersOfTheCode: the search passes comparisons with a number in the code, or with the sum of two.
 func TestTriesTheNumbersOfTheCode(t *testing.T) {
 	for seed := range uint64(4) {
 		_, failure := fuzz.Search(t, fuzz.Config{Seed: seed + 1, FailOnTrap: true}, func(w *fuzz.World) {
@@ -312,7 +314,7 @@ func TestTriesTheNumbersOfTheCode(t *testing.T) {
 	}
 }
 
-// TestRun: what holds passes, with a corpus that is not there.
+// TestRun: a sound contract passes, without a corpus.
 func TestRun(t *testing.T) {
 	fuzz.Run(t, fuzz.Config{Calls: 300}, func(w *fuzz.World) {
 		alice, bob := w.Actor("alice"), w.Actor("bob")
@@ -329,7 +331,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestSetups: what is wrong with a setup ends the test.
+// TestSetups: a fault in a setup ends the test.
 func TestSetups(t *testing.T) {
 	for want, setup := range map[string]func(*fuzz.World){
 		"needs an actor": func(*fuzz.World) {},

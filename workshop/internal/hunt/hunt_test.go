@@ -25,8 +25,8 @@ func sample(n int, kinds ...Kind) (all []Genes) {
 	return all
 }
 
-// Genes print in a line that builds the same module, and what they build is always valid: nobody searches among modules
-// that no chain would take.
+// Genes print in a line that builds the same module, and the module is always valid: a search among modules that no
+// chain accepts would be useless.
 func TestGenes(t *testing.T) {
 	tooLarge := 0
 	for _, g := range append(sample(400, Code, Chain), Corpus()...) {
@@ -50,7 +50,7 @@ func TestGenes(t *testing.T) {
 	}
 }
 
-// isLimit tells the rules of size, which a candidate may break, from those of what is valid.
+// isLimit distinguishes the rules of size, which a candidate may break, from the rules of validity.
 func isLimit(r vm.Reason) bool { return regexp.MustCompile(`than [0-9]`).MatchString(string(r)) }
 
 func TestParseRefuses(t *testing.T) {
@@ -91,7 +91,8 @@ func TestFramesAreCounted(t *testing.T) {
 	t.Logf("at most %.2f", worst)
 }
 
-// What compiling a module allocates, its deploy pays: a block of deploys is at most some hundred MiB at a time.
+// A deploy pays for the memory that compiling its module allocates: a block of deploys takes at most some hundred MiB
+// at a time.
 func TestCompilingIsPaid(t *testing.T) {
 	const most = 2 // bytes a gas
 	for _, g := range append(sample(6, Code), someOf(Corpus(), 4)...) {

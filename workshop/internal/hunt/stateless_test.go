@@ -27,7 +27,7 @@ func must[T any](value T, err error) func(*testing.T) T {
 	}
 }
 
-// A node without state, which executes blocks on their access lists, comes to the same receipts.
+// A node without state, which executes blocks on their access lists, derives the same receipts.
 func TestStatelessAgrees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

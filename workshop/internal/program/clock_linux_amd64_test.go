@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tellTime is the program whose clock is set wrong. At each SIGUSR1 it prints its wall clock's time and how long it has
-// run by the monotonic one.
+// tellTime is the program whose clock is set wrong. At each SIGUSR1 it prints the wall clock's time and its running
+// time by the monotonic clock.
 func tellTime() {
 	start := time.Now()
 	asked := make(chan os.Signal, 1)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// serving is a shell's command that writes the ready file, which is its last argument, tells what it got, and waits.
+// serving is a shell command that writes the ready file, which is its last argument, prints its arguments, and waits.
 const serving = `for ready; do :; done; echo "$0 with $*"; echo "to the standard error" >&2; cat >"$ready.part" <<end
 {"rpc": "http://a", "admin": "$ADMIN"}
 end

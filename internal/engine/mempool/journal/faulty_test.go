@@ -40,7 +40,7 @@ func (m *memoryFS) copyFile(name string) []byte {
 	return slices.Clone(m.files[name].bytes)
 }
 
-// afterPowerLoss is a file system with only what was durable.
+// afterPowerLoss returns a file system with only the durable data.
 func (m *memoryFS) afterPowerLoss() *memoryFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -142,7 +142,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestTorn cuts a file at every length: what is whole is read, the rest is counted.
+// TestTorn cuts a file at every length: whole records are read, and the rest is counted.
 func TestTorn(t *testing.T) {
 	whole := image("one", "", "three")
 	ends := []int{len(image()), len(image("one")), len(image("one", "")), len(whole)}
@@ -203,8 +203,8 @@ func TestEveryFlip(t *testing.T) {
 	}
 }
 
-// TestZeroed zeroes every stretch of a file: what lies outside is read, and what a crash may have left at the end is no
-// damage.
+// TestZeroed zeroes every stretch of a file: the records outside it are read, and a stretch at the end, as a crash may
+// leave it, is not damage.
 func TestZeroed(t *testing.T) {
 	all := []string{"one", "two", "three"}
 	whole := image(all...)
@@ -287,7 +287,7 @@ func faultAt(op string, on *bool) func(string, string) error {
 	}
 }
 
-// TestDiskFull cuts off what was written of a record, so that appending goes on once there is room.
+// TestDiskFull cuts off a partly written record, so that appending can continue once there is room.
 func TestDiskFull(t *testing.T) {
 	fs := newMemoryFS()
 	j := create(t, fs, false, "one")
@@ -359,7 +359,7 @@ func TestLazy(t *testing.T) {
 	})
 }
 
-// TestSyncAppend loses the power after every append of several at once: what returned is there.
+// TestSyncAppend loses power after each of several concurrent appends: the payloads of those that returned are there.
 func TestSyncAppend(t *testing.T) {
 	fs := newMemoryFS()
 	j := create(t, fs, true)
@@ -456,15 +456,15 @@ func TestCreateFails(t *testing.T) {
 	}
 }
 
-// TestRewriteWhileAppending rewrites again and again under concurrent appends. At any moment the file, and what a loss
-// of power would leave of it, has every payload whose append returned.
+// TestRewriteWhileAppending rewrites repeatedly under concurrent appends. At any moment the file, and its remains after
+// a power loss, have every payload whose append returned.
 func TestRewriteWhileAppending(t *testing.T) {
 	fs := newMemoryFS()
 	j := create(t, fs, true)
 	var mu sync.Mutex
 	var alive []string
 	var appends, rewrites sync.WaitGroup
-	var inFlight sync.RWMutex // as an owner must: a mark is taken when what lies before it is in alive
+	var inFlight sync.RWMutex // as an owner must: when a mark is taken, all payloads before it are in alive
 	stop := make(chan struct{})
 	rewrites.Go(func() {
 		for {
@@ -529,7 +529,8 @@ func TestClosed(t *testing.T) {
 	expect(t, fs, "one")
 }
 
-// FuzzJournalReplay reads arbitrary files: no panic, all bytes are accounted for, and what is read is what is in them.
+// FuzzJournalReplay reads arbitrary files: it never panics, accounts for all bytes, and returns only payloads that are
+// in them.
 func FuzzJournalReplay(f *testing.F) {
 	f.Add(image())
 	f.Add(image("one", "", "three"))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The kernels in the tree must be what the generator writes.
+// The kernels in the tree must equal the generator's output.
 func TestGeneratedFileIsCurrent(t *testing.T) {
 	have, err := os.ReadFile("../../kernels_amd64.s")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The committed files are what the generator makes.
+// The committed files equal the generator's output.
 func TestFilesAreCurrent(t *testing.T) {
 	for name, want := range files() {
 		got, err := os.ReadFile(filepath.Join("..", "..", name))
@@ -87,7 +87,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s reaches %g, not below %g", what, got, limit)
 		}
 	}
-	// reduction by 2^32: what it adds to the product's share, and the product of sizes a and x
+	// reduction by 2^32: the amount that it adds to the product's share, and the product of sizes a and x
 	product := func(a, x, most float64) float64 { return a*x/(1<<32) + most }
 
 	below("scalar: matrix", 16*float64(sums)*(1<<32)+p, 1<<45)
