@@ -94,6 +94,9 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	machine.SpareThread()
+	if err := machine.HugePages(); err != nil {
+		return err
+	}
 	machine.BoundHeapGrowth()
 	files, stop := watchedFiles(log)
 	defer stop()

@@ -154,6 +154,9 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		}
 	}
 	machine.SpareThread()
+	if err := machine.HugePages(); err != nil {
+		return err
+	}
 	machine.BoundHeapGrowth()
 	files, stop := watchedFiles(log)
 	defer stop()

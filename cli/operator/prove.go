@@ -151,6 +151,9 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 	if err := machine.LowerPriority(); err != nil {
 		log.Warn("cannot lower the prover's priority: it may slow down the node", "error", err)
 	}
+	if err := machine.HugePages(); err != nil {
+		return err
+	}
 	debug.SetMemoryLimit(min(proverMemory, debug.SetMemoryLimit(-1))) // GOMEMLIMIT may be lower
 	prover, err := proving.NewProver(settings.ProofBits, parallel.Run)
 	if err != nil {

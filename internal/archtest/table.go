@@ -232,7 +232,7 @@ var rows = map[string][]string{
 	"workshop/history": {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir",
 		"internal/protocol/...", "internal/storage/...", "workshop/internal/program"},
 	"workshop/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger",
-		"internal/engine/parallel", "internal/engine/wasm", "internal/datadir", "internal/proof/poseidon",
+		"internal/engine/parallel", "internal/engine/wasm", "internal/datadir", "internal/machine", "internal/proof/poseidon",
 		"internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...",
 		"workshop/internal/program", "internal/testkit/wasmgen"},
 	"workshop/proving": {"client", "kit/loadgen", "workshop/internal/program", "types"},

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
@@ -64,6 +65,9 @@ func main() {
 	flag.StringVar(&s.plots, "plots", "../docs", "directory of the plots")
 	flag.Parse()
 	program.Main("growth", func(ctx context.Context) error {
+		if err := machine.HugePages(); err != nil { // as a node and a prover do
+			return err
+		}
 		for list, values := range map[*string]*[]int{
 			sizes: &s.sizes, perBlock: &s.perBlock, transfers: &s.transfers, writes: &s.writes,
 		} {
