@@ -26,7 +26,7 @@ func storageABI(encoding Encoding) string {
 
 func name(text string) string { return hex.EncodeToString([]byte(text)) }
 
-// TestSlots has a key of each kind in both encodings, as docs/protocol.md has them.
+// TestSlots decodes a key of each kind in both encodings of docs/protocol.md.
 func TestSlots(t *testing.T) {
 	prefixed, plain := parsed(t, storageABI(Prefixed)), parsed(t, storageABI(Bare))
 	for _, test := range []struct{ prefixed, bare, cell, key, value string }{

@@ -377,7 +377,7 @@ func TestDocumentCanBeResolved(t *testing.T) {
 	}
 }
 
-// Generators of clients make a function of each method, with its parameters' names, and a type of each schema, with its
+// Client generators make a function for each method, with its parameters' names, and a type for each schema, with its
 // title.
 func TestGeneratedClientsCompile(t *testing.T) {
 	reserved := strings.Fields(`arguments await break case catch class const continue debugger default delete do else enum

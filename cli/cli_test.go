@@ -194,7 +194,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// TestWrongCommand names the command that there is none of, whatever flags come after it, and the nearest one.
+// TestWrongCommand names the unknown command, whatever flags follow it, and the most similar one.
 func TestWrongCommand(t *testing.T) {
 	desk := newDesk(t, nil)
 	for _, test := range []struct{ command, says string }{
@@ -496,7 +496,7 @@ func TestRPCTakesNames(t *testing.T) {
 	}
 }
 
-// TestOutMakesItsDirectories: a file that is asked for may be in directories that are not there yet.
+// TestOutMakesItsDirectories: the output file may be in directories that do not exist yet.
 func TestOutMakesItsDirectories(t *testing.T) {
 	desk := newDesk(t, nil)
 	for _, flag := range []string{"--out", "-o"} {

@@ -45,7 +45,7 @@ func goldModule() string {
 // contractAnswers changes the node's answers about contracts.
 type contractAnswers struct {
 	trace  func(*api.Trace)
-	places int    // how often places were asked for
+	places int    // number of requests for places
 	abi    string // of the contract with one; empty: goldABI
 }
 
@@ -344,8 +344,8 @@ func TestTraceHasItsOwnLinesOnly(t *testing.T) {
 	}
 }
 
-// TestTraceReadsWhatIsBinary has arguments, a result, an error and an event that the ABI describes, in the binary form.
-// A text that looks like an account that has a name is no account.
+// TestTraceReadsWhatIsBinary has arguments, a result, an error and an event in the binary form that the ABI describes.
+// A text that looks like a named account is not replaced by the name.
 func TestTraceReadsWhatIsBinary(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)

@@ -91,7 +91,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestCoverageOfAModule has no sources: functions and blocks are counted, and there are no lines.
+// TestCoverageOfAModule has no sources: functions and blocks are counted, but no lines.
 func TestCoverageOfAModule(t *testing.T) {
 	d := newDesk(t, nil)
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// shipped are the contracts that examples call, by the names that pages give them.
+// shipped are the contracts that examples call, by their names in the pages.
 var shipped = map[string]string{"counter": "counter", "gold": "nep20", "escrow": "escrow"}
 
 // exampleLines are the commands that help texts and pages show, by where they are shown.

@@ -268,7 +268,7 @@ func (n *fakeNode) sending() []jsonrpc.Method {
 	}
 }
 
-// head is the newest block: the one of the transactions that were taken comes after block 17.
+// head is the newest block: the block with the accepted transactions follows block 17.
 func (n *fakeNode) head() api.Quantity {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -293,7 +293,7 @@ func (n *fakeNode) take(encoded []byte) (types.SignedTransaction, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	known := func(sent types.SignedTransaction) bool { return sent.ID() == tx.ID() }
-	if !slices.ContainsFunc(n.sent, known) { // else it is waited for
+	if !slices.ContainsFunc(n.sent, known) { // otherwise the client waits for it
 		n.sent = append(n.sent, tx)
 	}
 	return tx, nil

@@ -27,7 +27,7 @@ func TestNewKey(t *testing.T) {
 		if made.Path != "m/86'/0'/0'/0/0" || !strings.HasPrefix(made.Address, "bc1p") {
 			t.Errorf("made %+v", made.printedKey)
 		}
-		// The words give the same key again.
+		// The words restore the key.
 		file := desk.write(t, "words.txt", made.Mnemonic+"\n")
 		o = desk.run(t, "keys", "import", "again", "--mnemonic-file", file, "--network", "mainnet",
 			"--password-file", desk.path("password.txt"), "--json")

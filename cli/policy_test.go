@@ -124,7 +124,7 @@ func TestPolicyOfAKey(t *testing.T) {
 	}
 }
 
-// TestRecovery: it is signed by the recovery's key and paid for by another account, shown, and stopped.
+// TestRecovery: a recovery is signed by the recovery's key and paid for by another account, shown, and cancelled.
 func TestRecovery(t *testing.T) {
 	n := startNode(t)
 	d, view := policyDesk(t, n)

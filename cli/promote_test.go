@@ -43,7 +43,7 @@ func TestPromote(t *testing.T) {
 	}
 }
 
-// TestPromoteRefuses: nothing is sent to a node that could not go on, and nothing signed with another key.
+// TestPromoteRefuses: nothing is sent to a node that could not produce blocks, and nothing is signed with another key.
 func TestPromoteRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(n *fakeNode)

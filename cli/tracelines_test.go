@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-// foreignArchive is a source of a toolchain that there is nowhere.
+// foreignArchive is a source with a toolchain that exists nowhere.
 func foreignArchive(t *testing.T) string {
 	t.Helper()
 	archive, err := contractsource.Source{
@@ -25,7 +25,7 @@ func foreignArchive(t *testing.T) string {
 	return string(archive)
 }
 
-// TestTraceWithoutLines has sources that give no lines: the trace is shown without them, and says why.
+// TestTraceWithoutLines has sources without usable lines: the trace is shown without them, with the reason.
 func TestTraceWithoutLines(t *testing.T) {
 	node := startNode(t)
 	d := newDesk(t, node)

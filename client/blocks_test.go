@@ -190,7 +190,7 @@ func TestAccessListFile(t *testing.T) {
 	}
 }
 
-// TestBlockInPages reads a block that is too large for one answer, from nodes that give all of it, or not.
+// TestBlockInPages reads a block that is too large for one answer, from nodes that return all of it, or only a part.
 func TestBlockInPages(t *testing.T) {
 	const count = 2500
 	id := func(i int) types.TxID { return types.TxID{byte(i >> 8), byte(i), 1} }

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestMethodsOnTheWire holds each typed method to the call that it makes, written out, and the answer that it reads.
+// TestMethodsOnTheWire compares the call of each typed method with the expected text, and decodes the answer.
 func TestMethodsOnTheWire(t *testing.T) {
 	const zero = `"0x0000000000000000000000000000000000000000000000000000000000000000"`
 	signed := signedTransfer(t)

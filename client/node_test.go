@@ -22,8 +22,8 @@ func always[P, R any](method api.Method[P, R], result R) jsonrpc.Method {
 	return answer(method, func(P) (R, error) { return result, nil })
 }
 
-// connect serves methods over HTTP and returns a client of theirs that does not really wait between polls; the pauses
-// it would have made are appended to the list.
+// connect serves methods over HTTP and returns a client of them. The client does not really wait between polls; its
+// pauses are appended to the list.
 func connect(t *testing.T, pauses *[]time.Duration, methods ...jsonrpc.Method) *Client {
 	t.Helper()
 	server, err := jsonrpc.NewServer(jsonrpc.Options{}, methods...)

@@ -150,7 +150,7 @@ func TestSilentNodeIsGivenUp(t *testing.T) {
 	}
 }
 
-// A node with a limit of 100 gas a request answers every call that takes 30 to 100 gas, and never one of 101.
+// A node with a limit of 100 gas per request answers every call that takes 30 to 100 gas, and never one of 101.
 func TestBatchIsDividedForABoundOfTheRequest(t *testing.T) {
 	var sizes []int
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestWycheproof has the DER signatures that Project Wycheproof publishes: exactly the valid ones become signatures that
-// the chain takes.
+// TestWycheproof uses the DER signatures published by Project Wycheproof: exactly the valid ones become signatures that
+// the chain accepts.
 func TestWycheproof(t *testing.T) {
 	raw, err := os.ReadFile("../crypto/p256/testdata/wycheproof.json")
 	if err != nil {
@@ -48,8 +48,8 @@ func TestWycheproof(t *testing.T) {
 	}
 }
 
-// TestWebAuthn has the assertions by ES256 of the chapter "Test Vectors" of W3C's Web Authentication, of commit
-// 146d0db03cb88e69a8f6f0c3c168221abe73504b: the chain takes each for its challenge, and for no other.
+// TestWebAuthn uses the ES256 assertions in the chapter "Test Vectors" of W3C's Web Authentication, commit
+// 146d0db03cb88e69a8f6f0c3c168221abe73504b: the chain accepts each for its own challenge only.
 func TestWebAuthn(t *testing.T) {
 	raw, err := os.ReadFile("testdata/webauthn.json")
 	if err != nil {

@@ -85,7 +85,7 @@ func TestProofBundle(t *testing.T) {
 	}
 }
 
-// A file of known length takes that much memory, however long it is; one of unknown length may not be long.
+// A file of known length takes exactly that much memory, whatever the length; one of unknown length has a limit.
 func TestFilesAreBounded(t *testing.T) {
 	const long = 40 << 20
 	var answer func(w http.ResponseWriter)

@@ -14,12 +14,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// lagging is a chain of one account that makes a block of each transaction, with nodes that have its blocks only after
-// they were asked for the height some times.
+// lagging is a chain with one account that makes a block for each transaction. Its nodes have a block only after the
+// height was requested several times.
 type lagging struct {
 	mu     sync.Mutex
 	height uint64 // and the account's nonce
-	waits  uint64 // transactions that were taken and are in no block, of which neither node tells
+	waits  uint64 // accepted transactions that are in no block, and that neither node shows
 	nodes  [2]struct{ height, asked uint64 }
 }
 
@@ -78,7 +78,7 @@ func (l *lagging) node(i int) []jsonrpc.Method {
 	}
 }
 
-// balanced is a client of a balancer that gives each request to the next of the two nodes.
+// balanced returns a client of a balancer that sends requests alternately to the two nodes.
 func (l *lagging) balanced(t *testing.T) *Client {
 	t.Helper()
 	var servers [2]http.Handler

@@ -325,7 +325,7 @@ func checkDraft(t *testing.T, h holders, network types.Network, want types.Signe
 	if types.VerifyWitnesses(network, types.NewTxs(signed))[0] == nil || signed.ID() != want.ID() {
 		t.Error("what came of the draft does not hold")
 	}
-	// The vectors' own signatures give the vectors' bytes.
+	// The vectors' own signatures yield the vectors' bytes.
 	d.Sender, d.Payer = signaturesOf(want.Witness), signaturesOf(want.PayerWitness)
 	if err := d.check(); err != nil {
 		t.Fatal(err)
@@ -342,7 +342,7 @@ func signaturesOf(w types.Witness) Signatures {
 	return Signatures{Witness: w}
 }
 
-// passOn signs a draft, writes it as JSON and reads it again. left is how many signatures are missing then.
+// passOn signs a draft, writes it as JSON and reads it again. left is the number of signatures still missing.
 func passOn(t *testing.T, d *Draft, role Role, cosigner Cosigner, left int) *Draft {
 	t.Helper()
 	if err := d.Sign(t.Context(), role, cosigner); err != nil {
@@ -413,7 +413,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestSignersRefuse: signers sign for their own account only, and take no signature that does not hold.
+// TestSignersRefuse: signers sign for their own account only, and refuse invalid signatures.
 func TestSignersRefuse(t *testing.T) {
 	v := readVectors(t)
 	h, network := v.holders(t), v.JudgedIn.Network
@@ -491,7 +491,7 @@ func TestRawSignature(t *testing.T) {
 		return append([]byte{0x30, byte(len(b))}, b...)
 	}
 	one := []byte{1}
-	high := new(big.Int).Sub(p256Order, big.NewInt(3)).Bytes() // its first byte is under 0x80? no: it gets a zero
+	high := new(big.Int).Sub(p256Order, big.NewInt(3)).Bytes() // a first byte of 0x80 or more gets a zero before it
 	high = append([]byte{0}, high...)
 	got, err := rawSignature(der(one, high))
 	if want := [64]byte{31: 1, 63: 3}; got != want || err != nil {
@@ -781,7 +781,7 @@ func FuzzParseTextSignature(f *testing.F) {
 	})
 }
 
-// TestSampleIsTheDearest: an estimate with the policy's sample signers gives enough gas for any other signers.
+// TestSampleIsTheDearest: an estimate with the policy's sample signers yields enough gas for any other signers.
 func TestSampleIsTheDearest(t *testing.T) {
 	var account types.Account
 	key, p256 := types.SignerKey{Key: types.PublicKey{1}}, types.SignerP256{Point: [64]byte{2}}

@@ -136,7 +136,7 @@ func TestBuildThatCannotBePaid(t *testing.T) {
 		amount    types.Amount
 		fields    TxFields
 		has       api.Quantity
-		required  api.Quantity // 0: it can be paid
+		required  api.Quantity // 0: affordable
 		estimates int
 	}{
 		{"just enough", balance - fee, TxFields{}, balance, 0, 1},

@@ -219,7 +219,7 @@ func TestBadAnswers(t *testing.T) {
 	}
 }
 
-// An answer that announces more than the client takes is given no room for it.
+// No memory is reserved for an answer that announces more than the client's limit.
 func TestAnnouncedSize(t *testing.T) {
 	const announced = 64 << 20
 	c := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -54,7 +54,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinkerInPieces: a file that comes in pieces is compressed as they come, into a frame that says its length.
+// TestShrinkerInPieces: a file that is added in pieces is compressed piece by piece, into a frame with its length.
 func TestShrinkerInPieces(t *testing.T) {
 	file, rng := make([]byte, 3<<20), rand.New(rand.NewPCG(1, 2))
 	for i := range file {
@@ -190,7 +190,7 @@ func TestUnshrinkRefuses(t *testing.T) {
 	}
 }
 
-// FuzzUnshrink has no answer do harm, or give more than is allowed.
+// FuzzUnshrink: no input does harm, or decompresses to more than is allowed.
 func FuzzUnshrink(f *testing.F) {
 	const limit = 1 << 16
 	f.Add(frameOf(f, []byte("a file")))

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// pauses counts how often work lets others have their turn, and fails from some time on.
+// pauses counts the pauses in which work lets others have their turn, and fails from some time on.
 type pauses struct {
 	atOnce
 	count int
@@ -142,7 +142,7 @@ type scant int
 func (s scant) Room(bytes int) int { return int(s) }
 func (scant) Charge(int)           {}
 
-// TestAListEndsWhereThereIsNoRoom stops encoding there: it does not make all of the answer first.
+// TestAListEndsWhereThereIsNoRoom: encoding stops there, and not only after the whole answer.
 func TestAListEndsWhereThereIsNoRoom(t *testing.T) {
 	made := 0
 	list := make([]counted, 100)
@@ -170,7 +170,7 @@ func (m *counted) AppendJSON(dst []byte) []byte {
 
 func (m *counted) MarshalJSON() ([]byte, error) { return nil, errors.New("it appends itself") }
 
-// parts takes an answer in parts, of which it refuses one.
+// parts receives an answer in parts, one of which it refuses.
 type parts struct {
 	text   strings.Builder
 	count  int
@@ -277,7 +277,7 @@ func TestAStreamedAnswer(t *testing.T) {
 	}
 }
 
-// TestAStreamedAnswerOverHTTP comes with chunked coding, and ends without its end if it breaks off.
+// TestAStreamedAnswerOverHTTP comes with chunked coding, and has no end if it breaks off.
 func TestAStreamedAnswerOverHTTP(t *testing.T) {
 	volume := &book{"long", make([]item, 2000), true}
 	for i := range volume.Pages {

@@ -33,7 +33,7 @@ type filter struct {
 	hidden int
 }
 
-// A pair has members that must be there.
+// A pair has required members.
 type pair struct {
 	Left  uint64     `json:"left"`
 	Right *uint64    `json:"right"`

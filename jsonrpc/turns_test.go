@@ -15,7 +15,7 @@ import (
 // slots allows a limited number of turns at a time.
 type slots struct {
 	taken chan struct{}
-	busy  error // that refuses work instead of letting it wait; nil: it waits
+	busy  error // refuses work instead of letting it wait; nil: it waits
 }
 
 func newSlots(count int, busy error) *slots { return &slots{make(chan struct{}, count), busy} }
@@ -37,7 +37,7 @@ func (s *slots) Enter(ctx context.Context) error {
 	}
 }
 
-// Yield lets those that wait go first.
+// Yield lets waiting work run first.
 func (s *slots) Yield(context.Context) error {
 	<-s.taken
 	s.taken <- struct{}{}
@@ -57,7 +57,7 @@ func (s *slots) Run(ctx context.Context, f func()) error {
 	return nil
 }
 
-// TestRunning lets more calls come than may run at a time, in a bubble where each takes a second.
+// TestRunning makes more calls than may run at a time, in a bubble where each takes a second.
 func TestRunning(t *testing.T) {
 	const atATime, bodies, perBody = 2, 6, 3
 	synctest.Test(t, func(t *testing.T) {

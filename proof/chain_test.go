@@ -49,7 +49,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestChainIsSignedByTheProducer holds headers to the producer that the lists tell of.
+// TestChainIsSignedByTheProducer compares headers with the producer in the lists.
 func TestChainIsSignedByTheProducer(t *testing.T) {
 	a, b := types.PublicKey{1}, types.PublicKey{2}
 	list := func(before, after types.PublicKey) []types.Access {
@@ -108,7 +108,7 @@ func TestChainIsSignedByTheProducer(t *testing.T) {
 	}
 }
 
-// A block has the version that the parameters give for its time.
+// A block has the version that the parameters specify for its time.
 func TestChainHasTheVersionInForce(t *testing.T) {
 	producer := types.PublicKey{1}
 	listed := func(p types.Parameters) []types.Access {
@@ -131,7 +131,7 @@ func TestChainHasTheVersionInForce(t *testing.T) {
 		name    string
 		headers []types.SignedHeader
 		list    []types.Access
-		want    error // of which nil is none
+		want    error // nil is not among them
 	}{
 		{"the version in force", headers(2), listed(plain), nil},
 		{"the version in force, in a range", headers(2, 2), listed(plain), nil},

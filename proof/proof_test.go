@@ -29,7 +29,7 @@ func FuzzVerify(f *testing.F) {
 		f.Add(block, uint32(0), uint32(0), []byte{})
 		f.Add(block, said, all, []byte{})
 		f.Add(block, said+100, all, []byte{})
-		// Lengths that nothing stands behind: of the accesses, and in the proof.
+		// Lengths without the bytes: of the accesses, and in the proof.
 		for _, at := range []uint32{2 * types.SignedHeaderBytes, said - 8, said + 1, said + 9} {
 			f.Add(block, at, uint32(8), []byte{0xff, 0x7f, 0x3f, 0x1f, 0x0f, 0x07, 0x03, 0x01})
 		}

@@ -103,7 +103,7 @@ func (c *chainVector) parameters(t *testing.T, height int) *types.MerkleProof {
 	return c.prove(t, height, state.ParametersKey())
 }
 
-// A follower takes every header of the vectors' chains with a proof of the parameters, and without one unless the
+// A follower accepts every header of the vectors' chains with a proof of the parameters, and without one unless the
 // producer changes.
 func TestFollowVectors(t *testing.T) {
 	v := readVectors(t)
@@ -175,7 +175,7 @@ func TestFollowRefusedVectors(t *testing.T) {
 	}
 }
 
-// Each transaction of the vectors' chains is shown to be in its block with its receipt, and nothing else is.
+// Each transaction of the vectors' chains is proven to be in its block with its receipt, and nothing else is.
 func TestInclusionVectors(t *testing.T) {
 	v := readVectors(t)
 	checked := 0
@@ -218,7 +218,7 @@ func TestInclusionVectors(t *testing.T) {
 	}
 }
 
-// transactions returns a block's transactions and receipts; nil if the vectors give one of them in runs.
+// transactions returns a block's transactions and receipts; nil if the vectors have one of them in runs.
 func (c *chainVector) transactions(t *testing.T, height int) (txs []*types.Tx, receipts []types.Receipt) {
 	t.Helper()
 	for _, b := range c.Blocks[height].Transactions {

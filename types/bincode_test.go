@@ -63,7 +63,7 @@ func decoder[T any](decode func([]byte) (T, error), encode func(T) []byte) func(
 	}
 }
 
-// decodeTransaction decodes a transaction: it travels in an unsigned form, or signed.
+// decodeTransaction decodes a transaction in the unsigned form, or signed.
 func decodeTransaction(b []byte) (types.Transaction, error) {
 	return types.DecodeUnsigned(append([]byte{types.TransactionVersion}, b...))
 }

@@ -222,7 +222,7 @@ func TestParseParametersJSONRules(t *testing.T) {
 	if _, err := types.ParseParametersJSON([]byte(ofMainnet), types.Regtest); !errors.Is(err, types.ErrWrongNetwork) {
 		t.Errorf("an address of another network: %v", err)
 	}
-	// Where the network is not known there are no addresses.
+	// Without a known network there are no addresses.
 	if err := new(types.Parameters).UnmarshalJSON([]byte(ofMainnet)); err == nil {
 		t.Error("an address is read without a network")
 	}

@@ -98,8 +98,8 @@ func without(object map[string]any, name string) map[string]any {
 	return changed
 }
 
-// Each value comes back, and no other form of its JSON is read: with a member less or more at any depth, one of another
-// type, or one twice.
+// Each value is read back, and no other form of its JSON is accepted: with a member less or more at any depth, one of
+// another type, or one twice.
 func TestJSONOfValues(t *testing.T) {
 	for _, e := range enums() {
 		for _, sample := range e.samples {
@@ -395,7 +395,7 @@ func TestJSONVectors(t *testing.T) {
 	}
 }
 
-// Numbers of any size come back, as numbers up to 2^53 − 1 and as strings above.
+// Numbers of any size are read back, as numbers up to 2^53 − 1 and as strings above.
 func TestJSONNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(1<<53-3, 1<<53+3)).Draw(t, "number")

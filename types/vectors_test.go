@@ -83,7 +83,7 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// unroll returns bytes that a vector gives as hex, or as pairs of bytes in hex and times.
+// unroll returns the bytes of a vector that has them as hex, or as pairs of bytes in hex and repetitions.
 func unroll(t *testing.T, s string, runs [][]any) []byte {
 	t.Helper()
 	b := unhex(t, s)

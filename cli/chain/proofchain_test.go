@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// steps is a node that has proofs of 2^log blocks, and the chain that takes them. Each is "AFTER LOG".
+// steps is a node with proofs of 2^log blocks, and the chain that verifies them. Each is "AFTER LOG".
 type steps struct {
 	height  types.Height
 	log     int          // of the longest proofs

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-// TestVerifiedByCode: a verification is of a code, and of no other.
+// TestVerifiedByCode: a verification applies to one code only.
 func TestVerifiedByCode(t *testing.T) {
 	s := &session.Session{Home: t.TempDir()}
 	if err := keepVerified(s, []byte("another"), verifiedContract{}); err != nil {

@@ -70,7 +70,7 @@ func TestImportedKeyHasNoMnemonic(t *testing.T) {
 	}
 }
 
-// TestBIP86 holds derivation to the first test vector of BIP-86.
+// TestBIP86 compares the derivation with the first test vector of BIP-86.
 func TestBIP86(t *testing.T) {
 	words := strings.Repeat("abandon ", 11) + "about"
 	for index, want := range []string{

@@ -83,11 +83,11 @@ var (
 	flags = regexp.MustCompile(`^--([a-z][a-z0-9-]*)`)
 )
 
-// notCommands are words behind the program's name in texts that name no command: the first words of files and
+// notCommands are words after the program's name in texts that name no command: the first words of files and
 // certificates.
 var notCommands = []string{"journal", "machine", "member", "key’s"}
 
-// prose are words that go on with a sentence behind a command.
+// prose are words that continue a sentence after a command.
 var prose = []string{"that", "and", "or", "is", "has", "with", "as", "again"}
 
 // TestAdviceIsTrue: every command that a page, the explorer or a message of the program names exists, and has the flags

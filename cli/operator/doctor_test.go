@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// All problems with the settings are reported at once; correct settings give none.
+// All problems with the settings are reported at once; correct settings have none.
 func TestDoctorChecksSettings(t *testing.T) {
 	unreadable := filepath.Join(t.TempDir(), "nothing")
 	for _, test := range []struct {

@@ -36,7 +36,7 @@ func TestStorageErrorsAreExplained(t *testing.T) {
 			continue
 		}
 		checkEmergency(t, err.Error(), e)
-		// Room may come, and a disk may answer again. Damage stays.
+		// A full disk may get room, and a failing disk may answer again. Damage is permanent.
 		if final := !errors.As(err, new(syscall.Errno)); e.Final != final {
 			t.Errorf("%v: got final %t, want %t", err, e.Final, final)
 		}
@@ -106,7 +106,7 @@ func TestNoEmergencyElsewhere(t *testing.T) {
 	}
 }
 
-// excuse is why a message is no emergency, empty if it is not excused.
+// excuse is the reason why a message is not an emergency, or empty.
 func excuse(text string, used map[string]bool) string {
 	for begins, why := range notEmergencies {
 		if strings.HasPrefix(text, begins) {

@@ -115,7 +115,7 @@ func TestDamageIsFinal(t *testing.T) {
 	}
 }
 
-// checkEmergency holds a message to its form.
+// checkEmergency checks the form of a message.
 func checkEmergency(t *testing.T, name string, e *emergency.Emergency) {
 	t.Helper()
 	first, _ := utf8.DecodeRuneInString(e.Next)
@@ -147,7 +147,7 @@ func checkEmergency(t *testing.T, name string, e *emergency.Emergency) {
 	}
 }
 
-// thereIs tells whether the program has a command, with its flags.
+// thereIs reports whether the program has a command, with its flags.
 func thereIs(line string) error {
 	root := NewRoot(func() error { return nil })
 	command, rest, err := root.Find(strings.Fields(line)[1:])

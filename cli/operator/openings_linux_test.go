@@ -111,8 +111,8 @@ func genesisHash(t *testing.T, chain string) string {
 	return hash.String()
 }
 
-// Each command takes the lock of its data directory once, and opens the database in it once. A node does so a second
-// time, having looked at it before.
+// Each command locks its data directory once, and opens the database in it once. A node opens it a second time, after
+// the start checks.
 func TestEachCommandOpensTheDatabaseOnce(t *testing.T) {
 	work := t.TempDir()
 	chain, fresh, dev := filepath.Join(work, "chain"), filepath.Join(work, "fresh"), filepath.Join(work, "dev")

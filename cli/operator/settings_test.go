@@ -147,7 +147,7 @@ func TestFollowSettings(t *testing.T) {
 	}
 }
 
-// Blocks are proven by whom a node may have them proven by, and no other is asked for.
+// Only the allowed provers of a node can be selected, and the selected one proves its blocks.
 func TestProvers(t *testing.T) {
 	upstream := []string{"http://x"}
 	for name, test := range map[string]struct {

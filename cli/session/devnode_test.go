@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The commands find the development node that runs, and nothing else.
+// The commands find only a running development node.
 func TestDevNodeURL(t *testing.T) {
 	const there = "http://127.0.0.1:18545"
 	ended := exec.Command(os.Args[0], "-test.run", "^$")

@@ -86,7 +86,7 @@ func TestInterruptedSecretTurnsTheEchoOn(t *testing.T) {
 	if !echoes(tty) {
 		t.Error("the echo stays off")
 	}
-	// The reader that was left behind restores the terminal too when it ends: only then may the terminal be closed.
+	// The abandoned reader also restores the terminal when it ends: the terminal may be closed only after that.
 	state, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
 	if err != nil {
 		t.Fatal(err)

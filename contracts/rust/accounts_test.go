@@ -265,7 +265,7 @@ func takesPermits(t *testing.T, module string, init args) {
 	}
 }
 
-// TestUpgrade: the coin takes over another code after its delay, with all balances, and its own code is said to change.
+// TestUpgrade: the coin changes to another code after its delay, keeps all balances, and is reported as changeable.
 func TestUpgrade(t *testing.T) {
 	c := contracttest.New(t)
 	alice, bob := c.Account("alice"), c.Account("bob")

@@ -59,7 +59,7 @@ type vectors struct {
 	}
 }
 
-// functionsByType are the functions of the contract of all types that give back their one argument.
+// functionsByType are the functions, one for each type, that return their argument.
 func functionsByType(declared abi.ABI) map[string]string {
 	found := map[string]string{}
 	for _, f := range declared.Functions {
@@ -134,7 +134,7 @@ func checkVectors(t *testing.T, k *contracttest.Contract, least int) {
 	}
 }
 
-// sameJSON tells whether two texts are the same JSON: it may be indented, and an escape written in two ways.
+// sameJSON reports whether two texts are the same JSON, apart from indentation and the form of escapes.
 func sameJSON(t *testing.T, a, b []byte) bool {
 	t.Helper()
 	var x, y string

@@ -284,7 +284,7 @@ func TestMultisig(t *testing.T) {
 	})
 }
 
-// codeHash returns a module's hash in the form that the router's init takes.
+// codeHash returns a module's hash in the form of the router's init argument.
 func codeHash(t *testing.T, name string) string {
 	t.Helper()
 	code, err := os.ReadFile("../wasm/" + name + ".wasm")

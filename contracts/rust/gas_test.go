@@ -112,7 +112,7 @@ func gasOfEscrow(t *testing.T, s *contracttest.GasSnapshot, module string) {
 	k.call("refund of what is closed", arbiter, "refund", args{"deal": 0}).Reverts(t, "the deal is closed")
 }
 
-// gasOfProxy pays in and out of the savings behind a proxy, which a registry names.
+// gasOfProxy deposits to and withdraws from the savings behind a proxy, which a registry names.
 func gasOfProxy(t *testing.T, s *contracttest.GasSnapshot, prefix string) {
 	c := contracttest.New(t)
 	alice, bob := c.Account("alice"), c.Account("bob")

@@ -11,7 +11,7 @@ import (
 
 const charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 
-// One or two errors anywhere behind the prefix are found; of three it is said that there are, or other places.
+// One or two errors anywhere after the prefix are located; for three, the result is empty or wrong.
 func TestLocate(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

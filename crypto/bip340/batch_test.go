@@ -280,7 +280,7 @@ func TestCoefficients(t *testing.T) {
 	if second.IsZero() || second == third || second.Bits()[2]|second.Bits()[3]|third.Bits()[2]|third.Bits()[3] != 0 {
 		t.Errorf("coefficients %s, %s", second.String(), third.String())
 	}
-	// Every byte of every item goes into the seed.
+	// The seed depends on every byte of every item.
 	for i := range items {
 		for _, part := range []func(*SignedMessage) []byte{
 			func(m *SignedMessage) []byte { return m.PublicKey[:] },

@@ -93,7 +93,7 @@ func testVerifyRefusesEveryChange(t *testing.T) {
 func TestIsXOnly(t *testing.T) {
 	field := [32]byte(fp.Modulus().Bytes())
 	generatorX := generator.X.Bytes()
-	beyond := new(big.Int).Add(fp.Modulus(), big.NewInt(1)) // 1 is on the curve, p + 1 is no encoding of it
+	beyond := new(big.Int).Add(fp.Modulus(), big.NewInt(1)) // 1 is on the curve; p + 1 is an invalid encoding of it
 	for _, c := range []struct {
 		name string
 		x    [32]byte
@@ -146,8 +146,8 @@ func TestSignatureNonceAtTheEdges(t *testing.T) {
 	}
 }
 
-// FuzzVerify compares Verify and VerifyBatch with btcec. They judge a signature made with secret, with the bits of mask
-// changed (key, message, signature), or mask itself if secret is no key.
+// FuzzVerify compares Verify and VerifyBatch with btcec, on a signature made with secret whose key, message and
+// signature are changed by mask, or on mask itself if secret is not a key.
 func FuzzVerify(f *testing.F) {
 	for _, v := range bip.Signatures(f) {
 		if len(v.Message) == 32 {

@@ -34,7 +34,7 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// TestRecoverECDSA has the signature of go-ethereum's test of recovery, and invalid ones.
+// TestRecoverECDSA uses the signature in go-ethereum's test of recovery, and invalid ones.
 func TestRecoverECDSA(t *testing.T) {
 	const r, s = "90f27b8b488db00b00606796d2987f6a5f59ae62ea05effe84fef5b8b0e54998",
 		"4a691139ad57a3f0b906637673aa2f63d1f55cb1a69199d4009eea23ceaddc93"

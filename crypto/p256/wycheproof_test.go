@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestWycheproof has the signatures of r ‖ s over SHA-256 that Project Wycheproof publishes. It takes any s.
+// TestWycheproof uses the r ‖ s signatures over SHA-256 published by Project Wycheproof, which allows any s.
 func TestWycheproof(t *testing.T) {
 	raw, err := os.ReadFile("testdata/wycheproof.json")
 	if err != nil {

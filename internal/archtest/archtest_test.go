@@ -118,8 +118,8 @@ func TestEveryRowIsAPackage(t *testing.T) {
 	}
 }
 
-// TestVerifierIsOfVerifyingOnly follows the imports of the public package proof. A program that verifies takes in
-// nothing of the node, of storage or of the prover, nothing that signs, and nothing that talks to the world.
+// TestVerifierIsOfVerifyingOnly follows the imports of the public package proof. A program that only verifies contains
+// no code of the node, of storage or of the prover, none that signs, and none that does I/O.
 func TestVerifierIsOfVerifyingOnly(t *testing.T) {
 	refused := []string{"internal/engine/...", "internal/node/...", "internal/server/...", "internal/storage/...",
 		"cli/...",

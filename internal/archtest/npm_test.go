@@ -15,7 +15,7 @@ var (
 	noScripts   = regexp.MustCompile(`ignore-scripts(?:=true)?\b`)
 )
 
-// runsScripts tells whether a line of a script installs packages and lets them run theirs.
+// runsScripts reports whether a line of a script installs packages and allows them to run scripts.
 func runsScripts(line string) bool {
 	return npmInstalls.MatchString(line) && !strings.Contains(line, "apt-get") && !noScripts.MatchString(line)
 }

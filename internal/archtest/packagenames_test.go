@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// scope is the npm scope of all JavaScript packages. Strangers cannot take names within it, as they can others.
+// scope is the npm scope of all JavaScript packages. Strangers cannot register names within it.
 const scope = "@cairn-chain/"
 
-// freeName is a package of this product that is asked for, or imported, by a name outside of its scope.
+// freeName matches a package of this product that is installed or imported by a name outside its scope.
 var freeName = regexp.MustCompile(`(?:from|import\(|require\(|install|view)\s*["']?cairn-[a-z]+["'/ \n]`)
 
 // Every package for JavaScript that is not private has the scope, and no page or source asks for one without it.

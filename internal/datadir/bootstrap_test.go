@@ -102,7 +102,7 @@ func TestBootstrapStopped(t *testing.T) {
 	for _, chunk := range chunks {
 		check(t, os.Remove(chunk))
 	}
-	// after which it gives up: a chunk that is missing is asked for again and again
+	// number of attempts, as a missing chunk is requested repeatedly
 	ctx, stop = context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	m, err := bootstrap(ctx, t, to, n.RPCURL(), trust, func(uint64, uint64) {})

@@ -70,7 +70,7 @@ func TestAMemberIsMadeOnce(t *testing.T) {
 	}
 }
 
-// A directory in which no node ran yet becomes a cluster's from its genesis on.
+// A directory in which no node ran yet becomes a cluster's, beginning with its genesis.
 func TestANewDirectoryBecomesAMember(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chain")
 	key, err := crypto.GenerateKey(rand.Reader)

@@ -64,7 +64,8 @@ func TestSignerWithoutItsLock(t *testing.T) {
 	}
 }
 
-// A damaged key of the link is no member's: its message has the command that makes another.
+// A damaged link key of a signer's node is not reported as a member's: the message has the command that creates
+// another.
 func TestDamagedSignerLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "signer-link.key")
 	if err := os.WriteFile(path, []byte("no key"), 0o600); err != nil {

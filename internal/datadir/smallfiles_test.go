@@ -18,7 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Every byte that is flipped in a file beside the database is named as damage of that file, and of nothing else.
+// A flipped byte in a file beside the database is reported as damage of exactly that file.
 func TestEveryFlippedByteBesideTheDatabaseIsNamed(t *testing.T) {
 	dir, _ := usedDir(t)
 	looked, err := datadir.Look(dir, nil, "")

@@ -2,7 +2,7 @@ package machine
 
 import "testing"
 
-// TestHeapGrowth holds the growth of the heap to its bounds, whatever is in use.
+// TestHeapGrowth checks that the growth of the heap stays within its bounds, whatever is in use.
 func TestHeapGrowth(t *testing.T) {
 	for live := uint64(0); live < 8<<30; live += live/16 + 1<<20 {
 		growth := max(live, 4<<20) * uint64(growthPercent(live)) / 100

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deedVariable makes this test's program a service that does something by which a process ends otherwise.
+// deedVariable makes this test's program a service that does something by which other processes end.
 const deedVariable = "TEST_DOES"
 
 func TestMain(m *testing.M) {
@@ -60,8 +60,8 @@ var deeds = map[string]func(){
 	},
 }
 
-// A service ends neither by a stream that nobody reads nor by a signal that means nothing to it; and by a panic not
-// with the exit code of wrong usage.
+// A service is ended neither by a stream without a reader nor by a signal that means nothing to it; and a panic does
+// not end it with the exit code of wrong usage.
 func TestServicesGoOn(t *testing.T) {
 	for deed := range deeds {
 		t.Run(deed, func(t *testing.T) {

@@ -103,7 +103,7 @@ func TestAdminRoutes(t *testing.T) {
 	}
 }
 
-// A node that starts does not say that it is of no cluster.
+// A starting node does not claim to belong to no cluster.
 func TestAdminOfAStart(t *testing.T) {
 	a, err := ListenAdmin("127.0.0.1:0", nil, build.Info{}, slog.New(slog.DiscardHandler))
 	if err != nil {

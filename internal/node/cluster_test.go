@@ -17,8 +17,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestMemberIsNotReadyWhileAnotherKeyProduces asks a cluster whether it is ready once the chain's producer is another
-// one: no transaction that it took would come into a block, so it takes none.
+// TestMemberIsNotReadyWhileAnotherKeyProduces checks the readiness of a cluster once the chain has another producer: no
+// block would include the cluster's transactions, so it accepts none.
 func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 1)
 	if err != nil {

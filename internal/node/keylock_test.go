@@ -164,8 +164,8 @@ func (c network) refused(t *testing.T) string {
 	return err.Error()
 }
 
-// A database that lacks the last block signed, an older copy or one that lost its end, is not gone on with before
-// someone says so. Nor is the whole directory if the lock is elsewhere.
+// A node does not continue with a database that lacks the last signed block, an older copy or one that lost its end,
+// without an operator's consent; nor with the whole directory if the lock is elsewhere.
 func TestOlderCopyIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ elsewhere, whole bool }{
 		"the database, the lock in the data directory": {false, false},
@@ -318,7 +318,7 @@ func holds(t *testing.T, n *Node) {
 func TestKeyUsedElsewhereHolds(t *testing.T) {
 	for name, blocks := range map[string]uint64{
 		"followed":                  2,
-		"followed, one":             1, // as many as a crash could have kept from being held
+		"followed, one":             1, // as many as a crash could have kept out of the sign state
 		"followed, from a replica":  1, // which does not tell that it makes blocks
 		"none, the copy makes them": 0,
 		"in its database":           3,

@@ -46,7 +46,7 @@ func runDevelopment(t *testing.T, dir string) (n *Node, end func()) {
 	}
 }
 
-// A transaction that dev_revert took away, included or not, does not come back at the next start.
+// A transaction that dev_revert removed, included or not, does not return at the next start.
 func TestRevertedTransactionsStayAwayAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	n, end := runDevelopment(t, dir)

@@ -12,7 +12,7 @@ import (
 )
 
 // However many clients read the metrics, one answer is computed at a time, and the client that has read least comes
-// first. A client that does not take its answer keeps nobody waiting.
+// first. A client that does not read its answer delays nobody.
 func TestMetricsTakeTurns(t *testing.T) {
 	scheduler := admission.New(1)
 	scheduler.Reserve(true) // one turn

@@ -135,7 +135,7 @@ func testHello() Hello {
 func start(t *testing.T, identity Identity, address string) *member {
 	t.Helper()
 	var listener net.Listener
-	eventually(t, func() (free bool) { // another program may have a port meanwhile that was given back
+	eventually(t, func() (free bool) { // another program may have taken the released port meanwhile
 		var err error
 		if listener, err = net.Listen("tcp", address); err != nil && !errors.Is(err, syscall.EADDRINUSE) {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ type over struct{ context.Context }
 
 func (over) Err() error { return context.Canceled }
 
-// A connection may come when the link is being closed, and before its listener is.
+// A connection may arrive while the link is being closed, before its listener is.
 func TestServeClosesItsListener(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -337,7 +337,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// checkProofs asks a member for proofs: one of several parts, none, one that was not asked for, and one too large.
+// checkProofs requests proofs from a member: one of several parts, none, one that was not requested, and one too large.
 func checkProofs(t *testing.T, a *Link, b uint64) {
 	t.Helper()
 	ctx := t.Context()
@@ -517,7 +517,7 @@ func TestFinalRefusals(t *testing.T) {
 	}
 }
 
-// A promise that another connection brings while a Hello is on its way is no promise that was forgotten.
+// A promise that arrives on another connection while a Hello is on its way does not count as forgotten.
 func TestAPromiseDuringAHello(t *testing.T) {
 	a, b := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t)
 	a.SetPeers([]Peer{{Address: "127.0.0.1:1", Pin: b.Pin()}})

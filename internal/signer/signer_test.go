@@ -75,7 +75,7 @@ func newServer(t *testing.T, files kv.FS, path string, clients ...p2p.Pin) *Serv
 	})
 }
 
-// serve serves until stop, which tells how it ended.
+// serve serves until stop, which returns the result.
 func serve(t *testing.T, s *Server) (address string, stop func() error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -193,7 +193,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// Two nodes with one key ask for two blocks of each height at once: one of them gets each.
+// Two nodes with one key request two blocks of each height at once: one of them gets each.
 func TestOneSignatureAHeight(t *testing.T) {
 	a, b := identity(t), identity(t)
 	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"), a.Pin(), b.Pin())

@@ -166,7 +166,7 @@ func (c *contractChain) balance() types.Amount {
 	return sender.Balance
 }
 
-// deploy deploys codes in one block and gives the contracts.
+// deploy deploys codes in one block and returns the contracts.
 func (c *contractChain) deploy(amount types.Amount, codes ...[]byte) []types.ContractID {
 	c.t.Helper()
 	actions := make([]action, len(codes))

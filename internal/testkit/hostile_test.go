@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// attack is a call that takes all it can get.
+// attack is a call that takes all resources that it can get.
 type attack struct {
 	function string
 	args     []byte
@@ -129,8 +129,8 @@ func holdings(t *testing.T) (h held) {
 	return h
 }
 
-// TestViewsThatTakeAllMemory runs views side by side, each of which grows instances to all the pages that a call stack
-// may have: 64 MiB a view.
+// TestViewsThatTakeAllMemory runs concurrent views that grow instances to all the pages that a call stack may have: 64
+// MiB per view.
 func TestViewsThatTakeAllMemory(t *testing.T) {
 	c := newContractChain(t, wasm.Options{Bytes: 32 << 20})
 	hostile := wasmgen.Hostile(true).Encode()
@@ -246,7 +246,7 @@ func TestForgedPointers(t *testing.T) {
 		var failing []bool
 		for _, f := range imports {
 			args := make([]uint64, 9)                         // as many as create has
-			tame := rapid.IntRange(0, 3).Draw(t, "tame") == 0 // else no call of many ranges would ever pass
+			tame := rapid.IntRange(0, 3).Draw(t, "tame") == 0 // otherwise no call with many ranges would ever pass
 			for i := range f.Params {
 				if args[i] = drawNumber(t); tame {
 					args[i] %= 8

@@ -11,7 +11,7 @@ import (
 )
 
 // TestABlockWithoutItsOverdueTransaction stops an endless call in a block, before its code is loaded and at its first
-// slices of gas. The block is the one that is made without the call. So is the next one, in which the call is not
+// slices of gas. The block equals one that is made without the call, and so does the next one, in which the call is not
 // stopped.
 func TestABlockWithoutItsOverdueTransaction(t *testing.T) {
 	for name, opts := range map[string]wasm.Options{"pooled": {}, "always fresh": {Fresh: true}} {

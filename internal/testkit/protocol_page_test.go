@@ -26,7 +26,7 @@ func readFile(t *testing.T, name string) string {
 	return string(b)
 }
 
-// TestPageShowsVectors holds every long hex string of the page to the vectors, which the code computes.
+// TestPageShowsVectors compares every long hex string in the page with the vectors, which the code computes.
 func TestPageShowsVectors(t *testing.T) {
 	page, known := readFile(t, protocolPage), readFile(t, vectorsFile)
 	found := regexp.MustCompile(`[0-9a-f]{32,}`).FindAllString(page, -1)

@@ -233,7 +233,7 @@ func sorted(t *testing.T, text []byte) []byte {
 	return out
 }
 
-// TestKeptJSON holds the JSON of policies, payloads and witnesses to their encodings.
+// TestKeptJSON compares the JSON of policies, payloads and witnesses with their encodings.
 func TestKeptJSON(t *testing.T) {
 	type member struct {
 		Name        string

@@ -168,7 +168,7 @@ func callsBesideGlobals() *Module {
 	return m
 }
 
-// jumpsFar has a function of each kind of jump, and one of a great weight.
+// jumpsFar has a function for each kind of jump, and one of a great weight.
 func jumpsFar() *Module {
 	m := Contract(1, 1)
 	empty := m.AddType(nil, 0)

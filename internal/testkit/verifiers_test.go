@@ -96,8 +96,8 @@ func TestChangedBundles(t *testing.T) {
 	t.Logf("%d of %d bytes changed, none accepted", changed, len(encoded))
 }
 
-// TestForgedBundles has other lists, has the producer seal other roots or headers, and puts parts of two blocks together:
-// both verifiers refuse, as no proof is of that.
+// TestForgedBundles uses other lists, lets the producer seal other roots or headers, and combines parts of two blocks:
+// both verifiers refuse, as no proof shows that.
 func TestForgedBundles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -89,7 +89,7 @@ func TestBundleOfANode(t *testing.T) {
 	}
 }
 
-// TestHeadersOfANode gets the headers up to a block from a node that keeps only some, and gives a few at a time.
+// TestHeadersOfANode gets the headers up to a block from a node that keeps only some, and returns a few at a time.
 func TestHeadersOfANode(t *testing.T) {
 	const oldest = 30
 	header := func(h types.Height) types.SignedHeader { return types.SignedHeader{Header: types.Header{Height: h}} }

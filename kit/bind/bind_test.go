@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// both are an ABI of a contract that takes the binary form, and of one that does not.
+// both are the ABIs of a contract that takes the binary form, and of one that does not.
 func both() map[string]abi.ABI {
 	const rest = `"functions":[{"name":"add","mode":"write","args":[{"name":"a","type":"u64"},{"name":"list","type":"u8?[]"}],
 		"returns":"u128"},{"name":"stop","mode":"write","args":[]}],"events":[{"name":"E","args":[{"name":"a","type":"i8"}]}],
@@ -52,7 +52,7 @@ func TestArgumentsInTheFormThatIsTaken(t *testing.T) {
 	}
 }
 
-// A new contract gets its arguments in the form that the code takes, whether the code is sent or a template's.
+// A new contract gets its arguments in the form that its code takes, whether the code is sent or a template's.
 func TestDeployAndInstantiate(t *testing.T) {
 	const rest = `"functions":[{"name":"init","mode":"init","args":[{"name":"cap","type":"u8"}]}],"events":[]}`
 	write := func(e *codec.Encoder) { e.U8(7) }

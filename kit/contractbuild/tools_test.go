@@ -97,7 +97,7 @@ func TestRustupIsNamed(t *testing.T) {
 	}
 }
 
-// described are packages as cargo metadata gives them; each depends on the next.
+// described are packages in cargo metadata's form; each depends on the next.
 func described(t *testing.T, r rustTools, change func(c *crate), dirs ...string) {
 	t.Helper()
 	var list []map[string]any

@@ -176,7 +176,7 @@ func TestGasReport(t *testing.T) {
 	}
 }
 
-// TestNoToken: the kit finds that the counter is no token.
+// TestNoToken: the kit finds that the counter is not a token.
 func TestNoToken(t *testing.T) {
 	chain := contracttest.New(t)
 	alice := chain.Account("alice")

@@ -99,7 +99,7 @@ func TestCoverageChangesNothing(t *testing.T) {
 	}
 }
 
-// TestStops has a call of a function that traps within another, behind one that returned.
+// TestStops has a call of a function that traps within another one, after one that returned.
 func TestStops(t *testing.T) {
 	m := Contract(1, 1)
 	procedure := m.AddType(nil, 0)

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// windowNode takes transactions of one account up to a nonce window, and includes all that it has once it is asked for
-// the receipt of one. Its methods are called one at a time.
+// windowNode accepts transactions of one account up to a nonce window, and includes all of them once a receipt of one
+// is requested. Its methods are called one at a time.
 type windowNode struct {
 	window, waiting int
 	status          types.ReceiptStatus
@@ -36,7 +36,7 @@ func (n *windowNode) receipt(context.Context, api.TransactionParams) (api.Receip
 	return api.Receipt{Status: api.Quantity(n.status)}, nil
 }
 
-// TestManyArePaidInWaves pays more accounts than a node takes nonces of one, and waits for each wave's block.
+// TestManyArePaidInWaves pays more accounts than a node accepts nonces, and waits for each wave's block.
 func TestManyArePaidInWaves(t *testing.T) {
 	for _, test := range []struct {
 		name     string

@@ -127,7 +127,7 @@ func TestReadMetricsOfANode(t *testing.T) {
 	body, status := "a 1\nb{c=\"d\"} 2\n", http.StatusOK
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body) // a reader that has seen enough goes
+		_, _ = io.WriteString(w, body) // a reader that has seen enough leaves
 	}))
 	defer node.Close()
 	read := func(names ...string) (map[string]float64, error) { return ReadMetrics(t.Context(), node.URL, names...) }

@@ -19,9 +19,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// fakeNode is a chain of one account behind a bad network. Requests and answers get lost, some come late, the pool
-// forgets, blocks leave out and are taken back, fees rise, and another program uses the account too. It is also the
-// clock: time passes when the sender sleeps, a block a second.
+// fakeNode is a chain of one account behind a bad network. Requests and answers get lost, some are late, the pool
+// forgets, blocks leave transactions out and are reverted, fees rise, and another program uses the account too. It is
+// also the clock: time passes when the sender sleeps, with a block per second.
 type fakeNode struct {
 	t       testing.TB
 	account types.Account
@@ -43,18 +43,18 @@ type fakeChain struct {
 	view     types.Height            // the newest block of the node that answers the present request
 	times    map[types.Height]uint64 // timestamps of blocks
 	headTime uint64                  // timestamp of the newest block, of those too that were taken back
-	pinned   types.Height            // of the newest block that a receipt was given out of: it is not taken back
+	pinned   types.Height            // the newest block from which a receipt was returned: it is not reverted
 	base     types.Amount            // fee
 	blocks   []included              // by nonce
-	foreign  uint64                  // how many transactions the other program made
+	foreign  uint64                  // number of transactions made by the other program
 }
 
 // behaviour holds the faults that a test demands of the node.
 type behaviour struct {
-	calm   bool // nothing goes wrong any more
+	calm   bool // no more faults
 	still  bool // no blocks are made
-	full   bool // blocks take all that there is
-	refuse int  // how many are refused for good
+	full   bool // blocks include all pending transactions
+	refuse int  // number of permanent refusals
 }
 
 type included struct {

@@ -36,7 +36,7 @@ func write(t *testing.T, path string, ids ...string) {
 	}
 }
 
-// read returns a journal's content: an ID of each append.
+// read returns a journal's content: the ID of each append.
 func read(path string, of sender.Scope) (ids []string, err error) {
 	f := sender.NewFile(path)
 	entries, err := f.Open(of)

@@ -153,7 +153,7 @@ type outcomes struct {
 	mu        sync.Mutex
 	receipts  map[int]api.Receipt
 	cancelled map[int]bool
-	late      int // how many were to be cancelled, and were in a block
+	late      int // number of jobs that were to be cancelled and were in a block
 	crashes   int
 }
 

@@ -124,7 +124,7 @@ func TestWhatMayBeOutIsNotRefused(t *testing.T) {
 	}
 }
 
-// thirdTime is a clock that calls a function when it is asked for the time for the third time.
+// thirdTime is a clock that calls a function when it is read for the third time.
 type thirdTime struct {
 	*fakeNode
 	asked atomic.Int32
@@ -147,7 +147,7 @@ func TestFirstJobWaitsForTheNonce(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened, sent := make(chan *sender.Sender, 1), make(chan *sender.Sent, 1)
-	// It is asked when the sender is made, and at the beginning of its first step.
+	// The clock is read when the sender is made, and at the beginning of its first step.
 	clock := &thirdTime{fakeNode: node, then: func() {
 		job, err := (<-opened).Send(context.Background(), client.Transfer(types.Account{5}, 5), sender.Job{ID: "5"})
 		if err != nil {
@@ -166,7 +166,7 @@ func TestFirstJobWaitsForTheNonce(t *testing.T) {
 	}
 }
 
-// diesAt is a journal that fails once it has written, or is to write, an entry of a type.
+// diesAt is a journal that fails before or after it writes an entry of a type.
 type diesAt struct {
 	sender.Memory
 	entry   sender.EntryType

@@ -30,8 +30,8 @@ type overrideCase struct {
 	Parameters string       `json:"parameters"`
 }
 
-// headerStep is a header with a proof of the parameters before it, and the member of the refusal that is true:
-// "refused" for none of them, empty if the header is taken.
+// headerStep is a header with a proof of the parameters before it, and the expected refusal: "refused" for an error
+// without a name, empty if the header is accepted.
 type headerStep struct {
 	Header     string `json:"header"`
 	Parameters any    `json:"parameters"`
@@ -74,7 +74,7 @@ func (b *vectorBlock) header(t *testing.T) types.SignedHeader {
 	return h
 }
 
-// parameters is the proof of the parameters after a block, as nodes give it.
+// parameters returns the proof of the parameters after a block, as nodes return it.
 func (b *vectorBlock) parameters(t *testing.T) map[string]any {
 	t.Helper()
 	var accesses []types.Access

@@ -19,14 +19,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxVerifierBytes bounds verifier.wasm: 4.9 MB when it was set, of which 2.6 MB are any program's that imports fmt.
+// maxVerifierBytes bounds verifier.wasm: 4.9 MB when it was set, of which any program that imports fmt has 2.6 MB.
 const maxVerifierBytes = 5_100_000
 
-// testCase is a bundle that the verifier is asked about.
+// testCase is a bundle to be verified.
 type testCase struct {
 	Name    string `json:"name"`
 	Bundle  string `json:"bundle"` // base64
-	Range   bool   `json:"range"`  // whether it is to be one
+	Range   bool   `json:"range"`  // whether it must be accepted
 	Bits    int    `json:"bits"`
 	Verdict any    `json:"verdict,omitempty"` // none: to be refused
 	Chain   *steps `json:"chain,omitempty"`   // instead of a bundle
@@ -35,7 +35,7 @@ type testCase struct {
 	Inclusion *inclusionCase `json:"inclusion,omitempty"` // likewise
 }
 
-// steps are proofs that a chain takes one after the other, from a trusted block on.
+// steps are proofs that extend a chain, in order, from a trusted block on.
 type steps struct {
 	Trusted blockRef `json:"trusted"`
 	Steps   []step   `json:"steps"`
@@ -52,8 +52,8 @@ type blockRef struct {
 	Hash   types.BlockHash `json:"hash"`
 }
 
-// chainCases go on from genesis and from a block in the middle, by blocks and as a range. Blocks that do not
-// follow, or are changed, are refused in between.
+// chainCases continue from genesis and from a block in the middle, by blocks and as a range. Blocks that do not follow,
+// or are changed, are refused in between.
 func chainCases(blocks []provenchain.Block, whole blockproof.Range) (all []testCase) {
 	ref := func(h types.Height) blockRef { return blockRef{h, whole.Headers[h].Header.Hash()} }
 	good := func(encoded []byte, end types.Height) step {
@@ -89,7 +89,7 @@ func chainCases(blocks []provenchain.Block, whole blockproof.Range) (all []testC
 type result struct {
 	Checked      int       `json:"checked"`
 	Problems     []string  `json:"problems"`
-	Milliseconds []float64 `json:"milliseconds"` // of each bundle that was accepted
+	Milliseconds []float64 `json:"milliseconds"` // of each accepted bundle
 }
 
 // cases are a chain's bundles with the verdicts of package proof, and bundles that do not hold.
@@ -160,7 +160,7 @@ func build(tb testing.TB, dir string) {
 	}
 }
 
-// buildWithCases builds the package with the cases beside it. It returns where, and how many cases.
+// buildWithCases builds the package with the cases beside it. It returns the directory, and the number of cases.
 func buildWithCases(t *testing.T) (dir string, count int) {
 	t.Helper()
 	dir = t.TempDir()

@@ -179,7 +179,7 @@ var planted = os.Getenv("CAIRN_PLANTED")
 `,
 }
 
-// build builds these tests with the bugs planted into the code, each of which the environment lets out.
+// build builds these tests with the bugs planted into the code; the environment selects the active one.
 func build(t *testing.T) string {
 	t.Helper()
 	const root = "../.."
@@ -230,7 +230,7 @@ func build(t *testing.T) string {
 	return program
 }
 
-// allBugs may be set to look for those too that take long to find.
+// allBugs may be set to search also for bugs that take long to find.
 var allBugs = flag.Bool("all-bugs", false, "plant every bug, not only those that are found soon")
 
 // TestPlantedBugsAreFound: each bug breaks the property that it should break within ten seeds.

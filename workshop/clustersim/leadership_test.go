@@ -31,8 +31,8 @@ func (w *simulation) longestGap(d time.Duration) (longest time.Duration) {
 	return max(longest, w.now-last)
 }
 
-// Whatever keeps a leader from its work, another member leads within 2 s and makes blocks, and leadership rests there.
-// The one that cannot takes no leadership again before it can.
+// Whatever prevents a leader from working, another member leads within 2 s, makes blocks, and stays the leader. The
+// first one does not lead again before it can work.
 func TestLeaderThatCannotHandsOn(t *testing.T) {
 	for name, test := range map[string]struct{ begin, end func(*machine) }{
 		"what its machine lacks": {func(m *machine) { m.unable = "the disk is full" }, func(m *machine) { m.unable = "" }},

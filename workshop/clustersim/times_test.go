@@ -10,7 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 )
 
-// A leader tells how long each of its blocks and batches took to be decided, and a member when it last heard of one.
+// A leader reports the time until each of its blocks and batches was decided, and a member the time of the last contact
+// with the leader.
 func TestTimesOfDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSimulation(Setup{Seed: 1, Members: 3})
@@ -52,7 +53,7 @@ func TestTimesOfDecisions(t *testing.T) {
 	})
 }
 
-// Leadership that is handed on delays no block by as much as half an interval, whenever that is asked for.
+// A transfer of leadership delays no block by half an interval or more, whenever it is requested.
 func TestTransferDelaysNoBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSimulation(Setup{Seed: 1, Members: 3})

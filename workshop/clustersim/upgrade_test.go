@@ -11,7 +11,7 @@ import (
 )
 
 // TestUpgradeSeeds runs seeds in which a version of the protocol comes into force amid the faults. Members that do not
-// know it halt, and go on with a newer program, some after having started again with the older one.
+// know it halt, and continue with a newer program, some after another start with the older one.
 func TestUpgradeSeeds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -73,7 +73,7 @@ func upgrading(t *testing.T, know ...bool) *simulation {
 	return w
 }
 
-// settle lets members that are down come back, ends the load and checks everything.
+// settle restarts members that are down, ends the load and checks everything.
 func (w *simulation) settle(t *testing.T) *Report {
 	t.Helper()
 	w.heal()

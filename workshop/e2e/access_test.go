@@ -290,7 +290,7 @@ func TestWhoMayCall(t *testing.T) {
 	for i, call := range []struct {
 		body string
 		want int
-	}{{blockNumberCall, 200}, {batch, 200}, {blockNumberCall, 429}} { // a batch is let in, and owed for 100 seconds then
+	}{{blockNumberCall, 200}, {batch, 200}, {blockNumberCall, 429}} { // a batch is admitted, and owed for 100 s
 		status, answer, _ := exchange(t, transport, http.MethodPost, node.RPC, call.body,
 			map[string]string{"Host": "127.0.0.1", "Content-Type": "application/json", "Authorization": "Bearer " + slowKey})
 		if status != call.want || (status == 429) != (answer.Get("Retry-After") != "") {

@@ -39,7 +39,7 @@ func TestBench(t *testing.T) {
 			if i := r.Inclusion; i == nil || i.Accepted != test.transfers || i.Included != test.transfers || i.Blocks < 1 {
 				t.Errorf("inclusion %+v", i)
 			}
-			// The senders' funding is included beside their transfers, and a token's deploy and distribution.
+			// The senders' funding is included in addition to their transfers, and a token's deploy and distribution.
 			if got := includedOn(t, node) - before; got < test.transfers || got > test.transfers+test.preparing {
 				t.Errorf("the chain has %d transactions more, %d were sent", got, test.transfers)
 			}

@@ -59,7 +59,7 @@ func newMirror(t *testing.T, node *process, chunk func(r *http.Request, data []b
 	return m
 }
 
-// requests tells how often each chunk was asked for.
+// requests returns the number of requests for each chunk.
 func (m *mirror) requests() (times map[string]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -289,7 +289,7 @@ func killImporting(t *testing.T, dir string, arguments []string) bool {
 	return false
 }
 
-// isFirst tells the first chunk of a snapshot, which is of the genesis.
+// isFirst reports whether a path is that of a snapshot's first chunk, the genesis.
 func isFirst(path string) bool { return strings.HasSuffix(path, "/000000.zst") }
 
 func exists(t *testing.T, path string) bool {

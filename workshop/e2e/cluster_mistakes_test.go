@@ -22,7 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// prepare makes a directory that is to join the cluster through a member, with these files, and returns its pin.
+// prepare makes a directory, with these files, that can join the cluster through a member, and returns its pin.
 func (c *clusterOfNodes) prepare(name, peer string, files map[string][]byte) string {
 	c.t.Helper()
 	c.dirs[name], c.links[name] = filepath.Join(c.t.TempDir(), name), freeAddress(c.t)
@@ -168,7 +168,7 @@ func (c *clusterOfNodes) genesis(name string) string {
 
 // TestClusterTellsTheTruth takes a cluster through a transfer of leadership, a frozen leader, a removal, and a recovery
 // from one disk. Its log, its status, its metrics and the last messages of its members say what happened.
-func TestClusterTellsTheTruth(t *testing.T) { // not beside others, for which leadership may change
+func TestClusterTellsTheTruth(t *testing.T) { // not in parallel: on a busy machine leadership may change
 	c := newClusterOfNodes(t, newLoad(1), "--block-time", "200ms", "--prove", "off", "--log-level", "info")
 	if s := c.status("a"); s.Members[0].Starts != 1 {
 		t.Errorf("a member that was started once says %d starts", s.Members[0].Starts)
@@ -248,7 +248,7 @@ func TestClusterTellsTheTruth(t *testing.T) { // not beside others, for which le
 }
 
 // TestClusterRotatesItsKey follows the section of docs/cluster.md: no block is late for it.
-func TestClusterRotatesItsKey(t *testing.T) { // not beside others, for which leadership may change
+func TestClusterRotatesItsKey(t *testing.T) { // not in parallel: on a busy machine leadership may change
 	l := newLoad(1)
 	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off")
 	c.join("b", "a")

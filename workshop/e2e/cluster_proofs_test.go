@@ -40,7 +40,7 @@ func (c *clusterOfNodes) awaitProofs(from, to types.Height) map[string]float64 {
 
 // TestClusterSharesProofs has three members with a prover each share the work: each proof is made once, by a member
 // that does not lead, and all members serve it. One that is killed leaves its blocks to the other.
-func TestClusterSharesProofs(t *testing.T) { // not beside others, for which leadership may change
+func TestClusterSharesProofs(t *testing.T) { // not in parallel: on a busy machine leadership may change
 	l := newLoad(1)
 	c := newClusterOfNodes(t, l, "--block-time", "2s", "--proof-bits", "100")
 	info, err := c.clientOf(c.nodes["a"]).NodeInfo(t.Context())
@@ -83,8 +83,8 @@ func TestClusterSharesProofs(t *testing.T) { // not beside others, for which lea
 	t.Logf("%s led, %s was killed, proofs made: %v", leader, killed, c.made())
 }
 
-// checkMadeOnce compares how many proofs all members made with how many blocks have one. It asks a member that was
-// there for all of them, while no proof is on its way.
+// checkMadeOnce compares the number of proofs that all members made with the number of proven blocks. It asks a member
+// that was there all the time, while no proof is on its way.
 func (c *clusterOfNodes) checkMadeOnce(member string) {
 	c.t.Helper()
 	proofs := func() (count float64) {

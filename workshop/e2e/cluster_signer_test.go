@@ -76,8 +76,8 @@ func (s *signedCluster) goesOn(of string) {
 }
 
 // TestClusterOnOneSigner has three members on one signer, under load. The signer, the leader, and both at once are
-// killed, and come back in either order; the whole cluster is started before its signer. Blocks go on each time, no
-// height has two, and nothing that was acknowledged is lost.
+// killed, and restarted in either order; the whole cluster is started before its signer. Blocks continue each time, no
+// height has two, and no acknowledged transaction is lost.
 func TestClusterOnOneSigner(t *testing.T) {
 	t.Parallel()
 	l := newLoad(64)

@@ -160,7 +160,7 @@ func (c *clusterOfNodes) clientOf(node *process) *client.Client {
 	return made
 }
 
-// other is a member that runs and is none of those named.
+// other returns a running member that is none of those named.
 func (c *clusterOfNodes) other(names ...string) string {
 	for name := range c.nodes {
 		if !strings.Contains(strings.Join(names, " "), name) {

@@ -59,7 +59,7 @@ func TestDevPrintsItsAccounts(t *testing.T) {
 	}
 }
 
-// With another mnemonic dev0 names none of the accounts, so nothing says that it does.
+// With another mnemonic dev0 names none of the accounts, so the output does not claim it.
 func TestDevNamesNoAccountsOfAnotherMnemonic(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--mnemonic", strings.Repeat("abandon ", 11)+"about")

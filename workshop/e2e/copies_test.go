@@ -13,8 +13,8 @@ import (
 // copyGas is more than the gas of a deploy of existing code, and far less than the gas of its bytes.
 const copyGas = 300_000
 
-// TestCopies deploys a contract by naming another that has its code. Each has its own storage. A replica without state
-// follows from genesis, and one that begins behind the first deploy gets the code from its upstream.
+// TestCopies deploys a contract by naming another one with the same code. Each has its own storage. A replica without
+// state follows from genesis, and one that begins after the first deploy gets the code from its upstream.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100")

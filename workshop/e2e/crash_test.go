@@ -362,7 +362,7 @@ func (s *survivor) finish() error {
 	return s.checkDatabase(again)
 }
 
-// checkDatabase lets the program recompute all that the data directory holds, which is the model's chain or more.
+// checkDatabase runs the program's check of the data directory, which has the model's chain or more.
 func (s *survivor) checkDatabase(m *model) error {
 	var report struct{ Head, Transactions uint64 }
 	newUser(s.t).succeeds(&report, "db", "check", "--data-dir", s.dir)

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// deadlyCalls is the number of calls, one of which must be observed while it runs. The sender can pay for no more.
+// deadlyCalls is the number of calls, one of which must be observed while it runs. The sender cannot pay for more.
 const deadlyCalls = 10
 
 // endAt kills a node while its note has a given word, and returns the transaction in the note. A note that is read from

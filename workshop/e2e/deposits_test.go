@@ -119,7 +119,7 @@ func (e *depositWalk) startWatcher() {
 	e.lines = lines
 }
 
-// killWatcher kills the watcher after the given number of its lines, of which it prints one for each page.
+// killWatcher kills the watcher after it has printed the given number of lines, one for each page.
 func (e *depositWalk) killWatcher(lines int) {
 	e.t.Helper()
 	scanner := bufio.NewScanner(e.lines)
@@ -188,7 +188,7 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 	}
 	for i := uint32(0); len(e.deposits) < api.MaxPaymentAccounts-1; i++ {
 		account := types.Account{0: 7}
-		if binary.BigEndian.PutUint32(account[28:], i); types.IsKey(account) { // else senders refuse to pay it
+		if binary.BigEndian.PutUint32(account[28:], i); types.IsKey(account) { // otherwise senders refuse to pay it
 			e.deposits = append(e.deposits, account)
 		}
 	}

@@ -99,8 +99,8 @@ func watch(url, file string) error {
 }
 `
 
-// A program that follows events sees each once and in order by its last cursor, however often it and its node are
-// killed. The counter's events tell how many there were.
+// A program that follows events by its last cursor sees each once and in order, however often it and its node are
+// killed. The counter's events show their number.
 func TestEventsAreSeenOnce(t *testing.T) {
 	t.Parallel()
 	kills, each := killsOf(t, 5), 8

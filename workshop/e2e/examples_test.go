@@ -158,7 +158,7 @@ func (c *exampleChain) sign(account int, nonce, gas uint64, action client.Action
 
 func (c *exampleChain) account(i int) types.Account { return types.Account(c.keys[i].PublicKey()) }
 
-// show makes a call, holds it to the document, and adds it to the examples.
+// show makes a call, compares it with the document, and adds it to the examples.
 func (c *exampleChain) show(name, method string, params ...any) json.RawMessage {
 	c.t.Helper()
 	answered := c.ask(method, params...)

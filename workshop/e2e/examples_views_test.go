@@ -130,7 +130,7 @@ func (c *exampleChain) codeHashes() []any {
 	return []any{contract.CodeHash}
 }
 
-// lies are ways in which a proof does not hold.
+// lies are proofs that do not hold.
 func (c *exampleChain) lies(honest api.ViewProof) (lies []refusedView) {
 	c.t.Helper()
 	add := func(about string, with map[string]any) {

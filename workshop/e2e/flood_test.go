@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFlood runs every attack of the flood at once against a node, small, and holds it to the rules that do not depend
-// on how fast this machine is.
+// TestFlood runs every attack of the flood at once against a node, on a small scale, and checks the rules that do not
+// depend on the machine's speed.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "flood")
@@ -45,7 +45,7 @@ func TestFlood(t *testing.T) {
 	if len(results) != 1 || results[0].HonestIncluded == 0 {
 		t.Fatalf("results %s", output)
 	}
-	// One outcome of each attack says that it took place.
+	// One outcome of each attack shows that it took place.
 	for _, outcome := range []string{
 		"-32700 bad_json", "-32700 too_deep", "HTTP 400", "HTTP 413", "-32040 batch_size", "HTTP 429", "waiting at the end",
 		"not read",

@@ -142,8 +142,8 @@ func (a *asker) answer(method string, params []any) string {
 	return string(text)
 }
 
-// Right after a block is known, by a receipt or by a notification, every method answers as it does later when nothing
-// else has happened: from that block.
+// Right after a block is known, by a receipt or by a notification, every method already gives the answer of that block,
+// the same as later if nothing else happens.
 func TestEveryMethodKnowsTheNewBlock(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0", "--prove", "off", "--rate-limit", "0")
@@ -162,7 +162,7 @@ func TestEveryMethodKnowsTheNewBlock(t *testing.T) {
 	asked := 0
 	for _, d := range api.Declarations() {
 		if strings.HasPrefix(d.Name, "dev_") || strings.HasSuffix(d.Name, "subscribe") {
-			continue // they change the chain, or are of a connection
+			continue // they change the chain, or belong to a connection
 		}
 		asked++
 		for round := range 2 * freshRounds {

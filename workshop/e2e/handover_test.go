@@ -240,8 +240,8 @@ func TestKeyOfThePast(t *testing.T) {
 	}
 }
 
-// TestNewProducerIsKilled kills the next producer before it has heard of the transaction: it makes blocks when it is
-// started again.
+// TestNewProducerIsKilled kills the next producer before it has heard of the transaction: it makes blocks after a
+// restart.
 func TestNewProducerIsKilled(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)

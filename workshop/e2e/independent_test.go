@@ -148,8 +148,8 @@ func TestIndependentClient(t *testing.T) {
 	}
 }
 
-// TestIndependentClientOfContracts has the client run contracts with its own interpreter. It believes no access list
-// but the one that its execution gives.
+// TestIndependentClientOfContracts has the client run contracts with its own interpreter. It accepts only access lists
+// that its own execution gives.
 func TestIndependentClientOfContracts(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")

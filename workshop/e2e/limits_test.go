@@ -8,8 +8,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestMessagesCountAgainstTheRate has a key of one call a second, two at once. The handshake and one message are let
-// in. The next message is answered with its id and the time to wait, and so is the next handshake.
+// TestMessagesCountAgainstTheRate has a key with one call per second, and a burst of two. The handshake and one message
+// are admitted. The next message is answered with its id and the time to wait, and so is the next handshake.
 func TestMessagesCountAgainstTheRate(t *testing.T) {
 	t.Parallel()
 	const key = "a-key-of-one-call-a-second"

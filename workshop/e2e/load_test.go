@@ -158,7 +158,7 @@ func gone(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, client.ErrUnreachable))
 }
 
-// request sends one batch. It reports whether the node took any of it.
+// request sends one batch. It reports whether the node accepted any of it.
 func (l *load) request(ctx context.Context, c *client.Client, senders []*sender) (progress bool, err error) {
 	type call struct {
 		offer

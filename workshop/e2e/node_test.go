@@ -1,5 +1,5 @@
-// Package e2e tests the program from outside: it builds the binary that a user gets, runs it as a process, and speaks
-// to it over the network.
+// Package e2e tests the program from outside: it builds the user's binary, runs it as a process, and speaks to it over
+// the network.
 package e2e
 
 import (
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	flag.Visit(func(f *flag.Flag) { bounded = bounded || f.Name == "test.parallel" })
 	if !bounded {
 		if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
-			panic(err) // there is no such flag
+			panic(err) // no such flag
 		}
 	}
 	code := m.Run()

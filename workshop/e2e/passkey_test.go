@@ -48,7 +48,7 @@ func assertPasskey(t *testing.T, key *ecdsa.PrivateKey, challenge string) []byte
 	return credential
 }
 
-// The program of docs/applications.md takes the assertions of a passkey that no browser has, and pays with it.
+// The program of docs/applications.md accepts the assertions of a simulated passkey, and pays with it.
 func TestPasskeyProgramOfTheApplicationsPage(t *testing.T) {
 	t.Parallel()
 	program := programOfThePage(t, "Take a passkey's signature")

@@ -85,7 +85,7 @@ func (p *ledgerPage) run(s sentPayment, at api.Receipt) (success bool) {
 	return true
 }
 
-// paymentWatcher follows payments as docs/applications.md says, and goes back by its cursors if the chain does.
+// paymentWatcher follows payments as docs/applications.md says, and goes back by its cursors if the chain is reverted.
 type paymentWatcher struct {
 	filter api.SubscriptionFilter
 	mu     sync.Mutex
@@ -395,7 +395,7 @@ func (w *paymentWalk) comparePages(what string) {
 	}
 }
 
-// walk makes the given number of blocks, and goes back and kills the node between them.
+// walk makes the given number of blocks, and reverts the chain and kills the node between them.
 func (w *paymentWalk) walk(blocks int) {
 	type point struct {
 		id    uint64

@@ -74,7 +74,8 @@ func TestProofs(t *testing.T) {
 	u.fails(1, "proof", "get", "0")
 }
 
-// TestProverElsewhere has blocks wait for a prover that comes later, and another take over when that one is killed.
+// TestProverElsewhere has blocks wait for a prover that is started later, and another take over when that one is
+// killed.
 func TestProverElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "chain")

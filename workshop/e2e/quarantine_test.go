@@ -213,8 +213,8 @@ func TestEngineFaultOfAProducer(t *testing.T) {
 	f.included(f.alice, f.call())
 }
 
-// TestEngineFaultOfAReplica has a replica's engine fail on a contract that a block calls. It imports the block by
-// wazero's interpreter, says so, and runs the code for nobody else.
+// TestEngineFaultOfAReplica has a replica's engine fail on a contract that a block calls. The replica imports the block
+// with wazero's interpreter, says so, and otherwise does not run the code.
 func TestEngineFaultOfAReplica(t *testing.T) {
 	t.Parallel()
 	f := newFaultyChain(t)

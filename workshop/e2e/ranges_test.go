@@ -19,8 +19,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// servingRanges is a node behind a proxy that shows each range that it serves to look, which may change it. Nil is of
-// one that the node does not have.
+// servingRanges is a node behind a proxy that passes each served range to look, which may change it; nil stands for one
+// that the node does not have.
 func servingRanges(t *testing.T, node *process, look func(served []byte)) string {
 	t.Helper()
 	target, err := url.Parse(node.RPC)
@@ -86,8 +86,8 @@ func blockHash(t *testing.T, node *process, height types.Height) string {
 }
 
 // TestCatchUpByRanges has a prover make ranges of sixteen blocks. The command line and a relaying replica verify them,
-// and a replica without state catches up by them: it has the primary's headers then, and fewer proofs of blocks. An
-// upstream that lies about a range is left for one that does not, and the ranges can be had from the replica itself.
+// and a replica without state catches up by them: it then has the primary's headers, and fewer proofs of blocks. It
+// leaves an upstream that lies about a range for an honest one, and then serves the ranges itself.
 func TestCatchUpByRanges(t *testing.T) {
 	t.Parallel()
 	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100", "--range-blocks", "16")
@@ -228,7 +228,7 @@ func TestKilledBetweenRanges(t *testing.T) {
 		}
 		<-time.After(time.Duration(random.Int64N(int64(40 * time.Millisecond))))
 		replica.Kill()
-		select { // of the one that is gone
+		select { // of the node that is gone
 		case <-sent:
 		default:
 		}

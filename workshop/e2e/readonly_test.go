@@ -68,7 +68,7 @@ func TestLookingWritesNothing(t *testing.T) {
 	}
 }
 
-// lookAtTree is all that there is to say of the files of a directory.
+// lookAtTree returns a complete description of the files of a directory.
 func lookAtTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := make(map[string]string)

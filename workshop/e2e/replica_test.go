@@ -259,7 +259,7 @@ func (c *cluster) caughtUp(node *process) {
 	c.load.settle(m)
 }
 
-// TestReplicas has a primary under load, a replica behind a bad network that is killed again and again, and an archive
+// TestReplicas has a primary under load, a replica behind a bad network that is killed repeatedly, and an archive
 // through which the load is sent. The primary is killed too. In the end all have the same chain.
 func TestReplicas(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestStopUnderLoad ends a node as its user does, while it is busy: it exits with 0, and nothing acknowledged is lost.
+// TestStopUnderLoad stops a busy node as its user does: it exits with 0, and no acknowledged transaction is lost.
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT} {
@@ -34,7 +34,7 @@ func TestStopUnderLoad(t *testing.T) {
 	}
 }
 
-// TestStopBeforeAChain ends nodes that wait for an upstream to give them the beginning of a chain: they exit with 0.
+// TestStopBeforeAChain stops nodes that wait for an upstream to provide the beginning of a chain: they exit with 0.
 func TestStopBeforeAChain(t *testing.T) {
 	t.Parallel()
 	genesis, hash := filepath.Join(initialize(t), "genesis.json"), types.BlockHash{1}.String()
@@ -186,8 +186,8 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-// TestLostBlocksAreNoticed takes the end of the database's log away from a node that was killed. It does not
-// continue after an earlier block without an operator's consent, even if only the newest block is missing.
+// TestLostBlocksAreNoticed removes the end of the database's log of a killed node. The node does not continue after an
+// earlier block without an operator's consent, even if only the newest block is missing.
 func TestLostBlocksAreNoticed(t *testing.T) {
 	t.Parallel()
 	dir := initialize(t, "--block-time", "100ms")

@@ -57,8 +57,8 @@ func balance(t *testing.T, c *client.Client, account types.Account) types.Amount
 	return units
 }
 
-// Sends at once from one account are all in blocks, without a nonce that had to be filled. Then a sweep leaves nothing,
-// whether its recipient is in the state or not.
+// Concurrent sends from one account are all included, without a filled nonce gap. Then a sweep leaves nothing, whether
+// its recipient is in the state or not.
 func TestSendsAtOnceFromOneAccount(t *testing.T) {
 	t.Parallel()
 	const sends = 500

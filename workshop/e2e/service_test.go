@@ -61,7 +61,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// services are all commands of the program that go on: a node in its bootstrap, which nobody serves, among them.
+// services are all commands that run until they are stopped, among them a node in its bootstrap without an upstream.
 func services(t *testing.T) map[string]service {
 	t.Helper()
 	s := newSigning(t)

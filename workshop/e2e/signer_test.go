@@ -154,8 +154,8 @@ func TestSigner(t *testing.T) {
 	s.forgets()
 }
 
-// TestTwoProducersOfOneSigner runs a primary and a copy of its directory beside each other, on one signer. One of them
-// has all blocks, and no height has two. The other one holds and says why; the signer and the first say so, too.
+// TestTwoProducersOfOneSigner runs a primary and a copy of its directory on one signer. One of them makes all blocks,
+// and no height has two. The other one holds and says why; the signer and the first say so, too.
 func TestTwoProducersOfOneSigner(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)
@@ -215,7 +215,7 @@ func TestTwoProducersOfOneSigner(t *testing.T) {
 	}
 }
 
-// forgets takes the signer's sign state away: it does not start before an operator says so.
+// forgets removes the signer's sign state: the signer does not start without an operator's consent.
 func (s *signing) forgets() {
 	s.t.Helper()
 	u := newUser(s.t)

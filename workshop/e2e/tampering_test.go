@@ -50,7 +50,7 @@ func first(change func(item any) any) func(any) any {
 // at falsifies the member under path, each time there is a result.
 func at(path ...any) func(any) any {
 	return func(result any) any {
-		if result == nil { // a receipt that is not there yet
+		if result == nil { // a receipt that does not exist yet
 			return nil
 		}
 		return edit(result, path, falsify)

@@ -35,8 +35,8 @@ type tracedLines struct {
 	}
 }
 
-// TestLinesOfATrace has a real node trace a transaction that a contract refused. The command line says in which line of
-// its source, by the project and by its archive, in each language. A source that differs in one byte is refused.
+// TestLinesOfATrace has a real node trace a transaction that a contract refused. The command line prints the line of
+// its source, from the project and from its archive, in each language. A source that differs in one byte is refused.
 func TestLinesOfATrace(t *testing.T) {
 	if *counters == "" {
 		return

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// The tutorial on contracts needs the compiler of contracts: it is done when it is asked for. That in TypeScript is
-// with the SDK.
+// The tutorial on contracts needs the compiler of contracts, so it runs only on request. The TypeScript tutorial is
+// tested with the SDK.
 var tutorials = flag.String("tutorials", "chain,go,verify", "the tutorials that are done")
 
-// block is a block of code of a page, with the language that it is said to be of and the file that it is to be.
+// block is a code block of a page, with its declared language and the file that it stands for.
 type block struct{ language, file, code string }
 
 // A block is the content of the file that the paragraph before it ends with: "…, `main.go`:".

@@ -42,7 +42,7 @@ func newUser(t *testing.T) *user {
 // in is the same user within another test.
 func (u *user) in(t *testing.T) *user { return &user{t: t, environment: u.environment} }
 
-// of lets the user's commands speak to a node.
+// of makes the user's commands speak to a node.
 func (u *user) of(node *process) *user {
 	u.environment = append(u.environment, "CAIRN_RPC_URL="+node.RPC)
 	return u
@@ -139,7 +139,7 @@ type document struct {
 	Error  *failure
 }
 
-// document decodes the standard output, which is to be one JSON document.
+// document decodes the standard output, which must be one JSON document.
 func (u *user) document(r result) (d document) {
 	u.t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(r.stdout))

@@ -40,8 +40,8 @@ func wideRecursion() []byte {
 	return m.Encode()
 }
 
-// TestViewsTakeBoundedMemory has four callers at once send views that take all that a view may have, until a block has
-// been made beside them.
+// TestViewsTakeBoundedMemory has four callers at once send views with the largest resource use, until a block has been
+// made meanwhile.
 func TestViewsTakeBoundedMemory(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "100ms")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTheTwoAgree has a short run of each attack.
+// TestTheTwoAgree makes a short run of each attack.
 func TestTheTwoAgree(t *testing.T) {
 	cases := map[string]int{
 		"mutation": 600, "roles": 300, "orders": 240, "replays": 200, "limits": 40, "history": 100, "schnorr": 128,

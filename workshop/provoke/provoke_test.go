@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestEachAlertHasACause holds the causes to the shipped rules.
+// TestEachAlertHasACause compares the causes with the shipped rules.
 func TestEachAlertHasACause(t *testing.T) {
 	shipped, err := os.ReadFile("../../deploy/alerts.yml")
 	if err != nil {

@@ -143,7 +143,7 @@ func TestDecideUnsettled(t *testing.T) {
 	}
 }
 
-// TestDecideRefuses has keys and R that are no points or not below the modulus, and R with odd y.
+// TestDecideRefuses uses keys and R that are not on the curve or not below the modulus, and R with odd y.
 func TestDecideRefuses(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	good := equation(randomScalar(r), randomScalar(r), randomScalar(r))

@@ -124,7 +124,7 @@ func TestMultiplyAndSquare(t *testing.T) {
 	}
 }
 
-// TestDoubleAndAdd holds the kernels to their formulas over numbers that are no points, with the largest limbs.
+// TestDoubleAndAdd compares the kernels with their formulas on numbers that are not points, with the largest limbs.
 func TestDoubleAndAdd(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 400 {

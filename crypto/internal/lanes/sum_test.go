@@ -12,7 +12,8 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
-// TestAddPoints holds the kernel to its formula over numbers that are no points, with the largest limbs, also in place.
+// TestAddPoints compares the kernel with its formula on numbers that are not points, with the largest limbs, also in
+// place.
 func TestAddPoints(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	edge := func() element { return edgeElement(r, largestTop) }

@@ -47,8 +47,7 @@ func TestOldPoolIsNotTaken(t *testing.T) {
 	}
 }
 
-// A snapshot of a member that leads no more is left when nothing comes from it for two seconds, one of the leader's
-// after half a minute.
+// A snapshot from a former leader is abandoned after two seconds without data, one from the leader after half a minute.
 func TestSnapshotsAreGivenUp(t *testing.T) {
 	const sender = 7
 	from := uint64(sender)

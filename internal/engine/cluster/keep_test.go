@@ -22,7 +22,7 @@ func decidedOf(first uint64, bytes int, kinds ...kind) *raftpb.Message {
 	return message
 }
 
-// TxBatch are gathered over messages until another entry comes, or they are much.
+// TxBatches are gathered over several messages until another entry comes or they are large enough.
 func TestDecidedIntakesAreGathered(t *testing.T) {
 	const in = kindTxBatch
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// logOf returns entries of batches; one without transactions is of no batch.
+// logOf returns entries of batches; an entry without transactions is not a batch.
 func logOf(batches ...[]*types.Tx) []logEntry {
 	var log []logEntry
 	for _, txs := range batches {

@@ -33,7 +33,7 @@ func sendsOf(t *testing.T) (m *Member, take func(size int) *Answer) {
 	}
 }
 
-// Sends that have ended take no room, though one from before them waits.
+// Ended sends take no room, even while an earlier one waits.
 func TestEndedSendsTakeNoRoom(t *testing.T) {
 	m, take := sendsOf(t)
 	if told := take(1); told != nil {

@@ -38,7 +38,7 @@ func TestOrder(t *testing.T) {
 		17: {release(t, "producer", at(16, second)), Released},
 		18: {naming(third, 16), Stale}, // entries that another member may have cut off
 		19: {naming(third, 17), Decided},
-		20: {nil, None}, // beside a proposal no log is cut
+		20: {nil, None}, // the log is not cut while there is a proposal
 		21: {release(t, "producer", at(19, third)), Released},
 		22: {nil, None}, // a change of members
 		23: {naming(fourth, 21), Stale},
@@ -97,7 +97,7 @@ func TestOrderRefuses(t *testing.T) {
 	}
 }
 
-// machines are members of which each has applied some part of one log and may think that it leads.
+// machines are members, each of which has applied a part of one log and may believe that it leads.
 type machines struct {
 	t      *testing.T
 	dice   *rand.Rand

@@ -23,7 +23,7 @@ func newTable(tb testing.TB) *Table {
 // lengths are value lengths at the bounds of the size classes, and 0.
 var lengths = []int{0, 0, 0, 1, 16, 17, 48, 49, 88, Short, Short + 1}
 
-// TestModel applies random writes to a table and a map: keys that come and go, and values that change their class.
+// TestModel applies random writes to a table and a map: keys appear and disappear, and values change their class.
 func TestModel(t *testing.T) {
 	table, model := newTable(t), map[string][]byte{}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -132,7 +132,8 @@ func TestGetCopies(t *testing.T) {
 	}
 }
 
-// TestNames holds names to be different for keys that begin or end alike, and the same in every table of a key.
+// TestNames checks that names differ for keys with a common beginning or end, and are the same in every table with the
+// same random key.
 func TestNames(t *testing.T) {
 	table, other := newTable(t), newTable(t)
 	seen := map[name]int{}

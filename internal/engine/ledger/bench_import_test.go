@@ -14,10 +14,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// BenchmarkImport receives and imports a chain of small blocks into a store on disk, as a node does that begins at
-// genesis. It reports the processor time and the time of a block, and how many are imported together.
+// BenchmarkImport receives and imports a chain of small blocks into a store on disk, like a node that begins at
+// genesis. It reports the processor time and the elapsed time per block, and the number of blocks imported together.
 func BenchmarkImport(b *testing.B) {
-	const blocks, together = 4_096, 256 // as many as a replica asks for at a time
+	const blocks, together = 4_096, 256 // the number that a replica requests at a time
 	for _, transfers := range []int{0, 1, 4, 32} {
 		b.Run(fmt.Sprintf("transfers=%d", transfers), func(b *testing.B) {
 			encoded, genesis := benchmarkChain(b, blocks, transfers)

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// tokenBench is a chain on a disk with the reference token, of which all senders have some.
+// tokenBench is a chain on disk with the reference token, of which all senders have some.
 type tokenBench struct {
 	*Ledger
 	b      *testing.B
@@ -102,7 +102,7 @@ func (t *tokenBench) sign(n int, of func(i int) (sender int, payload types.Paylo
 	return verified
 }
 
-// include makes a block of transactions, of which none may fail.
+// include makes a block of transactions, none of which may fail.
 func (t *tokenBench) include(time uint64, txs []*types.VerifiedTx) Block {
 	producer := testKey(t.b, "producer")
 	batch := list(txs)

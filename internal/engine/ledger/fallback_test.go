@@ -30,7 +30,7 @@ func (f failing) Run(
 	return 0, &vm.Fault{Code: hash, Function: function, Err: errInjected}
 }
 
-// lying is an engine that takes more gas than a call does.
+// lying is an engine that takes more gas than a call uses.
 type lying struct {
 	vm.Engine
 	more uint64
@@ -64,7 +64,7 @@ type page []byte
 func (p page) Range(pointer, n uint32) ([]byte, bool) { return p[pointer:][:n], true }
 func (page) Pages() uint32                            { return 1 }
 
-// named counts how often it is asked for.
+// named counts the requests for it.
 func named(name string, engine vm.Engine, asked *int) NamedEngine {
 	return NamedEngine{name, func() (vm.Engine, error) { *asked++; return engine, nil }}
 }

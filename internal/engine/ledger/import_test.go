@@ -181,7 +181,7 @@ func TestImportRefuses(t *testing.T) {
 		"another parent": {
 			producer, header(func(h *types.Header) { h.Parent[3] ^= 1 }), ErrOtherParent, "",
 		},
-		"another version": { // of which nothing is verified
+		"another version": { // nothing of it is verified
 			"", header(func(h *types.Header) { h.Version++ }), exec.ErrUnknownVersion, "version 3",
 		},
 		"an earlier version": {
@@ -298,7 +298,7 @@ func TestImportStopsBeforeAnUnknownVersion(t *testing.T) {
 	} {
 		h := header
 		c.change(&h)
-		// Behind its first fields a header of another version may have anything.
+		// After its first fields a header of another version may have any content.
 		encoded := append(h.Encode()[:60], bytes.Repeat([]byte{0xEE}, 100)...)
 		received := must(Receive(g.Network, encoded))(t)
 		var unknown *UnknownVersion
@@ -345,7 +345,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// sponsored is a transfer that somebody else pays for.
+// sponsored returns a transfer that another account pays for.
 func sponsored(t *testing.T, from string, nonce uint64, payer string) *types.VerifiedTx {
 	t.Helper()
 	tx := *transfer(t, from, nonce, types.Account{9}, 7).Signed()

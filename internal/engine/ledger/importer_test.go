@@ -36,7 +36,7 @@ func paid(t *testing.T, g types.Genesis, n int) *Ledger {
 }
 
 // TestImportRun imports blocks of all kinds in one run, and one by one: both give the primary's chain, and the same
-// rows. Time stands still in a bubble, where no run ends because it takes long.
+// rows. Time stands still in a bubble, so no run ends because it takes long.
 func TestImportRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := must(wasm.New(wasm.Options{}))(t)
@@ -172,7 +172,7 @@ func TestRunIsOnDiskBeforeItIsTold(t *testing.T) {
 		ahead := 0
 		for i, m := range moments {
 			left, leftDB := openStore(t, m.left)
-			again := must(Open(left, nil, nil, nil))(t) // which holds the tree to the head's root
+			again := must(Open(left, nil, nil, nil))(t) // compares the tree with the head's root
 			checkMemory(t, again)
 			head := again.Tip().Header
 			if head.Header.Height < m.told || head != must(primary.Header(head.Header.Height))(t) {
@@ -189,8 +189,8 @@ func TestRunIsOnDiskBeforeItIsTold(t *testing.T) {
 	})
 }
 
-// TestRunThatIsLost lets the disk fail at the end of a run: the ledger tells of none of its blocks, and proves nothing
-// from a tree that is ahead.
+// TestRunThatIsLost makes the disk fail at the end of a run: the ledger announces none of its blocks, and proves
+// nothing from a tree that is ahead.
 func TestRunThatIsLost(t *testing.T) {
 	g := testGenesis(t)
 	primary := paid(t, g, 4)

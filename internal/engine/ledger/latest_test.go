@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// TestLatestIsTheStoresHead asks between the two moments in which a new head is published: the store's readers see it
-// already, and the tip is still the block before.
+// TestLatestIsTheStoresHead reads between the two steps of publishing a new head: the store's readers see it already,
+// and the tip is still the block before.
 func TestLatestIsTheStoresHead(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)

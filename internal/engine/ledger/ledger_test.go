@@ -291,7 +291,7 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// TestProveAt proves keys that come and go after each block, while there are later ones and while they are made.
+// TestProveAt proves keys that appear and disappear after each block, after later blocks and while they are made.
 func TestProveAt(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
@@ -358,7 +358,7 @@ func TestProveAt(t *testing.T) {
 	require(4)
 }
 
-// TestProveWhileBlocksAreMade asks for proofs all the time: each is of a block that is on disk, and valid under its
+// TestProveWhileBlocksAreMade requests proofs continuously: each is for a block that is on disk, and valid under its
 // root.
 func TestProveWhileBlocksAreMade(t *testing.T) {
 	l := openLedger(t, testGenesis(t))

@@ -27,8 +27,8 @@ func openLock(t *testing.T, l *Ledger, disk *kv.CrashDisk) *signstate.State {
 	return must(signstate.Open(disk.FS(), "signed", must(l.Header(0))(t).Header.Hash()))(t)
 }
 
-// TestLockAndBlockAtEveryMoment cuts the power before every operation on the disk while blocks are made. The chain is
-// never behind the lock, or it could not go on, and both have every block that was announced.
+// TestLockAndBlockAtEveryMoment cuts the power before every disk operation while blocks are made. The chain is never
+// behind the lock, because it could not continue then, and both have every announced block.
 func TestLockAndBlockAtEveryMoment(t *testing.T) {
 	type moment struct {
 		told types.Height
@@ -77,8 +77,8 @@ func TestLockAndBlockAtEveryMoment(t *testing.T) {
 	}
 }
 
-// TestNoSecondBlockOfAHeight takes the newest block away from the database, as a disk that lies or an older copy does:
-// no other is signed in its place, not even appended.
+// TestNoSecondBlockOfAHeight removes the newest block from the database, as a lying disk or an older copy would: no
+// other is signed in its place, nor appended.
 func TestNoSecondBlockOfAHeight(t *testing.T) {
 	g := testGenesis(t)
 	disk, lockDisk := kv.NewCrashDisk(), kv.NewCrashDisk()
@@ -107,8 +107,8 @@ func TestNoSecondBlockOfAHeight(t *testing.T) {
 	}
 }
 
-// TestBlockThatIsNotHeldIsNotTold lets the lock's disk fail: nobody is notified of the block, which is on disk, and
-// none is made after it.
+// TestBlockThatIsNotHeldIsNotTold makes the lock's disk fail: the block, which is on disk, is not announced, and none
+// is made after it.
 func TestBlockThatIsNotHeldIsNotTold(t *testing.T) {
 	g := testGenesis(t)
 	disk, lockDisk := kv.NewCrashDisk(), kv.NewCrashDisk()

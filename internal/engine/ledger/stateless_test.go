@@ -297,7 +297,8 @@ func without(list []types.Access, key []byte) []types.Access {
 	return slices.DeleteFunc(slices.Clone(list), func(a types.Access) bool { return bytes.Equal(a.Key, key) })
 }
 
-// forged is a block of the producer's for a list that its transactions do not give, with the root that follows from it.
+// forged returns a block, signed by the producer, for a list that its transactions do not give, with the root that
+// follows from the list.
 func (c *provenChain) forged(block types.Block, list []types.Access) types.Block {
 	c.t.Helper()
 	change := must(c.before.tree.Prepare(list, parallel.Run))(c.t)
@@ -332,7 +333,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		return must(types.DecodeBlock(signed(t, "producer", b)))(t)
 	}
 	first := encodedBlock(t, c.primary, 1)
-	// Its transaction pays somebody else, but it keeps the roots, the writes and the proof of the true list.
+	// Its transaction pays another account, but it keeps the roots, the writes and the proof of the true list.
 	toAnother := block
 	toAnother.Transactions = []types.SignedTransaction{*transfer(t, "alice", 1, types.Account{10}, 7).Signed()}
 	toAnother = must(types.DecodeBlock(signed(t, "producer", toAnother)))(t)
@@ -634,8 +635,8 @@ func TestStatelessKeepsCodes(t *testing.T) {
 	}
 }
 
-// A deploy that fails in its init loads a code that no contract has, and that nobody could give: followers do not ask
-// for it.
+// A deploy whose init fails loads a code that no contract has, and that nobody could provide: followers do not request
+// it.
 func TestStatelessFollowsDeploysThatFail(t *testing.T) {
 	c := newProvenChain(t)
 	code, _ := token(t, "init", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100}`)

@@ -108,7 +108,7 @@ func TestStatelessImportsRanges(t *testing.T) {
 	}
 }
 
-// resigned are blocks of which one was changed, and those after it follow it; all are signed by the producer.
+// resigned returns blocks of which one was changed, and the later ones adjusted to it; the producer signed all.
 func (c *provenChain) resigned(blocks []types.Block, i int, change func(*types.Header)) []types.Block {
 	c.t.Helper()
 	blocks = slices.Clone(blocks)

@@ -341,12 +341,12 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 	}
 }
 
-// is tells whether an error is another.
+// is reports whether an error is another.
 func is(want error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, want) }
 }
 
-// A start goes back a bounded number of empty blocks, however many an answer holds.
+// A start goes back a limited number of empty blocks, however many an answer has.
 func TestWalkIsBounded(t *testing.T) {
 	changed := errors.New("the block that changed the state is asked for")
 	for _, test := range []struct {

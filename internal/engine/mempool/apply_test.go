@@ -135,7 +135,7 @@ func TestRestoreReplaces(t *testing.T) {
 	}
 }
 
-// keepEntry has a pool keep one entry, now.
+// keepEntry makes a pool apply one entry, now.
 func keepEntry(p *Pool, index uint64, txs []*types.Tx, known func(types.TxID) *types.VerifiedTx) ([]Result, error) {
 	results, err := p.ApplyBatches([]CommittedBatch{{index, p.opts.Clock(), txs}}, known)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// signedTransfers is n transfers, the nonces of each of the accounts in turn.
+// signedTransfers returns n transfers, with the next nonces of each account in turn.
 func signedTransfers(n, accounts int) [][]byte {
 	encoded := make([][]byte, n)
 	for i := range encoded {
@@ -56,7 +56,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkBest takes a block's worth from a pool of 6,400 transactions.
+// BenchmarkBest takes a block's worth of transactions from a pool of 6,400.
 func BenchmarkBest(b *testing.B) {
 	p := openPool(b, newChain(), Options{})
 	p.AddMany(b.Context(), signedTransfers(6400, 64), "test")
@@ -104,7 +104,7 @@ func stubbedVerify(b *testing.B, encoded [][]byte) verifyFunc {
 }
 
 // BenchmarkPool adds 20,000 transfers of 64 senders, 100 at a time and without the cost of signatures. It takes them
-// all from Best, and resets the pool after the block of them. The time is for one transaction.
+// all from Best, and resets the pool after their block. The reported time is per transaction.
 func BenchmarkPool(b *testing.B) {
 	const n, size, senders = 20_000, 100, 64
 	encoded := signedTransfers(n, senders)

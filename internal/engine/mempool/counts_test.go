@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestCounts sends one transaction after another and looks at every counter each time: the one that it is for goes up
-// by one, no other does.
+// TestCounts sends one transaction after another and reads every counter each time: only the right one increases, by
+// one.
 func TestCounts(t *testing.T) {
 	c := newChain()
 	c.set(40, 10, 0)
@@ -104,7 +104,7 @@ func TestCountsOfWhatIsNoTransactionsFault(t *testing.T) {
 	checkRefusals(t, "closed", before, p.Stats(), "closed", 2)
 }
 
-// TestRefusalWords has a word for every error of the pool and of the protocol, wrapped as they come.
+// TestRefusalWords checks the reason for every error of the pool and of the protocol, wrapped as they occur.
 func TestRefusalWords(t *testing.T) {
 	for err, want := range map[error]string{
 		ErrMalformed:              "malformed",

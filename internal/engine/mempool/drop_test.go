@@ -134,7 +134,7 @@ func TestDecodeRecord(t *testing.T) {
 	}
 }
 
-// Skipped senders come in the next round, by their fees, with all their remaining transactions.
+// Skipped senders return in the next round, by their fees, with all their remaining transactions.
 func TestBestLater(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})

@@ -102,7 +102,7 @@ func sponsor(i, payer int, tx types.Transaction) []byte {
 // policyKey is the test key that alone signs for the first policy, the next one for the second.
 const policyKey = 100
 
-// policyOf is the policy of which the i-th test key is the only signer.
+// policyOf returns the policy whose only signer is the i-th test key.
 func policyOf(i int) types.Policy {
 	signer := types.SignerKey{Key: key(i).PublicKey()}
 	return types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{signer}}}
@@ -163,7 +163,7 @@ type fakeChain struct {
 	env      exec.Env
 	accounts map[types.Account]state.Account
 	time     time.Time
-	tick     time.Duration // by which each look at the clock moves it
+	tick     time.Duration // advance of the clock at each reading
 	readErr  error
 }
 
@@ -291,7 +291,7 @@ func best(p *Pool, baseFee types.Amount) []types.TxID {
 	}
 }
 
-// signalled takes the pool's signal, if there is one.
+// signalled receives the pool's signal, if there is one.
 func signalled(p *Pool) bool {
 	select {
 	case <-p.Changed():
@@ -425,8 +425,8 @@ func checkRun(t testReporter, p *Pool, s *sender) {
 	}
 }
 
-// checkNext checks whether an entry is the next of a sender with so much left. A recovery may have come into force
-// since the newest block, but no other authority.
+// checkNext checks whether an entry is the next one of a sender with the given remaining balance. A recovery may have
+// come into force since the newest block, but no other authority.
 func checkNext(s *sender, left types.Amount, nonce uint64, e *entry) error {
 	funds := exec.Funds{Entry: s.state.Exists() || nonce > s.state.Nonce, Balance: left, Payer: e.fee}
 	if e.nonce != nonce {

@@ -22,7 +22,7 @@ func TestIdleAccountsAreNotReadAgain(t *testing.T) {
 	if next := nextNonce(t, p, 1); next != 4 {
 		t.Errorf("the next nonce is %d", next)
 	}
-	refuse(t, p, transfer(2, 0, 100, 5), errDisk) // nobody has asked for it before
+	refuse(t, p, transfer(2, 0, 100, 5), errDisk) // nobody has requested it before
 }
 
 // TestIdleIsBounded remembers more accounts than it may.

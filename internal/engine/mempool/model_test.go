@@ -41,7 +41,7 @@ func (tx modelTx) mustFee() types.Amount {
 	return fee
 }
 
-// mustCost is the most that the transaction takes from its sender.
+// mustCost returns the most that the transaction takes from its sender.
 func (tx modelTx) mustCost() types.Amount {
 	cost, err := tx.Amount()
 	if err != nil {
@@ -83,7 +83,7 @@ func (m *model) payable(left types.Amount, tx modelTx) error {
 	return exec.CheckFunds(funds, &tx.SignedTransaction)
 }
 
-// now is the time by which the pool judges.
+// now returns the time by which the pool judges.
 func (m *model) now() uint64 { return max(m.chain.env.Timestamp, uint64(m.chain.now().UnixMilli())) }
 
 // authorized reports whether a transaction's witnesses claim the authorities in force.
@@ -270,7 +270,7 @@ func (m *model) checkStatic(tx *types.SignedTransaction) error {
 	return exec.CheckStatic(env, tx)
 }
 
-// checkAdded is checkStatic for a transaction that comes now.
+// checkAdded is checkStatic for a transaction that arrives now.
 func (m *model) checkAdded(tx *types.SignedTransaction) error {
 	env := m.chain.env
 	env.BaseFee, env.Timestamp = env.Parameters.MinBaseFee, m.now()
@@ -555,7 +555,7 @@ func drawTransaction(t *rapid.T, m *model, order int) ([]byte, modelTx) {
 		until := m.now() + uint64(rapid.IntRange(0, 30_000).Draw(t, "valid for")) - 1000
 		tx.ValidUntil = &until
 	}
-	// Parameters never forbid a transaction with a payer: the order in which the pool judges would show.
+	// Parameters never forbid a transaction with a payer: otherwise the order of the pool's checks would matter.
 	if payer := rapid.IntRange(0, 2*modelAccounts).Draw(t, "payer"); payer < modelAccounts && payer != i && maxFee > 16 {
 		a := account(payer)
 		tx.Payer, tx.Value = &a, types.Amount(rapid.IntRange(0, 1).Draw(t, "value"))

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Senders that come and go without an eviction are not kept for the next one.
+// Senders that come and go without an eviction are not remembered until the next one.
 func TestNotedSendersAreBounded(t *testing.T) {
 	var o evictionOrder
 	stays := newSender(types.Account{1}, state.Account{})

@@ -182,7 +182,7 @@ func TestTornJournal(t *testing.T) {
 	}
 }
 
-// TestDamagedJournal loses the record with a flipped bit and no other, and says how many were read and lost.
+// TestDamagedJournal loses only the record with a flipped bit, and reports how many were read and lost.
 func TestDamagedJournal(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t)}
@@ -398,7 +398,7 @@ func recordTime(nanoseconds int64) []byte {
 	return binary.LittleEndian.AppendUint64([]byte{recordTaken}, uint64(nanoseconds))
 }
 
-// FuzzReplay takes up an arbitrary payload and a good one: whatever is pending then is signed.
+// FuzzReplay replays an arbitrary payload and a valid one: whatever is pending afterwards is signed.
 func FuzzReplay(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add(append(make([]byte, recordPrefix), transfer(1, 0, 100, 5)...))

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// logEvent is an entry's effect on a pool: it adds transactions, or brings the block that makes head the head.
+// logEvent is an entry's effect on a pool: it adds transactions, or applies the block after which head is the head.
 type logEvent struct {
 	moment time.Time
 	txs    []*types.Tx
@@ -59,7 +59,7 @@ func (w *logWorld) options(path string) Options {
 	}
 }
 
-// newLogWorld makes a pool that has a chain and no events yet. It and its files are gone at the end of the check.
+// newLogWorld makes a pool with a chain and no events yet, which is removed with its files at the end of the check.
 func newLogWorld(t *rapid.T) (*logWorld, *fakeChain) {
 	dir, err := os.MkdirTemp("", "pool")
 	if err != nil {

@@ -120,7 +120,7 @@ func TestResetWithOtherParameters(t *testing.T) {
 	kept := add(t, p, transfer(1, 1, 100, 5))
 	add(t, p, transfer(1, 2, 30, 5))
 	c.env.Parameters.MinBaseFee, c.env.BaseFee = 31, 31
-	// The first is included in the block that changes the parameters: it makes no gap.
+	// The first one is included in the block that changes the parameters: it leaves no gap.
 	reset(t, p, c, map[int]state.Account{1: {Balance: rich, Nonce: 1}})
 	if got := best(p, 31); !slices.Equal(got, []types.TxID{kept}) {
 		t.Fatalf("got %v", got)
@@ -255,7 +255,7 @@ func TestBestSkipSender(t *testing.T) {
 	}
 }
 
-// TestBestIsASnapshot changes the pool in every way while a builder goes through it.
+// TestBestIsASnapshot changes the pool in every way while a builder iterates over it.
 func TestBestIsASnapshot(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{MaxTransactions: 20})
@@ -371,8 +371,8 @@ func TestBestPrefers(t *testing.T) {
 	}
 }
 
-// A dropped transaction is gone, wherever it was in its sender's run, and those after it are held until its nonce is
-// taken.
+// A dropped transaction is gone, wherever it was in its sender's run, and the later ones are held until another has its
+// nonce.
 func TestDrop(t *testing.T) {
 	for at := range 4 {
 		p := openPool(t, newChain(), Options{})

@@ -51,8 +51,8 @@ func (p *Pool) staleSenders() (count int) {
 	return count
 }
 
-// Changed parameters are applied in steps. Until its turn comes a sender is not executable, unless something is done
-// with it. In the end the pool is as if it had all been done at once.
+// Changed parameters are applied in steps. Until its turn comes a sender is not executable, unless one of its
+// transactions is touched. In the end the pool is as if everything had been done at once.
 func TestParametersAreAppliedInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := crowdedPool(t)
@@ -147,8 +147,8 @@ func TestChangesWhileSendersWait(t *testing.T) {
 	}
 }
 
-// BenchmarkParameters changes the parameters over 200,000 transactions of 250 senders, a quarter of which the new ones
-// do not allow. It measures how long that takes in all, and how long the lock is held for at most.
+// BenchmarkParameters changes the parameters under 200,000 transactions of 250 senders, a quarter of which the new ones
+// do not allow. It measures the total time, and the longest time under the lock.
 func BenchmarkParameters(b *testing.B) {
 	verified := verifyAll([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 30, 5))})
 	var whole time.Duration
@@ -180,7 +180,7 @@ func BenchmarkParameters(b *testing.B) {
 		c.env.Parameters.MinBaseFee, c.env.BaseFee = 31, 31
 		head := c.head()
 		b.StartTimer()
-		p.mu.Lock() // throughout, so that revalidateLoop does not take part
+		p.mu.Lock() // held throughout, so that revalidateLoop does nothing
 		start := time.Now()
 		p.moveTo(head, nil)
 		for done := false; !done; steps++ {

@@ -130,7 +130,7 @@ func TestHeldShareGoesRoundBySender(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// sendBackwards has a wallet send nonces from the last to the first, all of which must be taken.
+// sendBackwards lets a wallet send nonces in descending order, all of which must be accepted.
 func sendBackwards(t *testing.T, p *Pool, i, n int) {
 	t.Helper()
 	for nonce := n - 1; nonce >= 0; nonce-- {
@@ -200,7 +200,7 @@ func TestNothingDisplacesWhatPays(t *testing.T) {
 	ids := fill(t, p, 1, 10)
 	refuse(t, p, transfer(20, 1, 1000, 900), ErrFull)        // held
 	refuse(t, p, transfer(20, 0, testBaseFee-1, 0), ErrFull) // under the base fee
-	refuse(t, p, transfer(1, 1, testBaseFee-1, 0), ErrFull)  // likewise, behind one that pays
+	refuse(t, p, transfer(1, 1, testBaseFee-1, 0), ErrFull)  // likewise, after one that pays
 	refuse(t, p, transfer(20, 0, testBaseFee, 0), ErrFull)   // pays less
 	add(t, p, transfer(1, 0, 110, 2))                        // a replacement
 	for _, id := range ids[1:] {
@@ -306,7 +306,7 @@ func TestBackPressure(t *testing.T) {
 	if p.Stats().BackPressure {
 		t.Fatal("on at 85 %")
 	}
-	add(t, p, transfer(40, 0, testBaseFee-1, 0)) // under the base fee, taken while there is no pressure
+	add(t, p, transfer(40, 0, testBaseFee-1, 0)) // under the base fee, accepted before the pool was nearly full
 	if !p.Stats().BackPressure {
 		t.Fatal("off at 90 %")
 	}

@@ -95,7 +95,8 @@ func TestBatchIsScreenedInTurn(t *testing.T) {
 	}
 }
 
-// TestCallersShareBatches lets callers queue up while the worker is busy. Theirs are verified and added together.
+// TestCallersShareBatches lets callers queue up while the worker is busy. Their transactions are verified and added
+// together.
 func TestCallersShareBatches(t *testing.T) {
 	r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
 	var added []int
@@ -290,7 +291,7 @@ func TestSuspectsTakeTurns(t *testing.T) {
 func TestSuspectsWaitingIsBounded(t *testing.T) {
 	withSuspects(t, func(t *testing.T, c *fakeChain, p *Pool, _ *recorder) {
 		var work sync.WaitGroup
-		sendAll(t, p, 40, 1, "many") // the turn of which lasts
+		sendAll(t, p, 40, 1, "many") // duration of its turn
 		for i := range suspectWaiting {
 			encoded := transfer(1+i%32, uint64(i/32), 100, 5)
 			work.Go(func() {

@@ -24,8 +24,8 @@ func sourceOf(proofs map[types.Height][]byte) Source {
 	}
 }
 
-// TestGathersProofs takes proofs from several nodes in whatever order they were made: one of them is away, one gives
-// the proof of another block, and one has the true one.
+// TestGathersProofs takes proofs from several nodes, in whatever order they were made: one node is away, one returns
+// the proof of another block, and one has the right one.
 func TestGathersProofs(t *testing.T) {
 	n := newNode(t)
 	for range 3 {
@@ -81,7 +81,7 @@ func TestAsksForTheOldestAndTheRest(t *testing.T) {
 		n.Extend(t, 0)
 	}
 	q := NewQueue(n.Store(), testBits)
-	var asked []blockproof.Span // the first of each question
+	var asked []blockproof.Span // the first of each request
 	source := func(_ context.Context, of []blockproof.Span) (blockproof.Span, []byte, error) {
 		if len(of) > MostAsked {
 			t.Errorf("%d blocks are asked for at once", len(of))

@@ -103,7 +103,7 @@ func TestAcceptRefusesWhatDoesNotHold(t *testing.T) {
 	}
 }
 
-// TestLeases hands each block to one worker at a time, to another when that one does not come back, and to none when it
+// TestLeases hands each block to one worker at a time, to another one if that one does not return, and to none if it
 // cannot be proven.
 func TestLeases(t *testing.T) {
 	n := newNode(t)
@@ -188,7 +188,7 @@ func TestTaskEncoding(t *testing.T) {
 	}
 }
 
-// TestHurry: while others wait, a proof is made at the level that takes the least time; it has as many bits, and is
+// TestHurry: while other blocks wait, a proof is made at the fastest level, with the same number of bits, and is
 // larger.
 func TestHurry(t *testing.T) {
 	n := newNode(t)

@@ -218,7 +218,7 @@ func TestSpansLongPast(t *testing.T) {
 	}
 }
 
-// TestGathersSpans takes the proofs of spans from another node that proves them, too, and none that does not hold.
+// TestGathersSpans takes valid proofs of spans from another node that also proves them, and refuses others.
 func TestGathersSpans(t *testing.T) {
 	n, q := newScheduled(t, 4)
 	proveAll(t, q)
@@ -264,7 +264,7 @@ func TestGathersSpans(t *testing.T) {
 	must(t, gathering.KeepRange(whole, encoded.Encode()))
 }
 
-// TestListsOfARangeAreCounted: no list is read after one for which there is no memory.
+// TestListsOfARangeAreCounted: after a list for which there is no memory, no other list is read.
 func TestListsOfARangeAreCounted(t *testing.T) {
 	n, q := newScheduled(t, 4)
 	proveAll(t, q)

@@ -94,7 +94,7 @@ func TestKeepsProofsAfterASnapshot(t *testing.T) {
 	}
 }
 
-// TestKeepsProofsOfOthers takes the proofs that another node made: each is verified on this node's own blocks.
+// TestKeepsProofsOfOthers takes the proofs that another node made, and verifies each on this node's own blocks.
 func TestKeepsProofsOfOthers(t *testing.T) {
 	n := newNode(t)
 	for range 3 {

@@ -14,14 +14,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// bundleServer gives bundles that hold their height, each after a time.
+// bundleServer returns bundles that contain their height, each after a delay.
 type bundleServer struct {
 	mu          sync.Mutex // guards what follows
 	size        func(types.Height) int
 	proven      types.Height
 	now, most   int // requests that run, and that ever ran at a time
 	requests    int
-	askedBeyond int // requests for bundles that are not there
+	askedBeyond int // requests for bundles that do not exist
 }
 
 const bundleTime = 100 * time.Millisecond
@@ -53,7 +53,7 @@ func (s *bundleServer) serve(ctx context.Context, h types.Height, limit int64) (
 	return binary.BigEndian.AppendUint64(make([]byte, 0, size), uint64(h))[:size], nil
 }
 
-// take gets the bundles of heights one after the other as an import does.
+// take gets the bundles of consecutive heights as an import does.
 func take(t *testing.T, ctx context.Context, b *bundles, from Source, first, last types.Height) {
 	t.Helper()
 	for h := first; h <= last; h++ {

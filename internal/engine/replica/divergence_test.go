@@ -135,8 +135,8 @@ func TestFirstWrite(t *testing.T) {
 	}
 }
 
-// TestEngineFailureHalts has a block that no engine of the replica can execute: it halts before it, with the block as
-// evidence, and stays halted when it is restarted.
+// TestEngineFailureHalts has a block that no engine of the replica can execute: the replica halts before it, with the
+// block as evidence, and stays halted after a restart.
 func TestEngineFailureHalts(t *testing.T) {
 	in(t, 30, 1, func(f *fixture) {
 		block, err := f.primary.Store().Block(20)

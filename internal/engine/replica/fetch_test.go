@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestFailedRangeStaysOpen has an upstream drop a range for good. The verifying side must not think that the range is
-// done. Else it would go on with the next one, and find a liar instead of a bad connection.
+// TestFailedRangeStaysOpen has an upstream drop a range for good. The verifier must not consider the range complete: it
+// would continue with the next one, and report a liar instead of a bad connection.
 func TestFailedRangeStaysOpen(t *testing.T) {
 	in(t, 3, 1, func(f *fixture) {
 		f.sources[0].set(func(s *faultySource) { s.fault = func() error { return errDropped } })

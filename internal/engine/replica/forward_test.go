@@ -171,7 +171,7 @@ func TestForwardVerifiesFirst(t *testing.T) {
 			return signed.Encode()
 		}
 		forged := payment(5, 1).Encode()
-		forged[len(forged)-2] ^= 1 // behind it is the option of a payer
+		forged[len(forged)-2] ^= 1 // followed by the option of a payer
 		bad := []struct {
 			encoded []byte
 			want    error
@@ -278,7 +278,7 @@ func TestResendGoesByTheAnswer(t *testing.T) {
 	})
 }
 
-// recorder is a node that takes all and remembers how often it was sent each.
+// recorder is a node that accepts everything and records how often each transaction was sent.
 type recorder struct {
 	mutex sync.Mutex
 	sent  map[types.TxID]int
@@ -419,7 +419,7 @@ func TestForwardedIsSentAgainAfterAMoment(t *testing.T) {
 				ctx, end := context.WithCancel(f.t.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- pool.Resend(ctx) }()
-				f.pass(1500 * time.Millisecond) // no block comes, none is pushed
+				f.pass(1500 * time.Millisecond) // no block comes or is pushed
 				if n := taken.times(r.Tx.ID()); n != 1 {
 					f.t.Errorf("it was sent %d times before", n)
 				}
@@ -472,7 +472,7 @@ func TestForwardedAsTheUpstreamEndsIsSentAgain(t *testing.T) {
 	})
 }
 
-// TestDrain drains the pool to a node that takes transactions, the oldest first, but only while this node neither
+// TestDrain drains the pool to a node that accepts transactions, the oldest first, but only while this node neither
 // follows nor produces. They are resent if that node may have lost them, unless a block there has them.
 func TestDrain(t *testing.T) {
 	in(t, 0, 2, func(f *fixture) {

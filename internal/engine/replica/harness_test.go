@@ -39,7 +39,7 @@ func testGenesis() types.Genesis { return testchain.Genesis(producerKey, 1_000*t
 // openChain opens a chain in memory.
 func openChain(t *testing.T, g types.Genesis) *ledger.Ledger { return openChainThat(t, g, 0) }
 
-// openChainThat opens a chain that keeps the given number of blocks behind the head once it is pruned.
+// openChainThat opens a chain that keeps the given number of blocks behind the head when it is pruned.
 func openChainThat(t *testing.T, g types.Genesis, retention uint64) *ledger.Ledger {
 	return openChainWith(t, g, retention, nil)
 }
@@ -82,7 +82,7 @@ func idOf(encoded []byte) types.TxID {
 }
 
 // Tests make the same blocks repeatedly, and signing takes most of that time under the race detector. So signatures are
-// cached; a replica still verifies all that it gets.
+// cached; a replica still verifies everything that it receives.
 var (
 	seals     sync.Map // sealOf → types.Signature
 	transfers sync.Map // types.Height → *types.VerifiedTx
@@ -155,7 +155,7 @@ type replies struct {
 	headers  func(to types.Height) ([]types.SignedHeader, error)
 }
 
-// evidence is the data that a source gives to stateless nodes.
+// evidence is the data that a source provides to stateless nodes.
 type evidence struct {
 	bundle func(context.Context, types.Height, int64) ([]byte, error)
 	code   func(types.CodeHash) ([]byte, error)
@@ -328,7 +328,7 @@ func (s *faultySource) Send(_ context.Context, encoded [][]byte) []error {
 	return s.copied().sent(encoded)
 }
 
-// gated is an [Importer] that waits for something beside the block.
+// gated is an [Importer] that also waits for a test's condition before each block.
 type gated struct {
 	Importer
 	gate func(s Source, h types.Height) error
@@ -352,7 +352,7 @@ type fixture struct {
 	primary  *ledger.Ledger
 	sources  []*faultySource
 	chain    *ledger.Ledger                       // of the replica
-	gate     func(s Source, h types.Height) error // asked before a block is imported; nil lets all pass
+	gate     func(s Source, h types.Height) error // called before a block is imported; nil lets all pass
 	haltFile string
 	jumped   atomic.Int64 // nanoseconds, of the replica's time of day
 	longest  atomic.Int64 // blocks that were imported together

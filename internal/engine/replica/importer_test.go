@@ -47,7 +47,7 @@ func waitsForProofs(f *fixture) {
 	f.synced()
 }
 
-// TestLeavesWhoGivesNoProof has two upstreams, one of which does not give the data to verify a block.
+// TestLeavesWhoGivesNoProof has two upstreams, one of which does not provide the data to verify a block.
 func TestLeavesWhoGivesNoProof(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -71,7 +71,7 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 				}
 				f.sources[1].bundle = func(context.Context, types.Height, int64) ([]byte, error) { return []byte("bundle"), nil }
 				f.start()
-				if test.cause == Unreachable { // an upstream that may be well again is asked again: it must be away
+				if test.cause == Unreachable { // an upstream that may have recovered is asked again, so it must be away
 					f.pass(test.after)
 					f.sources[0].set(func(s *faultySource) { s.fault = func() error { return errDropped } })
 				}

@@ -93,8 +93,8 @@ func emptyBlocks(t *testing.T, n types.Height, test func(
 	})
 }
 
-// TestRangesAreAskedForAhead: while a range is verified, the one after it is asked for, and no other. Each is asked for
-// once. After the last one a block's bundle is.
+// TestRangesAreAskedForAhead: while a range is verified, only the next one is requested, and each only once. After the
+// last range, a block's bundle is requested.
 func TestRangesAreAskedForAhead(t *testing.T) {
 	emptyBlocks(t, 18, func(
 		ctx context.Context, server *rangeServer, from *faultySource, i Importer, blocks []*ledger.Received,

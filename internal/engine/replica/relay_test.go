@@ -112,8 +112,8 @@ func TestRelaysProofs(t *testing.T) {
 	})
 }
 
-// TestRelaysFromAnother has the upstream in use give false proofs, or fail: proofs come from another upstream, and if
-// there is none, nothing waits for them.
+// TestRelaysFromAnother has the upstream in use give false proofs, or fail: proofs then come from another upstream, and
+// if there is none, nothing waits for them.
 func TestRelaysFromAnother(t *testing.T) {
 	good := func(_ context.Context, h types.Height, _ int64) ([]byte, error) {
 		return binary.BigEndian.AppendUint64(nil, uint64(h)), nil
@@ -210,8 +210,8 @@ func TestRelayComesBackToALiar(t *testing.T) {
 	})
 }
 
-// TestRelaySkipsNoFurtherThanTheHead has an upstream that says that it has only the proofs of blocks far away. That may
-// be true if this node is behind. So the upstream is asked again, not often.
+// TestRelaySkipsNoFurtherThanTheHead has an upstream that claims to have only the proofs of blocks far away. That may
+// be true if this node is behind, so the upstream is asked again, but rarely.
 func TestRelaySkipsNoFurtherThanTheHead(t *testing.T) {
 	in(t, 20, 1, func(f *fixture) {
 		first, asked := types.Height(math.MaxUint64), 0
@@ -232,7 +232,7 @@ func TestRelaySkipsNoFurtherThanTheHead(t *testing.T) {
 			extend(f.t, f.primary, 1)
 		}
 		f.pass(5 * time.Second)
-		// twice for each of six blocks: an ask may come before its pass of time is over
+		// twice for each of six blocks: a request may come before its interval has passed
 		if kept, _ := k.seen(); !slices.Equal(kept, []types.Height{25, 26}) || asked > 12 {
 			t.Errorf("kept %v, asked %d times", kept, asked)
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// bundleOf gives the bundle of a block.
+// bundleOf returns the bundle of a block.
 type bundleOf = func(context.Context, types.Height, int64) ([]byte, error)
 
-// TestStartsAtATrustedBlock asks sources for a trusted block until one gives it or none may.
+// TestStartsAtATrustedBlock requests a trusted block from sources until one provides it or no source is left.
 func TestStartsAtATrustedBlock(t *testing.T) {
 	const height = 5
 	hash := types.BlockHash{7}
@@ -29,9 +29,9 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 	pruned := &Refusal{Err: errors.New("pruned")}
 	for _, test := range []struct {
 		name    string
-		bundles []bundleOf // of each source, after a minute good
+		bundles []bundleOf // of each source, which is good again after a minute
 		begin   error
-		fails   string // part of the error; empty: it begins
+		fails   string // part of the error; empty: the start succeeds
 		asked   bool   // more than once
 	}{
 		{name: "at once", bundles: []bundleOf{good}},

@@ -72,8 +72,8 @@ func (k *rangeKeeper) KeepRange(span blockproof.Span, _ []byte) error {
 	return nil
 }
 
-// TestRelaysRanges has an upstream say much that cannot be, lack the oldest ranges and lie about one. The others are
-// taken, none of them longer than its blocks' gas lets it be.
+// TestRelaysRanges has an upstream make many impossible claims, lack the oldest ranges and lie about one. The other
+// ranges are accepted, none of them longer than its blocks' gas allows.
 func TestRelaysRanges(t *testing.T) {
 	in(t, 40, 1, func(f *fixture) {
 		f.sources[0].ranges = append(slices.Clone(strange), Ranges{4, 1, 40})
@@ -118,7 +118,7 @@ func openStateless(t *testing.T) *ledger.Stateless {
 	return l
 }
 
-// receive are blocks as they come.
+// receive returns blocks as they arrive.
 func receive(t *testing.T, l *ledger.Ledger, first, last types.Height) []*ledger.Received {
 	t.Helper()
 	var encoded [][]byte

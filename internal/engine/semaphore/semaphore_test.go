@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 )
 
-// desk takes turns for clients, and notes in which order they get them.
+// desk takes turns for clients, and records the order in which they get them.
 type desk struct {
 	t     *testing.T
 	turns *Fair
@@ -36,7 +36,7 @@ func (d *desk) ask(ctx context.Context, client string) {
 	synctest.Wait()
 }
 
-// give gives back the slot that was taken first.
+// give returns the slot that was taken first.
 func (d *desk) give() {
 	give := d.gives[0]
 	d.gives = d.gives[1:]
@@ -51,7 +51,7 @@ func (d *desk) want(order ...string) {
 	}
 }
 
-// end gives everything back: nobody is remembered then.
+// end returns all slots: then no client is remembered.
 func (d *desk) end() {
 	d.t.Helper()
 	for len(d.gives) > 0 {

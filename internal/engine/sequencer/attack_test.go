@@ -104,8 +104,8 @@ type attacker struct {
 }
 
 // Honest transfers are included within three blocks, and honest calls of a code that keeps pace within a few, whatever
-// attackers send. It is a seeded simulation of calls that take any time for their gas, of codes that the engine fails
-// on, and of transactions that come as they can. No block is without transactions, and time is not the attackers'.
+// attackers send. The simulation is seeded, with calls that take any time for their gas, codes on which the engine
+// fails, and transactions in any order. No block is empty, and attackers do not get most of the time.
 func TestNobodyIsStarved(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { starve(t, rand.New(rand.NewPCG(seed, 0))) })
@@ -119,7 +119,7 @@ func starve(t *testing.T, random *rand.Rand) {
 	engine.steps = 20
 	engine.step[codeHash(variant(codes))] = 5 * time.Microsecond // the honest one's
 	for i := range codes {
-		// From a little slow to endless: a call asks twenty times whether to go on.
+		// From slightly slow to endless: a call asks twenty times whether to continue.
 		engine.step[codeHash(variant(i))] = time.Duration(1+random.IntN(1<<random.IntN(13))) * time.Microsecond * 50
 	}
 	engine.faulty[codeHash(variant(random.IntN(codes)))] = random.IntN(2) == 0
@@ -234,7 +234,7 @@ func TestOverrunOfABatch(t *testing.T) {
 	}
 }
 
-// A payer cannot send one slow transaction after the other by new senders: it waits as the sender does.
+// A payer cannot send one slow transaction after the other through new senders: it waits like the sender.
 func TestPayerOfAnOverrunWaits(t *testing.T) {
 	f, engine, calls := withFakes(t, time.Second, 2)
 	engine.steps = 10

@@ -14,7 +14,7 @@ import (
 // for the code.
 type fakeEngine struct {
 	clock *handClock
-	// each step of a call of the code takes so long; a code that is not here takes nothing
+	// duration of each step of a call of the code; a code that is not listed takes no time
 	step   map[types.CodeHash]time.Duration
 	steps  int    // of a call
 	used   uint64 // gas of a call

@@ -11,7 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// large is a contract with a function "loop" that takes a hundredth of a block's load, of another code for each n.
+// large returns a contract with a function "loop" that takes a hundredth of a block's load, with a different code for
+// each n.
 func large(n int) []byte {
 	m := wasmgen.Contract(1, 1)
 	f := m.AddFunction(

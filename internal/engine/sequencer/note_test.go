@@ -19,7 +19,8 @@ func openNote(t *testing.T, path string) *Note {
 	return n
 }
 
-// A process that ends in a call leaves that word; the next notes the call, and the one after it blames the call, once.
+// A process that ends in a call leaves that word; the next process notes the call, and the one after it blames the
+// call, once.
 func TestNoteBlamesTheSecondEnd(t *testing.T) {
 	f, _, calls := withFakes(t, time.Second, 1)
 	deadly := f.send(others[0], 0, 9, calls[0])

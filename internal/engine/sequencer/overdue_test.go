@@ -109,7 +109,7 @@ func (f *contractFixture) sent(k crypto.PrivateKey) types.TxID {
 	return f.pool.BySender(k.PublicKey())[0].Tx.ID()
 }
 
-// block makes a block, which has to have these transactions.
+// block makes a block, which must have these transactions.
 func (f *contractFixture) block(want ...types.TxID) ledger.Block {
 	f.t.Helper()
 	block, err := f.produce(f.best())
@@ -180,7 +180,7 @@ func TestSlowTransactionIsDroppedAtOnce(t *testing.T) {
 	}
 }
 
-// A transaction that finds too little time left is no reason to make the block late, and is the first in the next one.
+// A transaction that finds too little time left does not make the block late, and is the first in the next one.
 func TestTransactionThatWasLateComesFirst(t *testing.T) {
 	f := withContract(t, 8*time.Second)
 	early := f.send(producerKey, 0, 9, payment)
@@ -197,7 +197,7 @@ func TestTransactionThatWasLateComesFirst(t *testing.T) {
 	f.tell()
 }
 
-// The others have the block's time beside a transaction that had all its time, included or not.
+// The other transactions have the block's time in addition to one that had its full time, included or not.
 func TestBlockGoesOnAfterATransactionWithAllItsTime(t *testing.T) {
 	for name, step := range map[string]time.Duration{"included": 300 * time.Millisecond, "dropped": time.Second} {
 		f, engine, calls := withFakes(t, time.Second, 1)

@@ -17,14 +17,14 @@ import (
 
 var errAway = errors.New("away")
 
-// distant is a signer in another process: it keeps to the first header of each height, also where its answer is lost.
+// distant is a signer in another process: it signs only the first header of each height, even if its answer is lost.
 type distant struct {
 	Signer
 	mu    sync.Mutex
 	held  map[types.Height]types.Header
 	away  bool // it is not reached
 	mute  bool // it holds and signs, and the answer does not arrive
-	other int  // asked for another header of a height that it holds
+	other int  // was asked for another header of a height that it holds
 }
 
 func (d *distant) Sign(ctx context.Context, h types.Header) (types.Signature, error) {
@@ -71,7 +71,7 @@ func (f *fixture) runFor(d time.Duration) {
 	}
 }
 
-// A signer that is away stops the blocks, and they go on when it is back.
+// While a signer is away no blocks are made; they continue when it is back.
 func TestSignerIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, d, end := newDistant(t)

@@ -199,8 +199,8 @@ func TestInstantMakesABlockForEachTransaction(t *testing.T) {
 	})
 }
 
-// TestInstantEndsWithWhatIsNotValid has a pool that is wrong about an account give a transaction that no block can
-// include: blocks are not made again and again for it.
+// TestInstantEndsWithWhatIsNotValid has a pool that is wrong about an account offer a transaction that no block can
+// include: the engine does not try it forever.
 func TestInstantEndsWithWhatIsNotValid(t *testing.T) {
 	in(t, Manual, func(f *fixture) {
 		wrong := mempool.HeadOf(f.ledger)
@@ -431,8 +431,8 @@ func TestUpgradeIsCancelled(t *testing.T) {
 	})
 }
 
-// TestTheTimeOfDayJumps moves the time of day forward and back, by more than all that was: blocks come each second all
-// the same, and their times never go back.
+// TestTheTimeOfDayJumps moves the time of day forward and back, even by more than the elapsed time: blocks still come
+// each second, and their times never go back.
 func TestTheTimeOfDayJumps(t *testing.T) {
 	in(t, time.Second, func(f *fixture) {
 		f.pass(time.Second / 2)

@@ -94,7 +94,7 @@ func (c *testChain) remember(accesses []types.Access) {
 	}
 }
 
-// blockOf says how much a block brings.
+// blockOf determines the contents of a block.
 type blockOf struct {
 	accounts, contracts, storage int
 	valueBytes                   int // of a storage value, at most
@@ -206,7 +206,7 @@ func policiesOf(t tester, store *chain.Store) (policies []types.Policy) {
 	return policies
 }
 
-// pay gives a new account coins of the sender's. Some of these accounts have an authority, or a recovery that has
+// pay pays coins of the sender to a new account. Some of these accounts have an authority, or a recovery that has
 // begun.
 func (b *blockBuilder) pay() {
 	var to types.Account

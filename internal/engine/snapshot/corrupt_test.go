@@ -78,7 +78,7 @@ func manifestFile(t *testing.T, m Manifest) *fstest.MapFile {
 // first is the index of the first chunk of a kind.
 func (l loose) first(kind Kind) int { return slices.Index(l.kinds, kind) }
 
-// remove takes a chunk out.
+// remove removes a chunk.
 func (l *loose) remove(i int) {
 	l.kinds, l.plain = slices.Delete(l.kinds, i, i+1), slices.Delete(l.plain, i, i+1)
 }
@@ -486,7 +486,7 @@ func FuzzDecodeLists(f *testing.F) {
 	})
 }
 
-// Opening a file of any bytes gives an error or a chunk, within the bounds.
+// Opening a file of arbitrary bytes returns an error or a chunk, within the bounds.
 func FuzzOpenChunk(f *testing.F) {
 	for _, plain := range [][]byte{
 		nil, codesOf("a"), encodeState(stateChunk{entries: []pair{{[]byte{1}, []byte{2}}}}), make([]byte, 1<<20),

@@ -289,7 +289,7 @@ func TestFetchOfAnotherOfTheBlock(t *testing.T) {
 	}
 }
 
-// A source with another chain's or a false snapshot is replaced by another source. Alone it gives nothing.
+// A source with a snapshot of another chain, or a false one, is replaced by another source. Alone it is of no use.
 func TestFetchRefuses(t *testing.T) {
 	otherState := func(t *testing.T) fs.FS { // true chunks, but of another snapshot, under the manifest's name
 		other := newTestChain(t, 77)

@@ -100,7 +100,7 @@ func TestSizeOfChunks(t *testing.T) {
 	}
 }
 
-// A snapshot is of the head at its beginning, whatever is appended meanwhile.
+// A snapshot has the state of the head at its beginning, whatever is appended meanwhile.
 func TestCreateBesideAppending(t *testing.T) {
 	c := newTestChain(t, 2)
 	c.grow(blockOf{accounts: 300, contracts: 3, storage: 300, valueBytes: 100})

@@ -23,7 +23,7 @@ func (e *Engine) bench(b *testing.B, c contract, function string, h vm.Host, gas
 	}
 }
 
-// writer writes to the given number of OS pages behind its data.
+// writer writes to the given number of OS pages after its data.
 func writer(pages, touched int) *guest {
 	g := &guest{pages: pages, globals: []int64{1, 2, 3}, data: []guestData{{1024, []byte("some data")}}}
 	g.functions = []guestFunction{{export: "run", locals: 1, body: seq(i64(9), setG(0),

@@ -25,7 +25,7 @@ func openTestCache(t *testing.T, dir string, limit int64, build string) *cache {
 	return c
 }
 
-// holds reports whether the cache gives this content for a code; it must give nothing else.
+// holds reports whether the cache returns this content for a code; it must return nothing else.
 func (c *cache) holds(t *testing.T, code byte, content string) bool {
 	t.Helper()
 	got := c.load(types.CodeHash{code})

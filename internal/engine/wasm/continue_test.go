@@ -81,7 +81,7 @@ func TestHostIsAskedAcrossCalls(t *testing.T) {
 	}
 }
 
-// A host that panics when it is asked is a fault of the node.
+// A panic of the host in Continue is a fault of the node.
 func TestContinuePanics(t *testing.T) {
 	e := newEngine(t, Options{})
 	c := e.load(t, body(forever()))

@@ -11,7 +11,7 @@ import (
 // hostFunc serves host functions; a nil one serves none that has an effect.
 type hostFunc func(f vm.Function, m vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error)
 
-// host is a chain of which only the engine's part is real.
+// host is a chain of which only the parts for the engine are real.
 type host struct {
 	serve  hostFunc
 	grows  func(pages uint32) bool // nil: always

@@ -45,7 +45,7 @@ func TestOtherOpinions(t *testing.T) {
 	}
 }
 
-// Engines beside each other share the files of machine code and nothing else.
+// Engines from Beside share only the files of machine code.
 func TestEnginesBeside(t *testing.T) {
 	e := newEngine(t, Options{Dir: t.TempDir()})
 	beside, err := e.Beside(Options{Bytes: 1 << 20})

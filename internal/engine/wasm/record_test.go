@@ -93,7 +93,7 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// A skeleton is never compiled: its functions are no contract's.
+// A skeleton is never compiled: its functions are not a contract's.
 func TestSkeletonIsNotCompiled(t *testing.T) {
 	e := newEngine(t, Options{})
 	m, err := vm.Check(body(i32(1), opDrop).binary())

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// deepGuest goes down 300 wide frames.
+// deepGuest recurses through 300 wide frames.
 func deepGuest(end int) *guest {
 	wide := seq()
 	for range 40 {
@@ -61,7 +61,7 @@ func TestStacksAreGivenBack(t *testing.T) {
 	}
 }
 
-// A call that needs more stack than the rules of metering allow has the outcome that it would have had, and is
+// A call that needs more stack than the rules of metering allow has the same outcome as with enough stack, and is
 // reported.
 func TestStackTooSmall(t *testing.T) {
 	for end, want := range map[int]vm.Exit{opReturn: vm.Returned, opUnreachable: vm.Trapped} {
@@ -86,7 +86,7 @@ func TestStackTooSmall(t *testing.T) {
 	}
 }
 
-// As many stacks are kept as one execution takes at once.
+// The engine keeps as many stacks as one execution uses at once.
 func TestStacksAreBounded(t *testing.T) {
 	e := newEngine(t, Options{})
 	c := e.load(t, &guest{pages: 1, imports: []string{"debug"}, functions: []guestFunction{

@@ -73,7 +73,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// TestCombineScalar holds the code for other processors to the kernel's results.
+// TestCombineScalar compares the code for other processors with the kernel's results.
 func TestCombineScalar(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const rows, count = 200, 9
@@ -97,7 +97,7 @@ func TestCombineScalar(t *testing.T) {
 	}
 }
 
-// TestLargestSums adds up the largest words that there are, which a carry would be lost of first.
+// TestLargestSums adds up the largest possible words, of which a carry would be lost first.
 func TestLargestSums(t *testing.T) {
 	const rows = 2*tile + 3
 	largest := Element{P - 1}

@@ -147,7 +147,7 @@ func TestNoByteMayChange(t *testing.T) {
 	if err := verify(toy, log, f, append(proof, 0)); !errors.Is(err, transcript.ErrLong) {
 		t.Errorf("one byte more: %v", err)
 	}
-	for i := range f { // another function, of which some query finds a value
+	for i := range f { // another function, one of whose values a query reads
 		f[i].Double(&f[i])
 	}
 	if err := verify(toy, log, f, proof); !errors.Is(err, merkle.ErrRoot) {

@@ -54,7 +54,7 @@ func TestRootIsTheDefinition(t *testing.T) {
 
 var errShort = errors.New("short")
 
-// verify reads the siblings from opening and returns how many bytes are left.
+// verify reads the siblings from opening and returns the number of remaining bytes.
 func verify(root *Digest, log int, indices []int, rows, opening []byte) (left int, err error) {
 	err = Verify(root, log, indices, rows, func() (d Digest, err error) {
 		if len(opening) < Size {

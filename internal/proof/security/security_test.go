@@ -87,8 +87,8 @@ func TestTermsMoveTheRightWay(t *testing.T) {
 	}
 }
 
-// TestLevelsKeepTheirWord holds each level to its bits for the largest trace that it is accepted for. The circuit is
-// larger than any that is proven: 240 columns, as many constraints and 20 interactions of 32 values.
+// TestLevelsKeepTheirWord checks the bits of each level for the largest accepted trace. The circuit is larger than any
+// that is proven: 240 columns, as many constraints and 20 interactions of 32 values.
 func TestLevelsKeepTheirWord(t *testing.T) {
 	b := air.NewBuilder()
 	columns := b.Columns("column", 240)

@@ -34,7 +34,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestOldLevels: proofs of these levels are kept by nodes, so verifiers go on taking them.
+// TestOldLevels: nodes have stored proofs of these levels, so verifiers still accept them.
 func TestOldLevels(t *testing.T) {
 	for number, want := range []struct{ logBlowup, queries int }{{2, 82}, {2, 110}, {3, 74}, {4, 56}} {
 		p := fri.Parameters{LogBlowup: want.logBlowup, LogFinal: 9, Grinding: 20, Queries: want.queries}
@@ -44,7 +44,7 @@ func TestOldLevels(t *testing.T) {
 	}
 }
 
-// TestLevelOf: a level has the largest blowup that its rows allow, and bits that no level has give none.
+// TestLevelOf: a level has the largest blowup that its rows allow; a number of bits that no level has is refused.
 func TestLevelOf(t *testing.T) {
 	for _, c := range []struct{ bits, logRows, want int }{
 		{100, MinLogRows, 0}, {100, MaxLogRows, 0}, {MaxBits, MaxLogRows, 2}, {MaxBits, 17, 2}, {MaxBits, 16, 4},

@@ -55,8 +55,8 @@ func fibonacci(logRows int) example {
 	}, columns}
 }
 
-// records is a list of public pairs that the trace holds sorted, with cubes that a second bus takes from row to row:
-// it has everything that circuits have. The rows beyond the pairs are off.
+// records is a circuit for a list of public pairs that the trace holds sorted, with cubes that a second bus carries
+// from row to row: it has every feature of circuits. The rows after the pairs are off.
 func records(logRows int) example {
 	b := air.NewBuilder()
 	pairs, cubes := b.Bus("pairs", 2), b.Bus("cubes", 1)
@@ -335,7 +335,7 @@ func turnOff(e example, row int) {
 	e.statement.Terms = slices.Delete(slices.Clone(e.statement.Terms), row, row+1)
 	taken := e.columns[4][:12:12]
 	at := 0
-	for i := range taken { // each that is on takes one of those on, in another order
+	for i := range taken { // each row that is on receives from one of those, in another order
 		if i != row {
 			for at == row {
 				at++

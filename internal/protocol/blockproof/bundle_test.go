@@ -342,8 +342,8 @@ func TestPositionsCheckedAtOnce(t *testing.T) {
 	}
 }
 
-// A list takes some hundred bytes an entry until it is refused, however long its values are: the header's digest and
-// the paths take no copy of it.
+// Until a list is refused, it takes some hundred bytes per entry, however long its values are: the header's digest and
+// the paths copy nothing.
 func TestRefusingTakesBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -33,7 +33,7 @@ func TestCircuitShape(t *testing.T) {
 	}
 }
 
-// check holds the segments of a batch to the circuit.
+// check checks the segments of a batch against the circuit.
 func check(tb testing.TB, segments []Segment) {
 	tb.Helper()
 	for i := range segments {
@@ -444,7 +444,7 @@ func TestSplicedSegments(t *testing.T) {
 	}
 }
 
-// TestDocumentedCircuit: docs/proofs.md names this circuit, and says how many constraints it has.
+// TestDocumentedCircuit: docs/proofs.md names this circuit, and its number of constraints.
 func TestDocumentedCircuit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -464,7 +464,7 @@ func TestDocumentedCircuit(t *testing.T) {
 }
 
 // TestSecurity: the largest segment of each level, with as many entries and as many other leaves as rows, has the bits
-// that the level says.
+// of the level.
 func TestSecurity(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

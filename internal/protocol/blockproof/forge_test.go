@@ -168,7 +168,7 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 			f.publish()
 			return f
 		},
-		"canonical path": func() *forgery { // keys that have values, said to be absent at paths p further right
+		"canonical path": func() *forgery { // keys that have values, claimed to be absent at paths p further right
 			x, y := poseidon.Digest{5, 1 << 29}, poseidon.Digest{5, 1 << 30}
 			b := newBatch(model{x: h1, y: h2})
 			for _, path := range []poseidon.Digest{x, y} {

@@ -102,7 +102,7 @@ func TestListIsTheStatements(t *testing.T) {
 	}
 }
 
-// TestSegmentsCoverTheList gives segments that do not cover the list, or lead elsewhere.
+// TestSegmentsCoverTheList has segments that do not cover the list, or that lead to another root.
 func TestSegmentsCoverTheList(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -146,8 +146,7 @@ func (b *batch) witness() (w tree.Witness) {
 	return w
 }
 
-// vanish carries accesses out one after the other, on the paths that there are before, and reports whether at some time
-// none is left.
+// vanish applies accesses one after the other to the existing paths, and reports whether at some time none is left.
 func (b *batch) vanish(before, accessed []poseidon.Digest) bool {
 	left := map[poseidon.Digest]bool{}
 	for _, path := range before {
@@ -195,7 +194,8 @@ func collect(segments iter.Seq2[*Segment, error]) (all []Segment, err error) {
 	return all, nil
 }
 
-// cutAt is a size of the given number of rows and entries, with units of two entries of which few are open at a time.
+// cutAt returns a size with the given number of rows and entries, with units of two entries of which few are open at a
+// time.
 func cutAt(rows, entries int) size { return size{rows, entries, 2, 8} }
 
 // random draws paths that share prefixes of all lengths, some of them at the edges of elements.
@@ -268,7 +268,7 @@ func (r *random) batch(size int) *batch {
 	return b
 }
 
-// replace deletes all that there is at the position at level on the way of path, and writes there instead.
+// replace deletes everything at the position at level on the way of path, and writes there instead.
 func (r *random) replace(b *batch, path poseidon.Digest, level int) {
 	here := prefix(&path, level)
 	for other := range b.before {

@@ -118,8 +118,8 @@ func TestProofOfBlocks(t *testing.T) {
 }
 
 // TestProofOfRefilledHalf proves a block in segments of one entry. The block deletes all keys of a part of the tree,
-// reads absent ones there and makes another that comes last. Between segments that part is empty, beside one that the
-// block leaves alone.
+// reads absent ones there and creates another one last. Between segments that part is empty, beside a part that the
+// block does not touch.
 func TestProofOfRefilledHalf(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -40,8 +40,8 @@ func blocksOf(r *rand.Rand, before map[string][]byte, n int) (blocks []map[strin
 	return blocks
 }
 
-// rangeOf is the range of blocks on a state of 12 keys, up to the proof, with the segments that prove it. Two states
-// take them: one block by block, and one at once.
+// rangeOf returns the range of blocks on a state of 12 keys, without the proof, and the segments that prove it. Two
+// copies of the state are used: one for the single blocks, and one for the whole range.
 func rangeOf(tb testing.TB, r *rand.Rand, height types.Height, n int) (Range, []Segment) {
 	tb.Helper()
 	base := map[string][]byte{}
@@ -192,7 +192,7 @@ func TestRangeGas(t *testing.T) {
 	}
 }
 
-// TestRange proves ranges and holds the verifier to every way in which one may be put together wrongly.
+// TestRange proves ranges, and checks that the verifier refuses every way of putting one together wrongly.
 func TestRange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

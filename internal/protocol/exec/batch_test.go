@@ -118,8 +118,8 @@ func TestBatchFails(t *testing.T) {
 // batchOf is a batch as a part of another in a test.
 func batchOf(actions ...action) action { return batch(actions...) }
 
-// TestBatchesEqualSingles: a batch of transfers leaves the balances that its transfers alone leave, and takes the gas of
-// its steps.
+// TestBatchesEqualSingles: a batch of transfers results in the same balances as the single transfers, and takes the gas
+// of its steps.
 func TestBatchesEqualSingles(t *testing.T) {
 	rounds := 150
 	if testing.Short() {

@@ -151,7 +151,7 @@ func (e *scripted) Run(
 	return vm.Returned, nil
 }
 
-// withMachine gives a chain an engine of scripts.
+// withMachine sets an engine of scripts for a chain.
 func withMachine(t *testing.T) (*testChain, *scripted) {
 	t.Helper()
 	c := newTestChain(t)

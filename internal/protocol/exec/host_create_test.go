@@ -270,7 +270,8 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestCreateAtEachGas runs a create at every gas limit on its way to the end: it is made whole, or not at all.
+// TestCreateAtEachGas runs a create at every gas limit on its way to the end: the contract is created completely, or
+// not at all.
 func TestCreateAtEachGas(t *testing.T) {
 	c, e := withMachine(t)
 	template := c.template(e, "template", 2, map[string]script{"init": func(g *guest) { g.write("k", "v") }})

@@ -378,8 +378,8 @@ func caseOf(self types.ContractID, name string) hostCase {
 
 func memoryOf(self types.ContractID, tc hostCase) string { return caseOf(self, tc.name).memory }
 
-// TestHostFunctionsRefuseWhatIsOutside gives every range of every function a pointer and a length beyond the memory,
-// and every bounded length one more than its limit. All of them trap, and none looks at the state.
+// TestHostFunctionsRefuseWhatIsOutside passes every range of every function a pointer and a length beyond the memory,
+// and every bounded length one more than its limit. All of them trap, and none reads the state.
 func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
 	const end = 2 << 16
 	for _, tc := range []struct {

@@ -264,8 +264,8 @@ func TestAccountVerifyRefuses(t *testing.T) {
 	}
 }
 
-// TestAccountVerifyFollowsTheAuthority: after a SetPolicy the key's witness no longer holds and the policy's does, in the
-// same block; a recovery's once its time has come, though nothing was written.
+// TestAccountVerifyFollowsTheAuthority: after a SetPolicy the key's witness no longer holds and the policy's does, in
+// the same block. A recovery's witness holds once its time has come, although nothing was written.
 func TestAccountVerifyFollowsTheAuthority(t *testing.T) {
 	v := newVerifier(t)
 	v.account = account(bob)

@@ -142,7 +142,7 @@ func TestBlockLoadHoldsAnyTransaction(t *testing.T) {
 	}
 }
 
-// Codes are counted once whatever order and number they come in.
+// Each code is counted once, whatever the order and number of its uses.
 func TestLoadsAreCountedOnce(t *testing.T) {
 	var l loads
 	for round := range 3 {

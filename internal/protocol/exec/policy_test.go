@@ -30,7 +30,7 @@ func byPolicy(p types.Policy, key crypto.PrivateKey, message [32]byte) types.Wit
 	return single(p, types.EvidenceKey{Signature: keyWitness(key, message).Signature})
 }
 
-// TestSetPolicy has the records and logs of policies, recoveries and their ends, at the price of each.
+// TestSetPolicy checks the records and logs of policies, recoveries and their ends, with the price of each.
 func TestSetPolicy(t *testing.T) {
 	owner, heir := testKey("owner"), testKey("heir")
 	policy, other := keyPolicy(owner, heir, 5_000), keyPolicy(heir, owner, 0)

@@ -88,7 +88,7 @@ func TestStoppedTransactionLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// Nobody is asked where nobody waits, and a call that is not stopped is not changed by being asked.
+// Without a stop function nothing is asked, and asking does not change a call that is not stopped.
 func TestBeingAskedChangesNothing(t *testing.T) {
 	c, e := withMachine(t)
 	id := c.deploy(e, "loads", 0, map[string]script{"run": func(g *guest) { g.call(vm.BlockHeight) }})

@@ -100,7 +100,7 @@ func TestTransactionValidity(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newTestChain(t)
-			c.block(c.transfer(alice)) // so that alice has a nonce behind her
+			c.block(c.transfer(alice)) // so that alice's nonce is above 0
 			checkApply(t, c, c.transfer(tc.key, tc.edit), tc.want)
 		})
 	}

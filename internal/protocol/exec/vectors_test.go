@@ -25,7 +25,7 @@ func (b *hexBytes) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// hexRuns are long bytes in JSON: pairs of bytes and how often they come.
+// hexRuns are long bytes in JSON: pairs of bytes and their number of repetitions.
 type hexRuns []byte
 
 func (b *hexRuns) UnmarshalJSON(text []byte) error {

@@ -237,7 +237,7 @@ func TestNextBaseFeeAgainstModel(t *testing.T) {
 	})
 }
 
-// The quotient is largest where the target's share is smallest and rounding takes the most of it.
+// The quotient is largest if the target's share is smallest and rounding takes the most of it.
 func TestNextBaseFeeAtItsLargestQuotient(t *testing.T) {
 	p := types.Parameters{TargetBPS: 1, MinBaseFee: 1, MaxBaseFee: params.MaxBaseFee}
 	h := parent(3_009_999, 3_009_999, params.MaxBaseFee)
@@ -246,7 +246,7 @@ func TestNextBaseFeeAtItsLargestQuotient(t *testing.T) {
 	}
 }
 
-// A base fee that rose comes down to the lowest bound again: a step is at least 1.
+// A raised base fee falls to the minimum again: a step is at least 1.
 func TestBaseFeeComesDown(t *testing.T) {
 	p := types.Parameters{TargetBPS: 5_000, MinBaseFee: params.MinBaseFee, MaxBaseFee: params.MaxBaseFee}
 	base := params.MaxBaseFee

@@ -162,7 +162,7 @@ func TestListVectors(t *testing.T) {
 	}
 }
 
-// whys are parts of the errors for the reasons that the vectors give.
+// whys are parts of the errors for the reasons in the vectors.
 var whys = map[string]string{
 	"another root":                   "of another root",
 	"n":                              "a list of ",

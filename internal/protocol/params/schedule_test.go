@@ -107,7 +107,7 @@ var prices = []struct {
 	{"ReplaceCode", 20_000},
 }
 
-// Every field has the price that the document gives it, and the text lists them all.
+// Every field has the price in the document, and the text lists them all.
 func TestPrices(t *testing.T) {
 	var text strings.Builder
 	schedule := reflect.ValueOf(params.Prices)

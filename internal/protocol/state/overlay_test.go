@@ -188,7 +188,7 @@ func TestOverlayUndo(t *testing.T) {
 	expectAccesses(t, o, access("a", "1", "1"), access("b", "2", "2"), access("k", "", "1"))
 }
 
-// A fault of the parent comes through, lists nothing, and is not remembered as absence.
+// A fault of the parent is returned, lists nothing, and is not remembered as absence.
 func TestOverlayFault(t *testing.T) {
 	parent := &committed{values: map[string][]byte{"a": []byte("1")}, broken: map[string]bool{"a": true}}
 	o := state.NewOverlay(parent)
@@ -232,7 +232,7 @@ func TestOverlayAccounts(t *testing.T) {
 	}
 }
 
-// model is an overlay without cleverness: it copies the whole state at each checkpoint.
+// model is a naive overlay: it copies the whole state at each checkpoint.
 type model struct {
 	committed, now map[string]string
 	listed         map[string]bool

@@ -52,7 +52,7 @@ func TestPastProofsOfModel(t *testing.T) {
 	}
 }
 
-// TestPast takes a tree of accounts back and verifies proofs under the root that it had.
+// TestPast takes a tree of accounts back to an earlier version and verifies proofs under its root.
 func TestPast(t *testing.T) {
 	tr, accounts, hashes := populated(t, 400)
 	root := tr.Root()

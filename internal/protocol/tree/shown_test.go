@@ -57,7 +57,7 @@ func TestShownVectors(t *testing.T) {
 	}
 }
 
-// shownWhys are parts of the errors for the reasons that the vectors give.
+// shownWhys are parts of the errors for the reasons in the vectors.
 var shownWhys = map[string]string{
 	"another root":                     "of another root",
 	"an element that is not below p":   poseidon.ErrNotCanonical.Error(),

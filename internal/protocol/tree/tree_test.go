@@ -91,7 +91,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestAgainstModel drives a tree and a map of its leaves through the same batches, of which a part is dropped.
+// TestAgainstModel applies the same batches, some of which are dropped, to a tree and to a map of its leaves.
 func TestAgainstModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -166,8 +166,8 @@ func checkLeaves(t *testing.T, c *Change, m, next model) {
 	}
 }
 
-// TestBatchOfMany takes more items than a piece of work, a part of a walk or a batch of loading holds, in every order
-// of work.
+// TestBatchOfMany has more items than fit in a piece of work, a part of a walk or a batch of loading, in every order of
+// work.
 func TestBatchOfMany(t *testing.T) {
 	r := newRand(1)
 	m, full := model{}, model{}
@@ -326,7 +326,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// TestLongestPaths takes paths that differ in their last bit only, in all orders of insertion and deletion.
+// TestLongestPaths has paths that differ only in their last bit, in all orders of insertion and deletion.
 func TestLongestPaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -370,8 +370,7 @@ func TestLongestPaths(t *testing.T) {
 	}
 }
 
-// TestSpare: a change takes over the memory of the one before, though not of one so large that it would stay for
-// nothing.
+// TestSpare: a change reuses the memory of the previous one, unless that is so large that keeping it would be a waste.
 func TestSpare(t *testing.T) {
 	r := newRand(1)
 	m := model{}

@@ -209,7 +209,7 @@ func (v *verifier) branch(entries []proven, pos int) (before, after outline) {
 	return before, after
 }
 
-// vanish reports whether entries, of which at most one has a leaf before, have one before and none after some of them.
+// vanish reports whether entries, at most one of which has a leaf before, have one before and none after some of them.
 func vanish(entries []proven) bool {
 	for i := range entries {
 		if e := &entries[i]; !e.after.IsZero() {

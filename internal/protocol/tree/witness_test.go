@@ -134,8 +134,8 @@ func TestWitnessCorrupted(t *testing.T) {
 	}
 }
 
-// TestWitnessOfOtherAccesses: a witness does not hold for accesses that are not true. It may for fewer or other keys
-// without a value, and then gives the root that they lead to.
+// TestWitnessOfOtherAccesses: a witness does not hold for false accesses. It may hold for fewer or other keys without a
+// value, and then yields their root.
 func TestWitnessOfOtherAccesses(t *testing.T) {
 	b := newBlock(t, 30, 2)
 	last := len(b.accesses) - 1

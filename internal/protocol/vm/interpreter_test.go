@@ -97,7 +97,7 @@ func signed(b []byte) (v int64, n int) {
 	}
 }
 
-// after gives the offset behind the instruction at pc.
+// after returns the offset after the instruction at pc.
 func after(b []byte, pc int) int {
 	skip := func(n int) int {
 		for range n {
@@ -235,7 +235,7 @@ func (f *frame) pop() uint64 {
 
 func (f *frame) push(v uint64) { f.stack = append(f.stack, v) }
 
-// branch goes to a label, counted from the innermost.
+// branch jumps to a label, counted from the innermost.
 func (f *frame) branch(n uint64) {
 	l := f.labels[len(f.labels)-1-int(n)]
 	f.labels = f.labels[:len(f.labels)-1-int(n)]
@@ -370,7 +370,7 @@ func (f *frame) growMemory(pages uint64) {
 	f.push(before)
 }
 
-// access is a load or store: how many bytes, and how the loaded ones become a value.
+// access is a load or store: its number of bytes, and how loaded bytes become a value.
 func (f *frame) access(opcode byte, offset uint64) {
 	size := map[byte]int{
 		0x28: 4, 0x29: 8, 0x2C: 1, 0x2D: 1, 0x2E: 2, 0x2F: 2, 0x30: 1, 0x31: 1, 0x32: 2, 0x33: 2, 0x34: 4, 0x35: 4,

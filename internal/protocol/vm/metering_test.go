@@ -59,7 +59,7 @@ func TestRandomContracts(t *testing.T) {
 	}
 }
 
-// A trap behind a block that could not be paid is out of gas.
+// A trap after a block that could not be paid is out of gas.
 func TestTrapBehindUnpaidBlock(t *testing.T) {
 	nextBlock := []byte{BlockOp, Empty, End}
 	for name, test := range map[string]struct {
@@ -147,8 +147,8 @@ func TestUnpaidWork(t *testing.T) {
 	}
 }
 
-// heavy is a module of the given number of functions that weigh 59,292 each: 120 blocks around the assignment of 98
-// locals, all named by a br_table. Its function run has one jump of each kind.
+// heavy returns a module of the given number of functions that weigh 59,292 each: 120 blocks around the assignment of
+// 98 locals, all targets of a br_table. Its function run has one jump of each kind.
 func heavy(functions int) *Module {
 	m := Contract(1, 1)
 	empty := m.AddType(nil, 0)

@@ -20,8 +20,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// machineCode compiles a rewritten module and gives the machine code of each function, by way of wazero's cache of
-// files: "WAZEVO", its version, the functions' offsets, the code.
+// machineCode compiles a rewritten module and returns the machine code of each function, from the file cache of wazero:
+// "WAZEVO", its version, the functions' offsets, the code.
 func machineCode(t *testing.T, module []byte) (functions [][]byte) {
 	t.Helper()
 	directory := t.TempDir()
@@ -181,7 +181,7 @@ func TestNativeFrames(t *testing.T) {
 	}
 }
 
-// rotated gives each of some locals the value of the next.
+// rotated sets each of some locals to the value of the next.
 func rotated(first, n uint32) (b []byte) {
 	for i := range n {
 		b = append(b, Op(LocalGet, first+i)...)
@@ -192,7 +192,7 @@ func rotated(first, n uint32) (b []byte) {
 	return b
 }
 
-// Functions of a tangled module: its own, one without params, and one that takes and gives values.
+// Functions of a tangled module: its own, one without params, and one with params and a result.
 const (
 	tangledEmpty = iota + 1
 	tangledTaker

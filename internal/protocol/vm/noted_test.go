@@ -28,7 +28,7 @@ func hasNotes(t *testing.T, code []byte) bool {
 	return len(m.Blocks()) > 0
 }
 
-// Behind each call an engine reads all globals again, and notes are globals.
+// After each call an engine reads all globals again, and notes are globals.
 func TestNotesAreBounded(t *testing.T) {
 	branch := Concat(Op(LocalGet, 0), Op(IfOp), []byte{Empty, End})
 	one := Concat(Const(I32, 1), Op(Drop))

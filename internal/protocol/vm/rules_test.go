@@ -96,7 +96,7 @@ func rawBody(entry ...[]byte) func() []byte {
 	}
 }
 
-// changed gives a changed contract.
+// changed returns a changed contract.
 func changed(change func(m *Module)) func() []byte {
 	return func() []byte {
 		m := contract()
@@ -105,7 +105,7 @@ func changed(change func(m *Module)) func() []byte {
 	}
 }
 
-// raw gives a module of these bytes after the header.
+// raw returns a module with these bytes after the header.
 func raw(parts ...[]byte) func() []byte {
 	return func() []byte { return Concat(Header, Concat(parts...)) }
 }
@@ -123,7 +123,7 @@ func many(functions int) func() []byte {
 	})
 }
 
-// manyTypes gives a contract with this many types.
+// manyTypes returns a contract with this many types.
 func manyTypes(all int) func() []byte {
 	return changed(func(m *Module) {
 		for len(m.Types) < all {
@@ -132,12 +132,12 @@ func manyTypes(all int) func() []byte {
 	})
 }
 
-// nested gives blocks inside of each other.
+// nested returns blocks nested in each other.
 func nested(depth int) func() []byte {
 	return body(nil, repeat(depth, BlockOp, Empty), repeat(depth, End))
 }
 
-// manyLocals gives a contract with functions of 100 locals and one of the rest; its own function 2 has one.
+// manyLocals returns a contract with functions of 100 locals and one with the rest; its own function 2 has one.
 func manyLocals(all int) func() []byte {
 	return changed(func(m *Module) {
 		for rest := all - 1; rest > 0; rest -= 100 {
@@ -146,7 +146,7 @@ func manyLocals(all int) func() []byte {
 	})
 }
 
-// imports gives a contract with this many imports.
+// imports returns a contract with this many imports.
 func imports(n int) func() []byte {
 	m := Contract(1, 1)
 	m.AddType([]byte{I32, I32, I32, I32}, I32)
@@ -156,7 +156,7 @@ func imports(n int) func() []byte {
 	return m.Encode
 }
 
-// exports gives a contract with this many exports.
+// exports returns a contract with this many exports.
 func exports(n int) func() []byte {
 	return changed(func(m *Module) {
 		for i := range n - len(m.Exports) {
@@ -165,7 +165,7 @@ func exports(n int) func() []byte {
 	})
 }
 
-// globals gives a contract with this many globals, or this many mutable ones.
+// globals returns a contract with this many globals, or this many mutable ones.
 func globals(n int, mutable bool) func() []byte {
 	return changed(func(m *Module) {
 		if mutable {
@@ -199,7 +199,7 @@ func loopOf(slots int) func() []byte {
 		loop = Concat(loop, Op(LocalGet, i), Op(LocalSet, i))
 	}
 	loop = Concat(loop, repeat(branches, Concat(Op(LocalGet, 0), Op(BrIfOp, 0))...), Op(End))
-	// Beside the merge: the locals, an operand, the br_ifs, loop, end and end.
+	// In addition to the merge: the locals, an operand, the br_ifs, loop, end and end.
 	rest := slots - 16 - (locals+1)*(1+branches) - locals - 1 - branches - 3
 	return body(repeat(locals, I32), loop, repeat(rest, Concat(Const(I32, 0), Op(Drop))...))
 }
@@ -568,7 +568,7 @@ func padded(size int) func() []byte {
 	}
 }
 
-// appended is a contract with something behind it.
+// appended returns a contract followed by some bytes.
 func appended(part []byte) func() []byte {
 	return func() []byte { return append(contract().Encode(), part...) }
 }

@@ -37,7 +37,7 @@ func TestSkeleton(t *testing.T) {
 	if _, err := vm.RewriteCore(s.Module); err != nil {
 		t.Errorf("the skeleton is not valid: %v", err)
 	}
-	// init and run, those in the table and exported, and the engine's reset behind settle and grow.
+	// init and run, those in the table and exported, and the engine's reset after settle and grow.
 	if want := []uint32{0, 1, 12, 13, 16}; !slices.Equal(s.Functions, want) {
 		t.Errorf("functions %d, want %d", s.Functions, want)
 	}

@@ -96,7 +96,7 @@ func TestSpecification(t *testing.T) {
 	}
 }
 
-// registrations gives the names under which later modules import from modules, by the place of the module's command:
+// registrations returns the names under which later modules import from modules, by the index of the module's command:
 // wazero must know them when it instantiates.
 func registrations(commands []command) map[int]string {
 	names, last := map[int]string{}, map[string]int{}
@@ -219,7 +219,8 @@ func (s *specification) instantiate(code []byte, name string) (api.Module, error
 	)
 }
 
-// importRewritten gives the imports of a rewritten module from another rewritten one the names that exports have there.
+// importRewritten renames the imports of a rewritten module from another rewritten one to the names of that module's
+// exports.
 func importRewritten(code []byte) []byte {
 	out, at := slices.Clone(code[:8]), 8
 	number := func() uint64 {

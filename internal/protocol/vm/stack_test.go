@@ -154,7 +154,7 @@ func TestFramesAreGivenBack(t *testing.T) {
 	}
 }
 
-// memory.grow takes the price of the pages whatever it answers, and asks the host only within the declared maximum.
+// memory.grow takes the price of the pages whatever its result, and asks the host only within the declared maximum.
 func TestMemoryGrow(t *testing.T) {
 	const (
 		paid  = 12_000

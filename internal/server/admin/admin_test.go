@@ -30,7 +30,7 @@ func asked(method, path string) *http.Request {
 	return r
 }
 
-// A node that is of no cluster leads none.
+// A node that belongs to no cluster leads none.
 func TestCluster(t *testing.T) {
 	leads := false
 	config := testConfig(func() (bool, string) { return true, "" })

@@ -54,7 +54,7 @@ func (o *order) note(format string, args ...any) {
 	o.events = append(o.events, fmt.Sprintf(format, args...))
 }
 
-// TestTurnsGoRoundByClient lets one client ask for a hundred turns before another asks for one.
+// TestTurnsGoRoundByClient lets one client request a hundred turns before another requests one.
 func TestTurnsGoRoundByClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane := admission.New(1).Short().Kind(1, 0) // one at a time
@@ -252,8 +252,8 @@ func TestRequestsOfAClientEndInTheirOrder(t *testing.T) {
 	})
 }
 
-// TestLargeWork lets many clients begin work that holds much memory. Few have it at a time, and they end one after the
-// other.
+// TestLargeWork lets many clients begin work that holds much memory. Only a few hold it at a time, and they end one
+// after the other.
 func TestLargeWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients, pieces, atATime = 8, 3, 2
@@ -383,7 +383,7 @@ func TestWorkOfAClientThatHasGone(t *testing.T) {
 	})
 }
 
-// TestWaitingLooksSeldom: a turn that waits long asks ever more seldom whether its client has gone.
+// TestWaitingLooksSeldom: a turn that waits long checks at growing intervals whether its client has gone.
 func TestWaitingLooksSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(1)

@@ -143,7 +143,7 @@ func TestVerifierIsTold(t *testing.T) {
 	}
 }
 
-// TestFront sends browsers to the pages, and nobody else.
+// TestFront redirects only browsers to the pages.
 func TestFront(t *testing.T) {
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	for _, tc := range []struct {

@@ -238,7 +238,7 @@ func TestHalfRequestsMakeWay(t *testing.T) {
 	}
 }
 
-// Whatever happens, the one that makes way is the longest idle of a site that has most to give.
+// In any situation, the connection that makes way is the longest idle of a site with the most of them.
 func TestWhoMakesWay(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		o := newOpener(t, Config{MaxConnections: rapid.IntRange(1, 12).Draw(r, "most")})
@@ -340,8 +340,8 @@ func TestWhoMakesWay(t *testing.T) {
 	})
 }
 
-// A request that waits for a block makes way for a new connection, and one that computes does not. Nor does a
-// WebSocket, on which a message waits.
+// A request that waits for a block makes way for a new connection; one that computes does not, nor does a WebSocket on
+// which a message waits.
 func TestIdleRequestMakesWay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

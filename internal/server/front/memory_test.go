@@ -246,7 +246,7 @@ func TestTheSlowMakeWay(t *testing.T) {
 		t.Errorf("who made way holds %d", first.held)
 	}
 	large := ticketFrom(s, "192.0.2.5")
-	if got := large.Room(2 << 20); got >= 2<<20 { // as much as 192.0.2.2 does not hold
+	if got := large.Room(2 << 20); got >= 2<<20 { // the memory that 192.0.2.2 does not hold
 		t.Errorf("room for %d by those who hold less", got)
 	}
 	if got := s.counts.displaced.Load(); got != 1 {
@@ -316,8 +316,8 @@ func TestOnePlaceLeavesRoom(t *testing.T) {
 	})
 }
 
-// counting answers each body with as many bytes as its first four say, and follows how many bytes beyond the free ones
-// are in flight.
+// counting answers each body with the number of bytes in its first four, and tracks the bytes in flight beyond the free
+// ones.
 type counting struct {
 	now, most atomic.Int64
 }
@@ -504,8 +504,7 @@ func TestCompressedBatchesCostTheirCalls(t *testing.T) {
 	}
 }
 
-// A ticket of a message takes its calls from the rate of the client whom the connection belongs to, and keeps them
-// apart.
+// A message's ticket takes its calls from the rate of the connection's client, and counts them separately.
 func TestTickets(t *testing.T) {
 	s := prepare(t, Config{Rate: Rate{1, 4}})
 	now := time.Now()

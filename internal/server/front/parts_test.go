@@ -65,7 +65,7 @@ func TestPartedAnswer(t *testing.T) {
 	}
 }
 
-// TestBrokenPartedAnswer has no end, so that nobody takes it for the whole.
+// TestBrokenPartedAnswer has no end, so that no client mistakes it for the whole answer.
 func TestBrokenPartedAnswer(t *testing.T) {
 	_, address := start(t, Config{RPC: serial{parts: 5, fails: 3}, Fallback: serial{}})
 	c := dial(t, address)
@@ -80,7 +80,7 @@ func TestBrokenPartedAnswer(t *testing.T) {
 	c.ended()
 }
 
-// TestPartedAnswerTakesItsTime: a request has its time again after each part that its client took.
+// TestPartedAnswerTakesItsTime: a request has its full time again after each part that its client has read.
 func TestPartedAnswerTakesItsTime(t *testing.T) {
 	const budget = time.Minute
 	var left []time.Duration

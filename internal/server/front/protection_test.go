@@ -38,7 +38,7 @@ type scripted struct {
 	from      netip.AddrPort
 	pieces    []string
 	now       time.Time
-	reads     []time.Duration // the deadline of each read, as it was set
+	reads     []time.Duration // the deadlines of the reads, as they were set
 	deadline  time.Time
 	writeTime time.Duration
 	written   strings.Builder
@@ -117,7 +117,7 @@ func TestStuckReader(t *testing.T) {
 	}
 }
 
-// A large answer must be taken as steadily as a body must come.
+// A client must read a large answer as steadily as it must send a body.
 func TestStuckReaderOfALargeAnswer(t *testing.T) {
 	large := post(strings.Repeat("x", 3*bodyRate))
 	c, stats := script(t, true, large)
@@ -152,7 +152,7 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	if want := 2 * (bodyRate + 1); w.ticket.bytes != want {
 		t.Errorf("charged: got %d bytes, want %d", w.ticket.bytes, want)
 	}
-	// The time that the node takes to make the next piece is not the client's.
+	// The time that the node takes to make the next piece is not charged to the client.
 	now, deadlines = now.Add(time.Hour), nil
 	if _, err := w.Write([]byte("next")); err != nil {
 		t.Error(err)
@@ -224,7 +224,7 @@ func (d deadlined) SetWriteDeadline(at time.Time) error { d.set(at); return nil 
 
 func (d deadlined) SetReadDeadline(at time.Time) error { d.set(at); return nil }
 
-// A large body is not given memory before it comes.
+// Memory for a large body is not allocated before it arrives.
 func TestMemoryFollowsTheBody(t *testing.T) {
 	s := prepare(t, Config{})
 	c := s.accept(&scripted{
@@ -407,7 +407,7 @@ func TestDrain(t *testing.T) {
 	if got := handed.read(); got.status != 503 || got.header.Get("Retry-After") != "5" || !got.close {
 		t.Errorf("%+v", got)
 	}
-	for range 2 { // connections that come until Shutdown closes the listener are not left waiting
+	for range 2 { // connections that arrive until Shutdown closes the listener are answered
 		if got := dial(t, address).read(); got.status != 503 || got.header.Get("Retry-After") != "5" || !got.close {
 			t.Errorf("%+v", got)
 		}

@@ -206,7 +206,8 @@ func TestMalformedRequestsEndBothWays(t *testing.T) {
 	}
 }
 
-// However net/http's reads are cut, a checked connection gives good requests unchanged and none of a bad one's end.
+// However net/http's reads are cut, a checked connection passes on valid requests unchanged, and never the end of an
+// invalid one.
 func TestCheckedConnInPieces(t *testing.T) {
 	good := post("{}", odd) + post("[1]") + post("")
 	for _, test := range []struct{ text, want string }{

@@ -13,7 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admission"
 )
 
-// turnsOf returns a server with one turn to receive, and functions that take it for another client and give it back.
+// turnsOf returns a server with one turn to receive, and functions that take the turn for another client and give it
+// back.
 func turnsOf(t *testing.T) (s *Server, take, give func()) {
 	t.Helper()
 	s = prepare(t, Config{Admission: admission.New(1)})
@@ -71,7 +72,7 @@ func TestReceivingTakesTurns(t *testing.T) {
 	eventually(t, s, 0, 0)
 }
 
-// TestTurnToReceiveEnds: a turn ends when its connection reads, writes or ends, and on its own if it does none of it.
+// TestTurnToReceiveEnds: a turn ends when its connection reads, writes or ends, or after a time limit.
 func TestTurnToReceiveEnds(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
-// dear answers a body with bytes that took time of the processor.
+// dear answers a body with bytes that took processor time.
 type dear struct {
 	used  time.Duration
 	bytes int
@@ -57,7 +57,7 @@ func TestRateCountsCost(t *testing.T) {
 		now := time.Now() // stands still
 		s.now = func() time.Time { return now }
 		c := dial(t, serve(t, s))
-		for range 2 { // the second is let in after the first was charged
+		for range 2 { // the second is admitted after the first was charged
 			c.send(post("{}"+strings.Repeat(" ", test.sent-2), "X-Forwarded-For: 192.0.2.1"))
 			if got := c.read(); got.status != 200 {
 				t.Fatalf("%+v: got %d, want 200", test.of, got.status)
@@ -107,7 +107,7 @@ func TestClientsThatHaveGoneAreNoticed(t *testing.T) {
 			ticket := request.Quota(ctx).(*Ticket)
 			gone <- ticket.Gone()
 			<-left
-			for !ticket.Gone() { // it has been sent, and comes soon
+			for !ticket.Gone() { // it has been sent, and arrives soon
 			}
 			close(answered)
 		}}})

@@ -55,7 +55,7 @@ func requireStatus(t *testing.T, q *proving.Queue, height types.Height, want pro
 	}
 }
 
-// TestWorkerProvesBlocks has a worker prove a chain over HTTP: empty blocks, too, and one that comes later.
+// TestWorkerProvesBlocks has a worker prove a chain over HTTP, including empty blocks and one that is made later.
 func TestWorkerProvesBlocks(t *testing.T) {
 	n := testchain.New(t, chain.Options{WitnessBytes: 1 << 20})
 	for _, transfers := range []int{0, 1, 5} {

@@ -81,7 +81,7 @@ func (m *memory) append(events ...api.Event) {
 	m.tell()
 }
 
-// revert takes blocks back, and makes the next one another.
+// revert removes blocks, and makes a different next one.
 func (m *memory) revert(to types.Height) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +89,7 @@ func (m *memory) revert(to types.Height) {
 	m.tell()
 }
 
-// prune gives up the blocks below a height.
+// prune removes the blocks below a height.
 func (m *memory) prune(oldest types.Height) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,7 +149,7 @@ func (m *memory) WaitHead(ctx context.Context, seen types.BlockHash) error {
 	}
 }
 
-// ProofNotice has a proof of every block up to proven, and none of odd ones.
+// ProofNotice reports a proof for every even block up to proven.
 func (m *memory) ProofNotice(h types.Height) (*api.ProofNotice, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,7 +192,7 @@ func (m *memory) Block(h types.Height) (*api.Block, error) {
 	return &api.Block{Height: h, Hash: header.Header.Hash(), ParentHash: header.Header.Parent}, err
 }
 
-// BlockHeader tells itself from Block by a count of transactions, of which it names none.
+// BlockHeader differs from Block in its count of transactions, of which it lists none.
 func (m *memory) BlockHeader(h types.Height) (*api.Block, error) {
 	block, err := m.Block(h)
 	if block != nil {
@@ -274,7 +274,7 @@ func (m *memory) BlockPayments(h types.Height) (types.Header, []chain.Payment, e
 	return header.Header, m.paid[h], err
 }
 
-// PaymentFilter takes numbers for accounts, and cursors that Payment has given.
+// PaymentFilter accepts numbers as accounts, and cursors that Payment has returned.
 func (m *memory) PaymentFilter(f api.SubscriptionFilter) (chain.PaymentFilter, *chain.PaymentCursor, error) {
 	filter := chain.PaymentFilter{In: true, Accounts: map[types.Account]struct{}{}}
 	for _, text := range f.Accounts {
@@ -294,7 +294,7 @@ func (m *memory) PaymentFilter(f api.SubscriptionFilter) (chain.PaymentFilter, *
 	return filter, after, nil
 }
 
-// Payments gives pages of two blocks.
+// Payments returns pages of two blocks.
 func (m *memory) Payments(_ context.Context, f chain.PaymentFilter, in chain.PaymentRange) (
 	page api.PaymentPage, end chain.PaymentsEnd, err error,
 ) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// desk gives out tickets for a number of calls and of bytes.
+// desk hands out tickets for a number of calls and of bytes.
 type desk struct {
 	mu       sync.Mutex
 	calls    int
@@ -135,7 +135,7 @@ func TestMessagesAreRateLimited(t *testing.T) {
 		}
 		c.close()
 		synctest.Wait()
-		if d.released != 5 { // four messages, and one that did not come
+		if d.released != 5 { // four messages, and one that did not arrive
 			t.Errorf("%d tickets released", d.released)
 		}
 	}, length)
@@ -163,7 +163,7 @@ func TestMessagesTakeMemory(t *testing.T) {
 		}
 		closed := make(chan websocket.CloseError)
 		go func() { closed <- c.reason() }()
-		// The close may come before the message has gone out.
+		// The close may arrive before the message has been sent.
 		_ = c.ws.Write(t.Context(), websocket.MessageText, []byte(`["`+large+`"]`))
 		if got := <-closed; got.Code != websocket.StatusTryAgainLater {
 			t.Errorf("%+v", got)
@@ -171,7 +171,7 @@ func TestMessagesTakeMemory(t *testing.T) {
 	}, length)
 }
 
-// A text that is no UTF-8 ends the connection with the code that RFC 6455 has for that, in small messages and in large.
+// A text that is not UTF-8 ends the connection with RFC 6455's code for that, in small messages and in large ones.
 func TestTextIsUTF8(t *testing.T) {
 	d := &desk{calls: 100, bytes: 5 << 20}
 	serve(t, Config{Ticket: d.ticket}, func(t *testing.T, s *site) {

@@ -117,7 +117,7 @@ func TestSubscriberGoesOnAfterTheNewHead(t *testing.T) {
 	})
 }
 
-// TestHeadersOnly has two subscribers of the same blocks, of whom one wants none of their transactions.
+// TestHeadersOnly has two subscribers to the same blocks, one of which wants no transactions.
 func TestHeadersOnly(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		headers, whole := s.connect(t), s.connect(t)
@@ -225,7 +225,7 @@ func TestPendingTransactions(t *testing.T) {
 	})
 }
 
-// TestPendingTransactionsThatAreLost has a client that reads more slowly than the ring goes round.
+// TestPendingTransactionsThatAreLost has a client that falls behind the ring.
 func TestPendingTransactionsThatAreLost(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		c := s.connect(t)
@@ -269,7 +269,7 @@ func TestSyncStatus(t *testing.T) {
 	})
 }
 
-// TestRangeProofs tells of ranges at once, and when there are others, not of each proof.
+// TestRangeProofs sends the ranges at once and when they change, not for each proof.
 func TestRangeProofs(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		c := s.connect(t)
@@ -391,7 +391,7 @@ func TestSubscriptionsOfAConnection(t *testing.T) {
 	})
 }
 
-// TestCalls makes more calls at once than are answered at once: the answers come as they are ready.
+// TestCalls makes more calls at once than are answered concurrently: the answers come as they are ready.
 func TestCalls(t *testing.T) {
 	// Made in the bubble, before the handlers are called.
 	var running *sync.WaitGroup
@@ -597,7 +597,7 @@ func FuzzSubscribe(f *testing.F) {
 	})
 }
 
-// TestProofs tells of proofs in order, passes over blocks without one, waits for those to come, and resumes.
+// TestProofs announces proofs in order, skips blocks that will have none, waits for those to come, and resumes.
 func TestProofs(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		for range 6 {

@@ -154,7 +154,7 @@ func TestOneBlockWaitsForEachConnection(t *testing.T) {
 
 // Subscriptions of one connection go round, and a replay that finds no memory waits for it.
 func TestReplayGoesRoundAndWaitsForMemory(t *testing.T) {
-	// On one thread, so that no subscription has many turns while the system lets the other's thread wait.
+	// On one thread, so that no subscription gets many turns while the system keeps the other's thread waiting.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	u := &turns{limit: blockMemory + hashMemory, released: make(chan struct{})}
 	serve(t, Config{Ticket: u.ticket}, func(t *testing.T, s *site) {

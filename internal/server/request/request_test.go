@@ -56,7 +56,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// However its calls take gas and give it back side by side, no more is taken than a request has.
+// However its calls take and return gas concurrently, a request never uses more than it has.
 func TestGas(t *testing.T) {
 	r := New(t.Context())
 	var calls sync.WaitGroup
@@ -99,7 +99,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// leaver is a client that goes at a time.
+// leaver is a client that goes at a given time.
 type leaver struct{ at time.Time }
 
 func (leaver) Room(int) int                 { return 0 }

@@ -463,7 +463,7 @@ func TestInclusionProofs(t *testing.T) {
 	}
 }
 
-// TestFollowingHeaders goes along the headers alone, over a change of the producer, as a client that believes no node.
+// TestFollowingHeaders follows the headers alone, across a change of the producer, as a client that trusts no node.
 func TestFollowingHeaders(t *testing.T) {
 	c := newTestChain(t)
 	c.include()
@@ -596,7 +596,7 @@ func TestWholeBlocksAreReadInRuns(t *testing.T) {
 			break
 		}
 	}
-	// On a chain that is taken back meanwhile the answer breaks off.
+	// If the chain is reverted meanwhile, the answer breaks off.
 	check(t, c.ledger.Rewind(0))
 	ended := errors.New("none")
 	for _, err := range rendered.Transactions.Each {

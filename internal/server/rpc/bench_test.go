@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// BenchmarkServe answers bodies as they come from HTTP: one read, and 100 of the same after one another.
+// BenchmarkServe answers bodies as they arrive over HTTP: one read, and 100 identical ones in sequence.
 func BenchmarkServe(b *testing.B) {
 	token := newTokenScenario(b)
 	c := token.testChain

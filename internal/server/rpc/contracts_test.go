@@ -119,7 +119,7 @@ func sum(parts map[string]api.Quantity) (gas api.Quantity) {
 	return gas
 }
 
-// TestTraceIsTheReceipt holds traces to the receipts of the same transactions.
+// TestTraceIsTheReceipt compares traces with the receipts of the same transactions.
 func TestTraceIsTheReceipt(t *testing.T) {
 	s := newTokenScenario(t)
 	for _, tx := range []types.SignedTransaction{s.deploy, s.transfer, s.overdraw} {
@@ -295,11 +295,11 @@ func TestViewCallFailures(t *testing.T) {
 func TestCallsOfOneRequestShareItsGas(t *testing.T) {
 	s := newTokenScenario(t)
 	tx := s.draft(alice, 0, calling(s.token, 0, types.Call{Function: "symbol"}))
-	tx.GasLimit = 0 // as much as a call may use
+	tx.GasLimit = 0 // the most that a call may use
 	asked := api.ViewCallParams{Contract: s.token, Function: "symbol"}
 	for left, want := range map[types.Gas]map[string]error{
 		request.Gas: {"view": nil, "call": nil, "estimate": nil},
-		100:         {"view": api.ErrRequestGas, "call": nil, "estimate": api.ErrRequestGas}, // the last run may take more
+		100:         {"view": api.ErrRequestGas, "call": nil, "estimate": api.ErrRequestGas}, // the last may use more
 		0:           {"view": api.ErrRequestGas, "call": api.ErrRequestGas, "estimate": api.ErrRequestGas},
 	} {
 		got := make(map[string]error)

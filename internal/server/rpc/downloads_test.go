@@ -263,7 +263,7 @@ type reads struct {
 	held          bool // a turn, while it was read
 }
 
-// counted is a file of parts of these sizes, with distinct bytes, and how much of it is read.
+// counted is a file of parts of these sizes, with distinct bytes, and the number of bytes read so far.
 func (n *reads) counted(lane *admission.Lane, sizes ...int) (*file, []byte) {
 	opened, all := &file{tag: `"tag"`}, []byte{}
 	for _, size := range sizes {
@@ -317,7 +317,7 @@ func TestNothingIsReadWithoutABody(t *testing.T) {
 	}
 }
 
-// stalling is a client that takes the given number of bytes and then no more.
+// stalling is a client that reads the given number of bytes and then no more.
 type stalling struct {
 	*httptest.ResponseRecorder
 	most  int
@@ -370,7 +370,7 @@ func TestDownloadsAreReadAsTheyAreTaken(t *testing.T) {
 	}
 }
 
-// mostAsked is a quota that remembers the most that it was asked for.
+// mostAsked is a quota that records the largest request.
 type mostAsked int
 
 func (m *mostAsked) Room(bytes int) int {
@@ -417,8 +417,8 @@ func TestRangesOfPieces(t *testing.T) {
 	}
 }
 
-// TestBrokenDownloads: a file that cannot be read is refused; one that breaks off later ends the connection, so that
-// nobody takes a part for the whole. A deadline is no fault of the node.
+// TestBrokenDownloads: a file that cannot be read is refused; one that breaks off later ends the connection, so that no
+// client mistakes a part for the whole. A deadline is not a fault of the node.
 func TestBrokenDownloads(t *testing.T) {
 	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
 	damage := errors.New("damage")

@@ -123,7 +123,7 @@ func TestEstimateKeepsWhatACallDoes(t *testing.T) {
 	}
 }
 
-// TestEstimateOfATransfer: an account that has sent keeps its entry, so that nothing has to be made again.
+// TestEstimateOfATransfer: an account that has sent transactions keeps its entry, so nothing has to be created again.
 func TestEstimateOfATransfer(t *testing.T) {
 	c := newTestChain(t)
 	c.include(c.sign(bob, 0, transfer(account(alice), 1)))
@@ -142,7 +142,7 @@ func TestEstimateOfWhatTheGasItselfChanges(t *testing.T) {
 	}
 }
 
-// TestEstimateTakesFewRuns: two where nothing is short of gas, since each costs the node as much as the call.
+// TestEstimateTakesFewRuns: two if no call runs short of gas, since each run costs the node as much as the call.
 func TestEstimateTakesFewRuns(t *testing.T) {
 	s := newTokenScenario(t)
 	ended := &groupOf[*submitHandlers](s.testChain).executions.ended

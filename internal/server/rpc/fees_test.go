@@ -53,7 +53,7 @@ func TestGasPrice(t *testing.T) {
 func TestTipsAreWhatWasPaid(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.draft(alice, 0, transfer(account(bob), 1))
-	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 14, 12 // of which 4 are left over the base fee
+	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 14, 12 // leaves 4 above the base fee
 	c.include(c.signed(alice, tx))
 	if got := call[api.GasPriceInfo](c, "svc_gasPrice").SuggestedPriorityFee; got != 4 {
 		t.Errorf("got %d", got)

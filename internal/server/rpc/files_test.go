@@ -30,7 +30,7 @@ func TestHandlersAreWhereTheirDeclarationsAre(t *testing.T) {
 	}
 }
 
-// sources are the texts of a package's files that are no tests, by their names.
+// sources returns the texts of a package's non-test files, by their names.
 func sources(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := must(filepath.Glob(filepath.Join(dir, "*.go")))(t)

@@ -213,7 +213,7 @@ func (c *testChain) include(txs ...types.SignedTransaction) types.SignedHeader {
 	return c.store.Head()
 }
 
-// must returns a function that gives the value, or fails the test.
+// must returns a function that returns the value, or fails the test.
 func must[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -322,7 +322,7 @@ type action struct {
 	value  types.Amount
 }
 
-// set gives a transaction a payload, which may be an action.
+// set sets a transaction's payload, which may be an action.
 func set(tx *types.Transaction, payload types.Payload) {
 	if a, is := payload.(action); is {
 		tx.Target, tx.Value, payload = a.target, a.value, a.Payload

@@ -50,7 +50,7 @@ func (c *testChain) appendPayments(lists ...[]int) types.Height {
 
 func TestGetPayments(t *testing.T) {
 	c := newTestChain(t)
-	c.appendLogs(someLogs()...) // alice pays bob, fails to, pays again; and a step of hers pays bob
+	c.appendLogs(someLogs()...) // alice pays bob, a payment of hers fails, she pays again, and a step of hers pays bob
 	c.appendPayments([]int{1, 2}, []int{})
 	text := func(p api.Payment) string {
 		return fmt.Sprint(p.BlockHeight, p.TransactionIndex, " ", p.Kind, uint64(p.Amount))
@@ -163,7 +163,7 @@ func TestGetPaymentsRefuses(t *testing.T) {
 	// Other blocks in their place.
 	c.appendPayments([]int{2})
 	c.refused(api.ErrTakenBack, "svc_getPayments", tests["a cursor taken back"].params...)
-	// Where nothing is taken back, the node has not come so far yet.
+	// On a chain without reverts, the node has not reached that block yet.
 	c.serve(func(config *Config) { config.Developer = nil })
 	must(c.store.Rewind(5))(t)
 	c.refused(api.ErrAboveHead, "svc_getPayments", tests["a cursor taken back"].params...)

@@ -42,7 +42,7 @@ func newProvenChain(t testing.TB) (*testChain, *proving.Queue, func() types.Heig
 	}
 }
 
-// proofExamples are of a chain whose only block is empty, so that its proof is short.
+// proofExamples are on a chain whose only block is empty, so that its proof is short.
 func proofExamples(t testing.TB) []example {
 	c, _, prove := newProvenChain(t)
 	c.mine()

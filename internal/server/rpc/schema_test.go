@@ -60,7 +60,7 @@ func TestParametersAreAsDeclared(t *testing.T) {
 		"transaction": "0x",
 		"witness":     "0x",
 	}
-	// On /ws, or with lasting effects: their parameters are of the types of others.
+	// On /ws, or with lasting effects: their parameters have the same types as others.
 	others := []string{"svc_subscribe", "svc_unsubscribe", "svc_sendRawTransactionSync"}
 	for name, m := range declared.Methods {
 		if slices.Contains(others, name) || strings.HasPrefix(name, "dev_") {

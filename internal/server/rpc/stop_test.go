@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// leaving is the context of a request that ends when its execution has asked for it the given number of times.
+// leaving is the context of a request that ends after its execution has checked it the given number of times.
 type leaving struct {
 	context.Context
 	cancel context.CancelFunc

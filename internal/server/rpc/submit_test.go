@@ -170,8 +170,7 @@ func TestRefusalsNameTheValues(t *testing.T) {
 	}
 }
 
-// TestRefusalsSayWhatTheyWereDecidedBy: refusals give the balance with the pending costs, or the limit that was
-// reached.
+// TestRefusalsSayWhatTheyWereDecidedBy: refusals have the balance and the pending costs, or the limit that was reached.
 func TestRefusalsSayWhatTheyWereDecidedBy(t *testing.T) {
 	c := newTestChain(t)
 	balance, err := api.ParseQuantity(call[string](c, "svc_getBalance", account(bob)))

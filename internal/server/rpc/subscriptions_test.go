@@ -53,7 +53,7 @@ var (
 	toTopic       = [32]byte{8}
 )
 
-// someLogs are the logs of a block: of three transactions, of which the second fails.
+// someLogs are the logs of a block with three transactions, of which the second fails.
 func someLogs() [][]types.Log {
 	return [][]types.Log{
 		{
@@ -304,7 +304,7 @@ func TestRangesThatTheChainDoesNotHave(t *testing.T) {
 	if _, err := c.server.feed.EventPosition(last["cursor"].(string)); !errors.Is(err, api.ErrTakenBack) {
 		t.Errorf("a subscription from there: got %v, want %v", err, api.ErrTakenBack)
 	}
-	c.serve(func(config *Config) { config.Developer = nil }) // nothing is taken back: the node has not come so far
+	c.serve(func(config *Config) { config.Developer = nil }) // no reverts here: the node has not reached that block yet
 	must(c.store.Rewind(1))(t)
 	c.refused(api.ErrAboveHead, "svc_getEvents", last)
 }
@@ -314,7 +314,7 @@ type sipping struct{ net.Conn }
 
 func (s sipping) Read(p []byte) (int, error) { return s.Conn.Read(p[:min(len(p), 256)]) }
 
-// TestSubscriptionToEvents subscribes over a connection that is cut after every event: each comes once.
+// TestSubscriptionToEvents subscribes over a connection that is cut after every event: each is received once.
 func TestSubscriptionToEvents(t *testing.T) {
 	c := newTestChain(t)
 	for range 3 {

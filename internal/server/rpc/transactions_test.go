@@ -198,7 +198,7 @@ func TestRecentTransactions(t *testing.T) {
 	}
 }
 
-// TestBlockTransactions reads a block by pages, and holds them to the whole block.
+// TestBlockTransactions reads a block in pages, and compares them with the whole block.
 func TestBlockTransactions(t *testing.T) {
 	c := newTestChain(t)
 	var txs []types.SignedTransaction
@@ -272,14 +272,14 @@ func TestPagesEndAt8MiB(t *testing.T) {
 	if len(page)+len(rest) != 100 {
 		t.Errorf("%d and %d items", len(page), len(rest))
 	}
-	// Their block is too large to be whole in one answer.
+	// Their block is too large for one answer.
 	c.refused(api.ErrResponseSize, "svc_getBlockByNumber", 1, true)
 	if got := call[api.Block](c, "svc_getBlockByNumber", 1); len(got.Transactions.Hashes) != 100 {
 		t.Errorf("got %d hashes, want 100", len(got.Transactions.Hashes))
 	}
 }
 
-// TestHeadersOnly holds blocks without their transactions to those with them.
+// TestHeadersOnly compares blocks without their transactions with those that have them.
 func TestHeadersOnly(t *testing.T) {
 	c := newTestChain(t)
 	c.include(c.paying(0, 0), c.paying(1, 0))
@@ -465,7 +465,7 @@ func TestLogsOfReceipts(t *testing.T) {
 	}
 }
 
-// movingChain finds a transaction only when it is asked again: it is included between the two looks.
+// movingChain finds a transaction only at the second look-up: it is included between the two.
 type movingChain struct {
 	*chain.Store
 	asked *int

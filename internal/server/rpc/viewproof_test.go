@@ -147,7 +147,7 @@ func cloneProof(p api.ViewProof) api.ViewProof {
 	return p
 }
 
-// TestHostileViewProofs changes an honest answer in every way, each of which a step refuses.
+// TestHostileViewProofs changes an honest answer in every way; a step refuses each.
 func TestHostileViewProofs(t *testing.T) {
 	s := newTokenScenario(t)
 	v := newVerifier(t)

@@ -27,8 +27,8 @@ func hasMembers(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
-// TestErrorsNameWhatIsWrong gives every parameter, every member of one and every element of such a member a value of a
-// wrong type, in a call that is good otherwise.
+// TestErrorsNameWhatIsWrong passes every parameter, every member of one and every element of such a member a value of a
+// wrong type, in an otherwise valid call.
 func TestErrorsNameWhatIsWrong(t *testing.T) {
 	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
 	good := map[string][]json.RawMessage{}

@@ -28,7 +28,7 @@ func archive(t *testing.T, n int) []byte {
 	return content
 }
 
-// served is a directory behind both of its handlers.
+// served is a directory with both of its handlers.
 func served(t *testing.T, d *Directory) string {
 	t.Helper()
 	mux := http.NewServeMux()

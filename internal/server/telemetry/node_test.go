@@ -26,8 +26,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/role"
 )
 
-// TestNodeExportsTraces runs a node with a collector. When it has ended it has exported a span for each
-// block, with its phases one after the other, and one for each call.
+// TestNodeExportsTraces runs a node with a collector. By its end it has exported a span for each block, with its
+// consecutive phases, and one for each call.
 func TestNodeExportsTraces(t *testing.T) {
 	exports := make(chan []byte, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +116,7 @@ func newNode(t *testing.T, endpoint string) *node.Node {
 	return n
 }
 
-// runNode lets a node make blocks on demand and answer a call, and returns how many blocks it made.
+// runNode lets a node make blocks on demand and answer a call, and returns the number of blocks.
 func runNode(t *testing.T, endpoint string) (blocks int) {
 	t.Helper()
 	n := newNode(t, endpoint)

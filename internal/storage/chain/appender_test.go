@@ -173,8 +173,7 @@ func TestPruneLetsAnAppenderGoOn(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestAppenderFails lets the disk fail under a run: nobody is notified of any of its blocks, and nothing is written any
-// more.
+// TestAppenderFails makes the disk fail during a run: none of its blocks is announced, and nothing is written any more.
 func TestAppenderFails(t *testing.T) {
 	disk := kv.NewCrashDisk()
 	db, err := kv.Open("db", kv.Options{FS: disk.FS(), Logger: slog.New(slog.DiscardHandler)})
@@ -217,7 +216,7 @@ func headsOf(entries []Entry) (hashes []types.BlockHash) {
 	return hashes
 }
 
-// TestLogged appends a block that is in a log already: it is announced without a sync, and is on disk with the next
+// TestLogged appends a block that is already in a log: it is announced without a sync, and is on disk with the next
 // one.
 func TestLogged(t *testing.T) {
 	disk := kv.NewCrashDisk()

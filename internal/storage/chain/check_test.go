@@ -127,7 +127,7 @@ func TestCheckFindsEveryRow(t *testing.T) {
 	}
 }
 
-// TestCheckFindsState puts rows of state into a store that is to have none.
+// TestCheckFindsState adds rows of state to a store that must have none.
 func TestCheckFindsState(t *testing.T) {
 	s, c := openStore(t, kv.Memory(), Options{Stateless: true}), newToyChain(t)
 	must(t, s.Init(c.genesis, c.blocks[0].Entry))

@@ -14,12 +14,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// crashes takes a picture of a disk, as a crash would leave it, before every operation that changes it.
+// crashes captures a disk, as a crash would leave it, before every operation that changes it.
 type crashes struct {
 	disk *kv.CrashDisk
 
 	mu       sync.Mutex
-	heads    []types.BlockHash // one after the other, the first of an empty store; the last may not be on disk yet
+	heads    []types.BlockHash // in order, the first one of an empty store; the last may not be on disk yet
 	acked    int               // index of the last one that must be on disk
 	pictures []picture
 }
@@ -55,8 +55,8 @@ func (c *crashes) during(t tester, heads []types.BlockHash, operation func() err
 	must(t, c.take()) // once it returned, the head stays
 }
 
-// TestCrash stops the machine before every operation on the disk while blocks are appended, in runs too, pruned and
-// rewound. The store must come back sound, with the last head that was acknowledged or a later one.
+// TestCrash stops the machine before every operation on the disk while blocks are appended, also in runs, pruned and
+// rewound. The store must be sound afterwards, with the last acknowledged head or a later one.
 func TestCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -66,7 +66,7 @@ func TestCrash(t *testing.T) {
 	recorded.comeBack(t, Options{Schedule: toySchedule}, func(*Store) {})
 }
 
-// comeBack opens the store of each picture. It must be sound, with a head that it may have.
+// comeBack opens the store on each captured disk. It must be sound, with one of the possible heads.
 func (c *crashes) comeBack(t *testing.T, options Options, look func(*Store)) {
 	t.Helper()
 	if len(c.pictures) < 100 {
@@ -216,8 +216,8 @@ func recordHistory(t *testing.T, recorded *crashes) {
 	must(t, errors.Join(s.Close(), db.Close()))
 }
 
-// TestFailedDisk lets every write to the disk fail from the nth on. The append says so, the head stays, nothing is
-// written any more, and the store reopened is sound.
+// TestFailedDisk makes every write to the disk fail from the nth on. The append returns an error, the head stays,
+// nothing is written any more, and the store is sound when reopened.
 func TestFailedDisk(t *testing.T) {
 	broken := errors.New("broken disk")
 	failures := 0

@@ -83,7 +83,7 @@ func requireModel(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.
 	requirePolicies(t, s, c)
 }
 
-// requireAccounts compares accounts read by themselves, which come from disk or from memory.
+// requireAccounts compares accounts read one by one, from disk or from memory.
 func requireAccounts(t tester, s *Store, h types.Height, want memory) {
 	t.Helper()
 	for i := range toyAccounts + 1 { // the last does not exist
@@ -97,7 +97,7 @@ func requireAccounts(t tester, s *Store, h types.Height, want memory) {
 	}
 }
 
-// requireBlock compares all that is asked for by a block's height or hash, or a transaction's ID or position.
+// requireBlock compares everything that can be read by a block's height or hash, or by a transaction's ID or position.
 func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 	t.Helper()
 	h := b.Header.Height

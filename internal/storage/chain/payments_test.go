@@ -42,7 +42,7 @@ func (b toyBlock) hash() []byte {
 	return hash[:4]
 }
 
-// randomPaymentFilter is of no, some or all accounts, directions and kinds.
+// randomPaymentFilter returns a filter of no, some or all accounts, directions and kinds.
 func randomPaymentFilter(r *rand.Rand) PaymentFilter {
 	f := PaymentFilter{In: r.IntN(3) > 0, Out: r.IntN(3) > 0}
 	if r.IntN(4) > 0 {
@@ -127,7 +127,7 @@ func (s *Store) allPayments(t tester, f PaymentFilter, in PaymentRange, limit in
 	}
 }
 
-// TestPaymentsGoOn reads to the end, and later from there: each payment comes once.
+// TestPaymentsGoOn reads to the end, and later continues from there: each payment is read once.
 func TestPaymentsGoOn(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	s, c := newStore(t, Options{}, 3)

@@ -24,7 +24,7 @@ func newSpent(t *testing.T, options Options, blocks int) (*Store, *toyChain) {
 	return s, c
 }
 
-// putSpans puts a proof, which is its name, of each span of two and of four blocks there.
+// putSpans stores a proof, which is its name, for each span of two and of four blocks.
 func putSpans(t *testing.T, s *Store) {
 	t.Helper()
 	for log := 1; log <= 2; log++ {
@@ -153,7 +153,7 @@ func TestRewindRangeProofs(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestRangeProofRetention counts the proofs of each length.
+// TestRangeProofRetention counts the proofs of each length separately.
 func TestRangeProofRetention(t *testing.T) {
 	s, _ := newSpent(t, Options{WitnessBytes: 1 << 20, ProofRetention: 2}, 12)
 	putSpans(t, s)

@@ -142,7 +142,7 @@ func TestRestoreCutOff(t *testing.T) {
 	must(t, db.Close())
 }
 
-// A copy is of the head only: there are no leaves of other states.
+// A copy has only the head's state: there are no leaves of other states.
 func TestCopyOfTheHeadOnly(t *testing.T) {
 	s, _ := newStore(t, Options{}, 3)
 	st, err := s.StateAt(types.Height(2))

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestCodesOfKeptBlocks has a store without state keep the codes that its blocks used, and no others, however the
-// pruning of a block is cut.
+// TestCodesOfKeptBlocks: a store without state keeps exactly the codes that its blocks used, however the pruning of a
+// block is cut.
 func TestCodesOfKeptBlocks(t *testing.T) {
 	s := openStore(t, kv.Memory(), Options{Stateless: true, Retention: 4})
 	s.pruneRows = 3

@@ -211,7 +211,7 @@ func (b *toyBuilder) account(a types.Account) state.Account {
 	return record
 }
 
-// move moves at most amount and returns how much.
+// move moves at most amount and returns the moved amount.
 func (b *toyBuilder) move(from, to types.Account, amount types.Amount) types.Amount {
 	payer := b.account(from)
 	amount = min(amount, payer.Balance)
@@ -241,7 +241,7 @@ func (b *toyBuilder) transaction(chainID uint64) {
 	receipt := types.Receipt{Status: types.StatusSuccess, GasUsed: 10_000}
 	amount := types.Amount(b.r.IntN(100))
 	switch kind := b.r.IntN(14); {
-	case kind == 7, len(b.txs) == 3: // some in every block of enough
+	case kind == 7, len(b.txs) == 3: // some in every sufficiently large block
 		tx.Payload = types.Configure{Parameters: params.Default(types.PublicKey{})}
 		receipt.Status = types.StatusFailed
 	case kind < 2:
@@ -409,7 +409,7 @@ func (b *toyBuilder) party() types.Account {
 	return toyAccount(b.r.IntN(toyAccounts))
 }
 
-// burn takes one unit from an account that has one.
+// burn burns one unit of an account that has one.
 func (b *toyBuilder) burn(from types.Account) {
 	record := b.account(from)
 	if record.Balance == 0 {

@@ -364,8 +364,8 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestFailedLogInTheBackground: a log that fails behind a batch which nobody waits for fails the next one,
-// and ends neither the process nor the closing.
+// TestFailedLogInTheBackground: if a log fails after a batch which nobody waits for, the next batch fails, and neither
+// the process nor the closing does.
 func TestFailedLogInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken, disk := errors.New("broken disk"), NewCrashDisk()
@@ -440,7 +440,7 @@ func TestDamagedTable(t *testing.T) {
 	closeDB(t, db)
 }
 
-// A block that is known to be damaged is not read again: looking for its flipped bit takes long.
+// A block that is known to be damaged is not read again: searching for its flipped bit takes long.
 func TestDamagedBlockIsReadOnce(t *testing.T) {
 	d := damages{log: slog.New(slog.DiscardHandler)}
 	info := pebble.DataCorruptionInfo{
@@ -645,8 +645,7 @@ func TestFailedFlushIsTold(t *testing.T) {
 	_ = db.Close() // it has failed
 }
 
-// TestCrashBesideReuse takes pictures of a disk while a file on it becomes another one, as a log does that is used
-// again.
+// TestCrashBesideReuse captures a disk while a file on it is reused, as logs are.
 func TestCrashBesideReuse(t *testing.T) {
 	disk := NewCrashDisk()
 	files := disk.FS().vfs

@@ -50,8 +50,8 @@ func (p *pictures) during(t *testing.T, synced bool, after *raft.MemoryStorage, 
 	check(t, p.take())
 }
 
-// history has all that a member may write: entries over several terms, of which some replace others, votes, commits
-// without a sync, cuts and a snapshot. It has long entries, so that files are flushed in it.
+// history has everything that a member may write: entries over several terms, of which some replace others, votes,
+// commits without a sync, cuts and a snapshot. It has long entries, so that files are flushed in it.
 func history() (readies []raft.Ready, cuts map[int]uint64) {
 	none := &raftpb.Snapshot{}
 	add := func(s *raftpb.Snapshot, hard *raftpb.HardState, entries ...*raftpb.Entry) {

@@ -116,7 +116,8 @@ func newModel(t tester, db *kv.DB, files kv.FS, memory uint64) *model {
 	return m
 }
 
-// random is a Ready that may come now: entries, often over the end, a hard state, and now and then a snapshot.
+// random returns a Ready that is possible now: entries, often replacing the end, a hard state, and now and then a
+// snapshot.
 func (m *model) random(t *rapid.T) (rd raft.Ready) {
 	hard := m.log.hard
 	term := hard.GetTerm() + rapid.Uint64Range(0, 2).Draw(t, "terms")

@@ -19,7 +19,7 @@ const fileSize = int64(slots.Distance + recordSize + sha256.Size)
 
 var genesis = types.BlockHash{0xee}
 
-// chain is headers of which each follows the one before; the first, of height 1, follows the genesis.
+// chain returns headers that follow each other; the first, of height 1, follows the genesis.
 func chain(count int) []types.Header {
 	headers := make([]types.Header, count)
 	parent := genesis
@@ -227,8 +227,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// Once the key has signed elsewhere nothing may be signed any more, whatever else is held, until the lock is made
-// again.
+// After a conflict nothing may be signed any more, whatever else is recorded, until the lock is replaced.
 func TestElsewhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "signed")
 	c := chain(4)

@@ -32,7 +32,7 @@ func token(w *fuzz.World, from contracttest.Account, name string) *contracttest.
 	})
 }
 
-// market trades two goods, and must never give more than it takes.
+// market trades two goods, and must never give more than it gets.
 func market(w *fuzz.World) {
 	alice := w.Actor("alice")
 	k := w.Deploy(alice, "market", module(w.T, "market"), args{"a": 1_000_000, "b": 2_000_000})
@@ -125,7 +125,7 @@ func pool(w *fuzz.World) {
 		before := has()
 		added := v.Try(bob.Account, pool, "add", args{"amountA": 100_000, "maxB": 200_000})
 		if !added.OK {
-			return nil // it does not take so much now
+			return nil // it accepts less now
 		}
 		v.Try(bob.Account, pool, "remove", args{"shares": string(added.Output)})
 		if left := has(); before-left > 1_000 {
@@ -150,7 +150,7 @@ func sealedBy(key int64, opened ...byte) []byte {
 	read := m.AddImport(wasmgen.HostImport{Name: "args_read", Params: []byte("\x7f")})
 	const i64Eq = 0x51
 	m.Export("open", wasmgen.FunctionKind, m.AddFunction(m.AddType(nil, 0), nil, wasmgen.Concat(
-		wasmgen.Const(wasmgen.I32, 7), wasmgen.Call(read), // the number is behind the byte that marks the form
+		wasmgen.Const(wasmgen.I32, 7), wasmgen.Call(read), // the number follows the byte that marks the form
 		wasmgen.Const(wasmgen.I32, 8), []byte{wasmgen.I64Load, 3, 0}, wasmgen.Const(wasmgen.I64, key),
 		[]byte{i64Eq, wasmgen.IfOp, wasmgen.Empty}, opened, []byte{wasmgen.End})...))
 	described := append(wasmgen.Name("cairn_abi"),

@@ -270,7 +270,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestTraps: a call that traps is a failure where that is asked for.
+// TestTraps: a call that traps is a failure if FailOnTrap is set.
 func TestTraps(t *testing.T) {
 	_, failure := fuzz.Search(t, fuzz.Config{FailOnTrap: true}, trapping)
 	if failure == nil || failure.Invariant != "no call traps, panics or runs out of gas" || len(failure.Moves) != 1 {

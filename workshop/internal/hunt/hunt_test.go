@@ -66,7 +66,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// No function takes more of the machine's stack than 8 bytes for each slot that it pays: a call of all slots fits.
+// No function takes more of the machine's stack than 8 bytes for each slot that it pays: a call with all slots fits.
 func TestFramesAreCounted(t *testing.T) {
 	worst := 0.0
 	for _, g := range append(sample(24, Code), Corpus()...) {
@@ -106,7 +106,7 @@ func TestCompilingIsPaid(t *testing.T) {
 	}
 }
 
-// whole has the tests take minutes for all of the corpus: `make hunt` begins with them.
+// whole makes the tests cover the whole corpus, which takes minutes: `make hunt` begins with them.
 var whole = flag.Bool("whole", false,
 	"hold nodes to each other over the whole corpus, with all contracts of each candidate")
 
@@ -145,7 +145,7 @@ func someOf(all []Genes, n int) (some []Genes) {
 	return some
 }
 
-// A block has room for all codes that are deployed to be called in it, each with the section in which they differ.
+// A block has room for all codes that it deploys and calls, each with the section in which they differ.
 func TestBlocksLoadAllCopies(t *testing.T) {
 	g, err := Parse("graph contracts=142 depth=0 fan=5 stride=81 turns=2 pages=1 touched=0 output=0 functions=943 " +
 		"globals=7 elements=31 data=2 filled=363 exports=42 types=0 entered=0 call1=7 bytes1=0 key1=72 mode1=2")

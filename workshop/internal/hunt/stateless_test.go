@@ -73,7 +73,7 @@ func TestStatelessAgrees(t *testing.T) {
 	}
 }
 
-// follow proves a block of the maker and has the follower import it. It gives the block's header.
+// follow proves a block of the maker and makes the follower import it. It returns the block's header.
 func follow(t *testing.T, maker *ChainNode, follower *ledger.Stateless, prover *proving.Prover,
 	parent types.SignedHeader, h types.Height) types.SignedHeader {
 	t.Helper()

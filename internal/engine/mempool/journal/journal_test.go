@@ -90,7 +90,7 @@ func image(payloads ...string) []byte {
 	return b
 }
 
-// TestOnDisk goes through the operating system's file system.
+// TestOnDisk uses the operating system's file system.
 func TestOnDisk(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pool.journal")
 	collect := func() (got []string) {
@@ -335,7 +335,7 @@ func TestSyncedInBackground(t *testing.T) {
 	expect(t, fs.afterPowerLoss(), "one", "two")
 }
 
-// TestLazy appends to a journal that is synced every few seconds, or when it is asked for.
+// TestLazy appends to a journal that is synced every few seconds, or on request.
 func TestLazy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs := newMemoryFS()

@@ -22,7 +22,7 @@ func TestFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// The Grain LFSR gives the constants that the protocol names.
+// The Grain LFSR produces the constants that the protocol names.
 func TestGrain(t *testing.T) {
 	var all []byte
 	constants := grain()
@@ -75,7 +75,7 @@ func TestEigenvalues(t *testing.T) {
 	}
 }
 
-// The bounds that the kernels' comments claim, from the matrix: random inputs do not come near them.
+// The bounds claimed in the kernels' comments, computed from the matrix: random inputs do not come near them.
 func TestBounds(t *testing.T) {
 	var sums, differences int64 // sizes of the coefficients of the convolutions on 32-bit lanes
 	for i := range width / 2 {
