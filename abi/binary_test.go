@@ -22,7 +22,7 @@ const (
 	offerBinary = person + "0500000000000000" + "01" + "0200000000000000" + "6869"
 )
 
-// forms are values in JSON and in the binary form, as docs/protocol.md has them.
+// forms are values in JSON and their binary form, as docs/protocol.md lists them.
 var forms = []struct{ kind, json, binary string }{
 	{"bool", `true`, "01"},
 	{"u8", `255`, "ff"},
@@ -206,7 +206,7 @@ func TestParseTypesRefuses(t *testing.T) {
 	}
 }
 
-// wide refers to a type from many fields at many depths: its depth is found out once a type.
+// wide refers to a type from many fields at many depths. The depth of a type must be computed once.
 func TestParseWideTypes(t *testing.T) {
 	var types []string
 	for i := range 15 {

@@ -66,8 +66,8 @@ func TestResultsBeginWithTheSpecifiedFields(t *testing.T) {
 	}
 }
 
-// TestNamesAreOfOneStyle holds each object's names to one style. The specification has both: camelCase in blocks,
-// transactions, receipts and their parts, snake_case in lists, filters and a node's own status.
+// TestNamesAreOfOneStyle requires that each object's names have one style. The specification uses both: camelCase in
+// blocks, transactions, receipts and their parts, and snake_case in lists, filters and a node's own status.
 func TestNamesAreOfOneStyle(t *testing.T) {
 	for name, schema := range NewDocument(Declarations()).Components.Schemas {
 		properties, _ := schema["properties"].(map[string]Schema)
@@ -91,7 +91,7 @@ func TestNamesAreOfOneStyle(t *testing.T) {
 	}
 }
 
-// jsonType is the JSON type that a schema allows, with ? when null is another.
+// jsonType is the JSON type that a schema allows, with ? if null is allowed too.
 func jsonType(d Document, s Schema) string {
 	if all, ok := s["allOf"].([]Schema); ok {
 		return jsonType(d, all[0])
@@ -228,7 +228,7 @@ func TestBlockTransactions(t *testing.T) {
 	}
 }
 
-// OpenRPC wants a method's errors to have unique codes; the words of data.reason must not be lost by that.
+// OpenRPC requires the codes of a method's errors to be unique. The words of data.reason must remain nevertheless.
 func TestDocumentGathersErrors(t *testing.T) {
 	document := NewDocument(Declarations())
 	for _, m := range document.Methods {
@@ -270,8 +270,8 @@ func TestErrorsAreDistinct(t *testing.T) {
 	}
 }
 
-// However a value is written, it is taken the same way everywhere. Zeros may lead in every quantity and 0x may lack in
-// all bytes of parameters, since none has a type that is for answers.
+// Every method accepts the same forms of a value. Every quantity may have leading zeros, and all bytes in parameters
+// may lack 0x, since no type is for answers only.
 func TestParametersAreTakenAlike(t *testing.T) {
 	strict := []reflect.Type{reflect.TypeFor[Quantity](), reflect.TypeFor[Data]()}
 	loose := map[reflect.Type]int{}

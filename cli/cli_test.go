@@ -28,9 +28,9 @@ func hash(begin string) string { return "0x" + begin + strings.Repeat("0", 62) }
 func TestSuccess(t *testing.T) {
 	node := startNode(t)
 	tests := []struct {
-		command string // $HOME is the desk's
-		json    string // a part of the document
-		people  string // a part of the text
+		command string // $HOME in it is the desk's home directory
+		json    string // a part of the expected document
+		people  string // a part of the expected text
 	}{
 		{"--version", `"version":"1.2.3"`, "cairn 1.2.3, go"},
 		{"version", `"protocolVersion":2,"scheduleDigest":"0x`, "\nprotocol version 2, gas schedule 0x00"},
@@ -182,7 +182,7 @@ func TestWrongUsage(t *testing.T) {
 				t.Errorf("exit code %d, %s%s", o.exit, o.out, o.err)
 			}
 			if command == "" {
-				return // for people that is help
+				return // people get help instead
 			}
 			if o = desk.run(t, args...); o.exit != 2 || o.out != "" || strings.Count(o.err, "\n") != 1 {
 				t.Errorf("for people: exit code %d, %q, %q", o.exit, o.out, o.err)
@@ -406,7 +406,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestSettings: flags over environment over file over defaults, seen by which node is asked.
+// TestSettings: flags have precedence over the environment, that over the file, and that over defaults. The node that
+// is asked shows which one applied.
 func TestSettings(t *testing.T) {
 	serve := func(height int) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -461,7 +462,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	visit(NewRoot(Build{}))
 }
 
-// TestCommandsFromOutside adds a command as the program's main package does.
+// TestCommandsFromOutside adds a command, as the program's main package does.
 func TestCommandsFromOutside(t *testing.T) {
 	root := NewRoot(Build{})
 	root.AddCommand(&cobra.Command{Use: "outside", RunE: func(command *cobra.Command, args []string) error {

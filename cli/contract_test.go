@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// goldCode is a module that says the hash of its source.
+// goldCode is a module whose custom section contains the hash of its source.
 const goldCode = "\x00asm\x01\x00\x00\x00\x00\x2e\x0ccairn_source\x01" + "0123456789abcdef0123456789abcdef"
 
 // goldABI is the ABI of a token with additional functions, one for each kind of parameter.
@@ -32,7 +32,7 @@ const goldABI = `{"functions":[
 	{"name":"Noted","args":[{"name":"by","type":"account"},{"name":"memo","type":"string"}]}],
 	"errors":[{"name":"TooLow","code":2,"fields":[{"name":"have","type":"u64"}]}]}`
 
-// The contracts of the node: one with the ABI, one without.
+// The node's contracts: one with an ABI and one without.
 var gold, bare = hash("c0"), hash("c1")
 
 // goldModule is a module that carries the ABI.
@@ -46,7 +46,7 @@ func goldModule() string {
 type contractAnswers struct {
 	trace  func(*api.Trace)
 	places int    // number of requests for places
-	abi    string // of the contract with one; empty: goldABI
+	abi    string // of the contract that has one; empty: goldABI
 }
 
 // contracts are the methods about contracts. A view call returns its arguments.
@@ -218,7 +218,7 @@ func TestTraceOfWhatIsNotSent(t *testing.T) {
 	}
 }
 
-// TestPlansShowArguments: a dry run tells the arguments by the ABI, in whichever form they go.
+// TestPlansShowArguments: a dry run shows the arguments by the ABI, whichever form they are sent in.
 func TestPlansShowArguments(t *testing.T) {
 	node := startNode(t)
 	o := newDesk(t, node).run(t,
@@ -238,7 +238,7 @@ func TestCallReads(t *testing.T) {
 	if err := json.Unmarshal(view.Result, &answer); err != nil || answer.Function != "balanceOf" || answer.Args != asked {
 		t.Errorf("%s, %v", view.Result, err)
 	}
-	// Without an ABI the caller knows best.
+	// Without an ABI, arguments are passed on as the caller writes them.
 	if o := desk.run(t, "call", bare, "f", "--view", "--args", "[1]"); o.exit != 0 || !strings.Contains(o.out, `"args":"[1]"`) {
 		t.Errorf("%+v", o)
 	}
@@ -445,7 +445,7 @@ func TestFailedCallPointsAtItsTrace(t *testing.T) {
 	}
 }
 
-// TestFailedCallHasItsTrace has the trace in the error for programs, which read no notes.
+// TestFailedCallHasItsTrace: for programs, which do not read notes, the error contains the trace.
 func TestFailedCallHasItsTrace(t *testing.T) {
 	reason := "out_of_gas"
 	node := startNode(t)
@@ -493,7 +493,7 @@ func TestDeploy(t *testing.T) {
 	if got.Alias != "gold" || got.ContractAddress == nil || got.ContractAddress.String() != gold {
 		t.Errorf("%s", o.out)
 	}
-	// The alias names it from now on, and cannot be given again.
+	// The alias now names the contract, and cannot be given to another.
 	if o := desk.run(t, "contract", "show", "gold"); o.exit != 0 ||
 		!strings.Contains(o.out, "write, accepts coins  stop()") ||
 		!strings.Contains(o.out, "transfer(to account, amount u64) bool") {
@@ -503,7 +503,7 @@ func TestDeploy(t *testing.T) {
 		!strings.Contains(o.err, "already in use") {
 		t.Errorf("%+v", o)
 	}
-	// Once the chain is another, the name is free for a contract of that one.
+	// If the chain is replaced, the alias is free for a contract of the new chain.
 	node.genesis = types.BlockHash{7}
 	if o := desk.run(t, "contract", "show", "gold"); o.exit != 2 {
 		t.Errorf("got %+v, want a contract of another chain refused", o)

@@ -42,8 +42,8 @@ func TestContractTest(t *testing.T) {
 	}
 }
 
-// TestSetup: the contracts and calls of testdata/setup.json are there for the search, its coverage and the gas, and
-// arguments have their names and the adversary's.
+// TestSetup: search, coverage and gas use the contracts and calls of testdata/setup.json, and arguments may be named
+// there and by the adversary.
 func TestSetup(t *testing.T) {
 	d := newDesk(t, nil)
 	dir := t.TempDir()

@@ -60,12 +60,12 @@ func TestExamplesAreCommands(t *testing.T) {
 			line, _, _ = strings.Cut(line, " #")
 			words := strings.Fields(line)
 			if len(words) < 2 || words[0] != "cairn" || strings.ContainsAny(line, `'"$|>;&\`) {
-				continue // a shell's business
+				continue // left to the shell
 			}
 			root := NewRoot(Build{})
 			command, rest, err := root.Find(words[1:])
 			if err != nil || command == root || command.Name() == "promote" {
-				continue // the program adds it, or flags of it
+				continue // added by the program, or flags of its own
 			}
 			seen++
 			if command.Name() == "call" {
@@ -108,7 +108,7 @@ func checkCall(t *testing.T, where, line string, command *cobra.Command, words [
 	}
 }
 
-// TestEncodeAndDecode: arguments are encoded by an ABI in a file, for a call and for the proxy, and read again.
+// TestEncodeAndDecode: arguments are encoded by an ABI in a file, for a call and for the proxy, and decoded again.
 func TestEncodeAndDecode(t *testing.T) {
 	const gold, savings = "../contracts/wasm/nep20.wasm", "../contracts/wasm/savings.wasm"
 	d := newDesk(t, nil)

@@ -33,7 +33,7 @@ type fakeNode struct {
 	chainID uint64
 	genesis types.BlockHash
 	balance types.Amount
-	poor    types.Account // who has no coins
+	poor    types.Account // an account without coins
 	// account changes the node's answer about an account: by default its own key signs.
 	account func(*api.Account)
 	// refuse, unless nil, is the error of sending.
@@ -56,7 +56,7 @@ type fakeNode struct {
 // nodeTime is the time of the node's head, in the year 2500: ahead of every clock.
 const nodeTime = 16_725_225_600_000
 
-// keyWitness is the witness of transactions that the node tells of.
+// keyWitness is the witness of the transactions that the node returns.
 var keyWitness = api.Witness{Witness: types.WitnessKey{}}
 
 // method is a method of the node; P and R are those of its declaration.
@@ -189,7 +189,7 @@ func (n *fakeNode) blocks() []jsonrpc.Method {
 				return nil, nil
 			}
 			tx := &api.Transaction{Hash: p.Hash, Status: api.StatusPending, Type: "call", Witness: keyWitness}
-			if p.Hash != (types.TxID{1}) { // that one is pending
+			if p.Hash != (types.TxID{1}) { // that transaction is pending
 				height, reason, function := types.Height(17), "reverted", "mint"
 				tx.BlockHeight, tx.BlockHash, tx.Status, tx.Error = &height, &types.BlockHash{}, api.StatusFailed, &reason
 				tx.Input = &api.Input{Function: &function}
@@ -236,7 +236,7 @@ func (n *fakeNode) sending() []jsonrpc.Method {
 			if _, is := tx.Payload.(types.Transfer); err == nil && is {
 				return 10_000, nil
 			}
-			return 80_000, nil // a call, or a witness of a policy
+			return 80_000, nil // a call, or a witness by a policy
 		}),
 		method(api.SendRawTransaction, func(p api.RawTransactionParams) (types.TxID, error) {
 			tx, err := n.take(p.Transaction)
@@ -365,7 +365,7 @@ func (d *desk) answer(question string) (string, error) {
 	return answer, nil
 }
 
-// outcome is the result of a command.
+// outcome is a command's result.
 type outcome struct {
 	exit     int
 	out, err string

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 )
 
-// TestPayReadsAllBeforeItPays: a file is checked as a whole, and the error names the line.
+// TestPayReadsAllBeforeItPays: the whole file is checked before the first payment, and the error names the line.
 func TestPayReadsAllBeforeItPays(t *testing.T) {
 	n := startNode(t)
 	d := newDesk(t, n)

@@ -66,7 +66,7 @@ func TestPolicyNew(t *testing.T) {
 	}
 }
 
-// TestPolicySigns: the keys that are here sign by the policy in force, for a sender and a payer.
+// TestPolicySigns: the local keys sign by the policy in force, for a sender and for a payer.
 func TestPolicySigns(t *testing.T) {
 	n := startNode(t)
 	d, view := policyDesk(t, n)
@@ -94,7 +94,8 @@ func TestPolicySigns(t *testing.T) {
 	}
 }
 
-// TestPolicyOfAKey: an account that set a policy signs by it, and the change shows every signer before it asks.
+// TestPolicyOfAKey: an account that has set a policy signs by it, and a change shows every signer before the
+// confirmation.
 func TestPolicyOfAKey(t *testing.T) {
 	n := startNode(t)
 	d, view := policyDesk(t, n)
@@ -155,7 +156,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestDraftPasses: a transaction goes from one signer to the next as a file, and a Bitcoin wallet signs its text.
+// TestDraftPasses: a transaction is passed from signer to signer as a file, and a Bitcoin wallet signs its text.
 func TestDraftPasses(t *testing.T) {
 	n := startNode(t)
 	d, view := policyDesk(t, n)

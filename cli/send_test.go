@@ -111,7 +111,7 @@ func TestDevelopmentAccountsAreForTheirChain(t *testing.T) {
 	}
 }
 
-// TestTimeUp: the hash of a transaction that is not in a block yet is in the error.
+// TestTimeUp: the error contains the hash of a transaction that is not in a block yet.
 func TestTimeUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	node := &fakeNode{chainID: api.DevelopmentChainID, balance: math.MaxUint64, late: api.ErrTimeUp}
@@ -234,7 +234,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestRefusedSendNamesNoTransaction: there is none.
+// TestRefusedSendNamesNoTransaction: a refused transaction has no hash to name.
 func TestRefusedSendNamesNoTransaction(t *testing.T) {
 	node := startNode(t)
 	node.refuse = api.ErrIntrinsicGas
@@ -244,7 +244,7 @@ func TestRefusedSendNamesNoTransaction(t *testing.T) {
 	}
 }
 
-// TestNodeGoneWhileWaiting: the transaction may be in a block anyway, and the error says which.
+// TestNodeGoneWhileWaiting: the transaction may be in a block anyway, so the error names it.
 func TestNodeGoneWhileWaiting(t *testing.T) {
 	for _, gone := range []string{api.SendRawTransaction.Name, api.SendRawTransactionSync.Name} {
 		node := startNode(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestTraceReadsStorage has writes that match the ABI, and writes under its names with values of other types.
+// TestTraceReadsStorage has writes that match the ABI, and writes with the same names and values of other types.
 func TestTraceReadsStorage(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)

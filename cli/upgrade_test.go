@@ -7,7 +7,7 @@ import (
 
 // TestUpgradeCheck: the command asks the nodes in its arguments, or without arguments the node of --rpc-url.
 func TestUpgradeCheck(t *testing.T) {
-	const nobody = "http://127.0.0.1:1" // nobody listens there
+	const nobody = "http://127.0.0.1:1" // no server listens there
 	a, b := startNode(t), startNode(t)
 	d := newDesk(t, &fakeNode{url: nobody})
 	for _, test := range []struct {

@@ -36,7 +36,7 @@ func TestEncodedBlocks(t *testing.T) {
 	all := make([]string, api.MaxBlocks+1)
 	answers := func(content []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write(content) // a client that has read enough ends the connection
+			_, _ = w.Write(content) // a client that has enough closes the connection
 		}
 	}
 	for _, test := range []struct {
@@ -106,7 +106,7 @@ func TestEncodedBlocks(t *testing.T) {
 	}
 }
 
-// FuzzEncodedBlocks: no answer does harm, and accepted blocks encode to the bytes that were read.
+// FuzzEncodedBlocks: no answer causes a panic, and accepted blocks encode to the bytes that were read.
 func FuzzEncodedBlocks(f *testing.F) {
 	f.Add(blocksFile(2, "block 7", "block 8"))
 	f.Add(blocksFile(1 << 60))
@@ -128,8 +128,8 @@ func FuzzEncodedBlocks(f *testing.F) {
 	})
 }
 
-// TestDownloadsKeepConnections has several downloads at a time, twice: the second time they use the connections of the
-// first.
+// TestDownloadsKeepConnections downloads several blocks at a time, twice: the second time the client reuses the
+// connections.
 func TestDownloadsKeepConnections(t *testing.T) {
 	const together = 4
 	var opened atomic.Int64

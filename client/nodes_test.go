@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// patient is a client of nodes that does not really wait between questions; the pauses are appended to the list.
+// patient is a client of nodes that does not sleep between attempts, but appends the pauses to the list.
 func patient(t *testing.T, pauses *[]time.Duration, url string, options ...Option) *Client {
 	t.Helper()
 	c, err := New(url, append(options, WithWait(func(ctx context.Context, d time.Duration) error {
@@ -42,7 +42,7 @@ func nobody(t *testing.T) string {
 	return "http://" + listener.Addr().String()
 }
 
-// replying answers each call with 0x7, and counts the requests; those before number `from` have the status instead.
+// replying answers each call with 0x7 and counts the requests. Those with a number below `from` get the status instead.
 func replying(t *testing.T, from, status int, header http.Header) (url string, requests *int) {
 	t.Helper()
 	requests = new(int)
@@ -221,7 +221,7 @@ func TestReplacedTransactionIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A transaction that expired is not waited for, once a block is later and none has it.
+// The client stops waiting for an expired transaction once a block has a later time and no node has the transaction.
 func TestExpiredTransactionIsNotWaitedFor(t *testing.T) {
 	tx := signedTransfer(t)
 	tx.ValidUntil = new(uint64(1000))
@@ -271,7 +271,7 @@ func TestRecipientsThatNobodyCanHave(t *testing.T) {
 	c := connect(t, nil, answer(api.GetAccount, func(p api.GetAccountParams) (api.Account, error) {
 		return map[string]api.Account{
 			types.Account{31: 7}.String(): {Contract: true}, types.Account{31: 11}.String(): {Balance: 1},
-			types.Account{31: 12}.String(): {Nonce: 1}, // a policy account that has sent
+			types.Account{31: 12}.String(): {Nonce: 1}, // a policy account that has sent a transaction
 		}[p.Account], nil
 	}))
 	for last, want := range map[byte]error{4: nil, 5: ErrNobody, 7: nil, 9: ErrNobody, 11: nil, 12: nil} {

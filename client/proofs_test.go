@@ -13,11 +13,11 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// TestProofBundle has a node answer with a status. Only after "not found" does the client ask for the reason.
+// TestProofBundle has a node answer with a status. The client asks for the reason only after "not found".
 func TestProofBundle(t *testing.T) {
 	for _, test := range []struct {
 		name     string
-		statuses []int // of one download after the other
+		statuses []int // of consecutive downloads
 		why      error // what svc_getProof answers with
 		want     error // nil: the bundle
 		asked    int   // why
@@ -97,7 +97,7 @@ func TestFilesAreBounded(t *testing.T) {
 	}
 	defer c.Close()
 	body := make([]byte, long)
-	write := func(w http.ResponseWriter, bytes []byte) { _, _ = w.Write(bytes) } // the client may leave
+	write := func(w http.ResponseWriter, bytes []byte) { _, _ = w.Write(bytes) } // the client may close the connection
 	shrunk, _ := jsonrpc.Shrink(body, "zstd")
 	coded := func(coding string, bytes []byte) func(w http.ResponseWriter) {
 		return func(w http.ResponseWriter) {

@@ -18,7 +18,7 @@ import (
 // height was requested several times.
 type lagging struct {
 	mu     sync.Mutex
-	height uint64 // and the account's nonce
+	height uint64 // equals the account's nonce
 	waits  uint64 // accepted transactions that are in no block, and that neither node shows
 	nodes  [2]struct{ height, asked uint64 }
 }
@@ -107,7 +107,7 @@ func (l *lagging) balanced(t *testing.T) *Client {
 	return c
 }
 
-// next is a signed transfer with the nonce that the client finds.
+// next is a signed transfer with the nonce that the client determines.
 func next(t *testing.T, c *Client, s Signer) types.SignedTransaction {
 	t.Helper()
 	tx, err := c.Build(t.Context(), s, Transfer(types.Account{1}, 5), TxFields{})
@@ -121,8 +121,8 @@ func next(t *testing.T, c *Client, s Signer) types.SignedTransaction {
 	return signed
 }
 
-// Through a balancer one transaction after the other is sent with the right nonce. The balance and the nonce after each
-// are those after it.
+// Through a load balancer, consecutive transactions are sent with the right nonces, and the balance and nonce returned
+// after each include it.
 func TestSendsThroughABalancer(t *testing.T) {
 	var chain lagging
 	c, s := chain.balanced(t), signer(t)
@@ -183,7 +183,7 @@ func TestSeenIsNotForEver(t *testing.T) {
 	}
 }
 
-// A chain that was taken back by this client has the nonces that its node tells.
+// After this client has reverted the chain, the nonces are those that its node returns.
 func TestRevertForgetsNonces(t *testing.T) {
 	server, err := jsonrpc.NewServer(jsonrpc.Options{}, always(api.DevRevert, true))
 	if err != nil {
@@ -214,7 +214,7 @@ func TestRevertForgetsNonces(t *testing.T) {
 	}
 }
 
-// A client that sends for ever more accounts keeps the nonces of a minute.
+// A client that sends for more and more accounts keeps only the nonces of the last minute.
 func TestNoncesAreForgottenInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Client
@@ -224,7 +224,7 @@ func TestNoncesAreForgottenInTime(t *testing.T) {
 			}
 		}
 		send(mostSenders, 1)
-		time.Sleep(sentTime) // the bubble's time
+		time.Sleep(sentTime) // time in the bubble
 		send(10, 2)
 		if n := len(c.nonces); n != 10 {
 			t.Errorf("%d nonces are kept", n)

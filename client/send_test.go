@@ -69,7 +69,7 @@ func TestSendAndWait(t *testing.T) {
 	tests := []struct {
 		name    string
 		methods []jsonrpc.Method
-		want    *jsonrpc.Error // nil: the receipt
+		want    *jsonrpc.Error // nil: it returns the receipt
 	}{
 		{"receipt at once", []jsonrpc.Method{always(api.SendRawTransactionSync, receipt)}, nil},
 		{"node's time is up", []jsonrpc.Method{fails(api.ErrTimeUp), slowReceipts(3)}, nil},

@@ -24,7 +24,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// vectors are the parts of docs/vectors.json that signers are held to.
+// vectors are the parts of docs/vectors.json that signers must reproduce.
 type vectors struct {
 	JudgedIn struct{ Network types.Network } `json:"judged_in"`
 	Keys     []struct{ Name, Curve, Secret string }
@@ -103,7 +103,7 @@ func (v vectors) holders(t testing.TB) holders {
 	return h
 }
 
-// wallet is a Bitcoin wallet that has the keys, and signs with one of the sighash bytes.
+// wallet is a Bitcoin wallet that has the keys and signs with one of the sighash bytes.
 func (h holders) wallet(sighash uint8) SignText {
 	return func(_ context.Context, account types.Account, text string) (string, error) {
 		key, ok := h.keys[account]
@@ -155,7 +155,7 @@ func (h holders) signer(t *testing.T, network types.Network, account types.Accou
 				}
 			}
 		}
-		slices.Reverse(all) // the witness has them in order anyway
+		slices.Reverse(all) // the witness orders them anyway
 		signer, err := NewPolicySigner(network, PolicyAccount{ID: account, Policy: w.Policy}, all...)
 		if err != nil {
 			t.Fatal(err)
@@ -257,7 +257,7 @@ func checkSample(t *testing.T, signer Signer, tx types.Transaction, role Role, g
 	}
 }
 
-// kinds names the kinds of a witness' evidence.
+// kinds names the kinds of evidence in a witness.
 func kinds(w types.Witness) string {
 	policy, ok := w.(types.WitnessPolicy)
 	if !ok {
@@ -619,7 +619,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// lyingCosigner signs something else.
+// lyingCosigner signs another transaction.
 type lyingCosigner struct{ Cosigner }
 
 func (l lyingCosigner) Evidence(ctx context.Context, what Statement) (types.Evidence, error) {
@@ -682,7 +682,7 @@ func TestDraft(t *testing.T) {
 	if err != nil || types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))[0] == nil {
 		t.Errorf("merged: %+v, %v", signed, err)
 	}
-	if err := d.Sign(t.Context(), AsSender, cosigners[2]); err != nil { // one more than there must be
+	if err := d.Sign(t.Context(), AsSender, cosigners[2]); err != nil { // one more than required
 		t.Fatal(err)
 	}
 	signed, err = again(t, d).Signed()

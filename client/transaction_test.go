@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// pricedNode answers what Build asks: balance 10,000,000, nonce 4, 5 with pending ones, base fee 10, priority fee 2,
-// max fee 22, gas 10,000, and a head of a time ahead of every clock. The account 8 has 5 units.
+// pricedNode answers the requests of Build: balance 10,000,000, nonce 4, or 5 with pending ones, base fee 10, priority
+// fee 2, max fee 22, gas 10,000, and a head whose time is ahead of every clock. Account 8 has 5 units.
 func pricedNode(estimates *int) []jsonrpc.Method {
 	return []jsonrpc.Method{
 		always(api.ChainID, api.Quantity(7)),
@@ -195,7 +195,7 @@ func TestBuildOverflow(t *testing.T) {
 	}
 }
 
-// TestBuildPassesErrorsOn lets each of the calls that Build makes fail in turn.
+// TestBuildPassesErrorsOn has each call that Build makes fail in turn.
 func TestBuildPassesErrorsOn(t *testing.T) {
 	estimates := 0
 	for _, method := range pricedNode(&estimates) {

@@ -50,7 +50,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Each rule of strict decoding: the input that keeps it, and one that breaks it.
+// Each rule of strict decoding, with an input that keeps it and one that breaks it.
 func TestRules(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -151,7 +151,7 @@ func TestErrorSticks(t *testing.T) {
 	}
 }
 
-// Length refuses a length that exceeds the input, because callers allocate by its result.
+// Length refuses a length that exceeds the input, because callers allocate that much.
 func TestLengthChecksInput(t *testing.T) {
 	for n, want := range map[byte]int{0: 0, 2: 2, 3: 0} {
 		d := codec.NewDecoder([]byte{n, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5})

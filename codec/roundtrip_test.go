@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The reads that a program of the tests below consists of.
+// The kinds of reads in the programs of the tests below.
 const (
 	readU8 = iota
 	readU16
@@ -28,7 +28,7 @@ const (
 // limit bounds the lengths that a program accepts; generated lengths are often close to it.
 const limit = 6
 
-// copyValue reads one value and writes it again, and returns it.
+// copyValue reads a value, writes it again and returns it.
 func copyValue(d *codec.Decoder, e *codec.Encoder, read byte) any {
 	switch read % reads {
 	case readU8:

@@ -116,7 +116,7 @@ func TestPrivateKeyIsNotPrinted(t *testing.T) {
 	}{key, &key, []PrivateKey{key}, map[string]PrivateKey{"k": key}}
 
 	outputs := map[string]string{}
-	wrongVerb := "%p" // fmt does not ask Format for it
+	wrongVerb := "%p" // fmt does not call Format for it
 	outputs[wrongVerb] = fmt.Sprintf(wrongVerb+" "+wrongVerb, key, wrapped)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%t"} {
 		if got := fmt.Sprintf(verb, key); got != "[private key]" {

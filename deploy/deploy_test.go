@@ -75,9 +75,9 @@ func newMember(t *testing.T, genesis types.Genesis, key *crypto.PrivateKey) *nod
 	return n
 }
 
-// scrape runs a node, one that follows it and a member of a cluster, and makes the first answer one good and one bad
-// call and a block. It returns the labels of each series' name that their /metrics have. Series of a histogram have the
-// names that queries use.
+// scrape runs a node, a node that follows it and a member of a cluster, and makes the first answer one good and one bad
+// call and produce a block. It returns, by the name of each series in their /metrics, the series' labels. Series of a
+// histogram have the names that queries use.
 func scrape(t *testing.T) map[string][]string {
 	t.Helper()
 	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 1)
@@ -205,7 +205,7 @@ func parse(t *testing.T, exposition io.Reader) map[string][]string {
 
 var (
 	metricName = regexp.MustCompile(`\b(?:cairn|go|process)_[a-z0-9_]+\b|\bup\b`)
-	// A series with its matchers, and the lists after by and legends' labels.
+	// A series with its matchers, the lists after by, and the labels in legends.
 	series   = regexp.MustCompile(`\b((?:cairn|go|process)_[a-z0-9_]+)\{([^}]*)\}`)
 	matcher  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)\s*"`)
 	grouping = regexp.MustCompile(`\bby \(([^)]*)\)`)
@@ -307,7 +307,7 @@ func TestEveryRefusalHasAnAction(t *testing.T) {
 	}
 }
 
-// The example of a scrape has a job, perhaps in a comment, for each that the alerts ask for.
+// The example of a scrape configuration has a job, perhaps in a comment, for each job in the alerts.
 func TestEveryJobIsInTheExample(t *testing.T) {
 	example, err := os.ReadFile("prometheus.yml")
 	if err != nil {
@@ -350,7 +350,7 @@ func readDashboard(t *testing.T) (d dashboard) {
 	return d
 }
 
-// The dashboard shows the quantity of each alert, for one node or for all, each under its own name.
+// The dashboard shows the quantity that each alert uses, for one node or for all, each under its own name.
 func TestDashboardShowsWhatAlertsAsk(t *testing.T) {
 	d := readDashboard(t)
 	shown := map[string]bool{}

@@ -185,7 +185,7 @@ func TestKeyNeedsItsPassword(t *testing.T) {
 	}
 }
 
-// FuzzParseAccount: an account that is taken can be written as hex and read again, and one that is not is unknown.
+// FuzzParseAccount: an accepted account can be written in hex and read again, and a refused one is unknown.
 func FuzzParseAccount(f *testing.F) {
 	for _, text := range []string{
 		"alice", "dev0", types.Regtest.Address(shop), "0x" + strings.Repeat("01", 32), "", "bc1p",
@@ -208,7 +208,7 @@ func FuzzParseAccount(f *testing.F) {
 	})
 }
 
-// A typing error in an address is placed, as its checksum tells.
+// The checksum tells the place of a typing error in an address.
 func TestMistypedAddress(t *testing.T) {
 	store := testStore(t)
 	right := types.Regtest.Address(shop)
@@ -225,7 +225,7 @@ func TestMistypedAddress(t *testing.T) {
 	}
 }
 
-// swapped is a text with another letter at a place.
+// swapped is a text with another letter in one place.
 func swapped(text string, at int) string {
 	letter := byte('q')
 	if text[at] == letter {

@@ -16,12 +16,12 @@ import (
 // steps is a node with proofs of 2^log blocks, and the chain that verifies them. Each is "AFTER LOG".
 type steps struct {
 	height  types.Height
-	log     int          // of the longest proofs
-	refused types.Height // proofs after this block are refused; no block if it is 0
-	passes  types.Height // to another producer with this block; no block if it is 0
+	log     int          // length of the longest proofs
+	refused types.Height // proofs of later blocks are refused; 0: none
+	passes  types.Height // the block that hands over to another producer; 0: none
 
-	mu     sync.Mutex   // guards what follows
-	slow   types.Height // the first request after this block ends unanswered; of none if it is 0
+	mu     sync.Mutex   // guards the fields below
+	slow   types.Height // the first request for a later block is never answered; 0: none
 	asked  []string
 	ended  int
 	during [][]string // requests so far, at each verification
@@ -56,7 +56,7 @@ func (s *steps) Hash() types.BlockHash { return types.BlockHash{byte(s.height)} 
 func (s *steps) Signed() bool { return true }
 
 func (s *steps) Next(encoded []byte) (v proof.RangeVerdict, err error) {
-	synctest.Wait() // all that is fetched meanwhile
+	synctest.Wait() // everything that is requested meanwhile
 	s.mu.Lock()
 	s.during = append(s.during, slices.Clone(s.asked))
 	s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *steps) Next(encoded []byte) (v proof.RangeVerdict, err error) {
 	return v, nil
 }
 
-// TestWalkFetchesAhead: while a proof is verified, the next one is fetched, and no other.
+// TestWalkFetchesAhead: while a proof is verified, only the next one is fetched.
 func TestWalkFetchesAhead(t *testing.T) {
 	for _, test := range []struct {
 		name           string

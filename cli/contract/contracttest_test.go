@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
-// TestCoverageOfLines counts a line that two blocks have once, and as one that ran if one of them did.
+// TestCoverageOfLines counts a line that belongs to two blocks once, and as covered if one of them ran.
 func TestCoverageOfLines(t *testing.T) {
 	at := func(file string, line int) contractbuild.Position {
 		return contractbuild.Position{File: file, Line: line}

@@ -35,7 +35,7 @@ func TestP256(t *testing.T) {
 	}
 }
 
-// TestPolicies: a policy is public, and one that does not fit its account is damage.
+// TestPolicies: a policy is readable without a password, and one that does not fit its account is reported as damage.
 func TestPolicies(t *testing.T) {
 	store := testStore(t)
 	policy := types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{}}}}

@@ -51,7 +51,7 @@ func advised(t *testing.T) (found []advice) {
 			return err
 		}
 		switch ext := path.Ext(name); {
-		case name == "CHANGELOG.md": // of older versions too
+		case name == "CHANGELOG.md": // pages of older versions too
 		case ext == ".md", ext == ".tsx", ext == ".yml":
 			found = append(found, advice{name, string(source)})
 		case ext == ".go" && !strings.HasSuffix(name, "_test.go"):
@@ -77,7 +77,7 @@ func advised(t *testing.T) (found []advice) {
 }
 
 var (
-	// named is a command as a text names it: up to where a code span, a line or a shell's command ends.
+	// named is a command in a text, up to the end of the code span, line or shell command.
 	named = regexp.MustCompile("(?:^|[^/=.:a-z-])cairn ([a-z][^\n`<>|;&\"'”#]*)")
 	word  = regexp.MustCompile(`^[a-z][a-z-]*$`)
 	flags = regexp.MustCompile(`^--([a-z][a-z0-9-]*)`)
@@ -90,8 +90,8 @@ var notCommands = []string{"journal", "machine", "member", "key’s"}
 // prose are words that continue a sentence after a command.
 var prose = []string{"that", "and", "or", "is", "has", "with", "as", "again"}
 
-// TestAdviceIsTrue: every command that a page, the explorer or a message of the program names exists, and has the flags
-// that it is named with.
+// TestAdviceIsTrue: every command that a page, the explorer or a message of the program names exists and has the flags
+// given there.
 func TestAdviceIsTrue(t *testing.T) {
 	root := NewRoot(func() error { return nil })
 	root.InitDefaultHelpCmd()
@@ -138,7 +138,7 @@ func TestFlagsAreOne(t *testing.T) {
 	other := map[string]bool{"from": true, "to": true, "version": true}
 	for _, command := range allCommands(NewRoot(func() error { return nil })) {
 		command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-			kind := strings.TrimSuffix(flag.Value.Type(), "Array") // one, or several
+			kind := strings.TrimSuffix(flag.Value.Type(), "Array") // one or several arguments
 			where := command.CommandPath() + " --" + flag.Name
 			if first, ok := byName[flag.Name]; ok && first.value != kind && !other[flag.Name] {
 				t.Errorf("%s: got a value of type %s, want %s as of %s", where, kind, first.value, first.command)

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
 
-// numbers are the settings of a command that are numbers or durations, with their bounds as help and errors say them.
+// numbers are the settings of a command that are numbers or durations, with their bounds as in help and errors.
 func numbers(command *cobra.Command) map[string]string {
 	found := make(map[string]string)
 	command.Flags().VisitAll(func(f *pflag.Flag) {
@@ -31,8 +31,8 @@ func numbers(command *cobra.Command) map[string]string {
 	return found
 }
 
-// Every setting that is a number or a duration has bounds. A lower value is refused before the command begins, with the
-// bounds and the place of the value: flag, variable or file.
+// Every setting that is a number or a duration has bounds. A lower value is refused before the command begins, and the
+// error states the bounds and whether a flag, a variable or a file has the value.
 func TestEverySettingHasBounds(t *testing.T) {
 	root := NewRoot(func() error { return nil })
 	count := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The page of clusters names every command of clusters and signers with its flags, and the node's flags that are theirs.
+// The page about clusters names every command for clusters and signers with its flags, and the node's flags for them.
 func TestClusterPageNamesCommandsAndFlags(t *testing.T) {
 	content, err := os.ReadFile("../../docs/cluster.md")
 	if err != nil {

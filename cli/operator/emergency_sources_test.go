@@ -46,7 +46,7 @@ func TestStorageErrorsAreExplained(t *testing.T) {
 	}
 }
 
-// emergencyWords are of messages that belong into package emergency.
+// emergencyWords are words of messages that belong into package emergency.
 var emergencyWords = regexp.MustCompile(`(?i)\bdamaged\b|\bhalt(s|ed)\b|\bmoved? \S+ ?\S* ?away\b|\brestore\b|\bmake room\b|` +
 	`\bnewer version\b|\bstart it again\b|\bchain's producer is\b|does not know it\b`)
 

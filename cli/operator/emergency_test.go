@@ -99,8 +99,8 @@ func TestEmergencies(t *testing.T) {
 	}
 }
 
-// A restart does not mend a file of the node's own: whatever ends a node for damage to one is final. The others are lines
-// of the log, or of commands that nothing starts again.
+// A restart does not repair one of the node's own files, so every message about damage that ends a node is final. The
+// other messages are lines of the log, or of commands that no service manager restarts.
 func TestDamageIsFinal(t *testing.T) {
 	logged := []string{"DamagedTable", "DamagedJournal", "DamagedExport", "DamagedBackup"}
 	for name, message := range emergencies {
@@ -177,7 +177,7 @@ func flagOf(command *cobra.Command, name string) any {
 	return nil
 }
 
-// sayAll makes a message of values of its parameters' kinds: with texts and without, true and false.
+// sayAll makes a message with values for its parameters: with texts and without, true and false.
 func sayAll(message any) (all []*emergency.Emergency) {
 	call := reflect.ValueOf(message)
 	for variant := range 3 {

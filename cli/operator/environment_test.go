@@ -21,7 +21,7 @@ func runProgram(t *testing.T, args ...string) (exit int, out, prose string) {
 // Without a home directory the program writes only to the directories given, and commands that need none still work.
 func TestWithoutHome(t *testing.T) {
 	t.Setenv("HOME", "")
-	t.Setenv("XDG_DATA_HOME", "relative") // which is invalid
+	t.Setenv("XDG_DATA_HOME", "relative") // invalid: it must be absolute
 	t.Chdir(t.TempDir())
 	const nowhere = "http://127.0.0.1:1"
 	for _, test := range []struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A key of the upstreams that others may read is refused, as every other secret is.
+// A file with the upstreams' key that others can read is refused, as for every other secret.
 func TestUpstreamKeyIsSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte("a key of the upstream\n"), 0o600); err != nil {

@@ -56,7 +56,7 @@ func TestChainIDIsExplained(t *testing.T) {
 	}
 }
 
-// Coins for the public mnemonic's keys are anybody's, by whatever network its wallet was set to.
+// Anybody can spend the coins of the public mnemonic's keys, for whatever network the wallet was set.
 func TestPublicKeysGetNoCoins(t *testing.T) {
 	for _, wallet := range []types.Network{types.Mainnet, types.Regtest} {
 		secret, err := keystore.NewSecret(api.DevelopmentMnemonic, wallet, 3)

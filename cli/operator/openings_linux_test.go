@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
 
-// openings counts how often a process opens the file LOCK of directories, which taking the lock of a data directory and
-// opening a database each do once.
+// openings counts how often a process opens the file LOCK of directories: once to lock a data directory, and once to
+// open a database.
 type openings struct {
 	watch int
 	dirs  map[int32]string
@@ -80,7 +80,7 @@ func (s *stopper) Write(line []byte) (int, error) {
 	return s.Buffer.Write(line)
 }
 
-// ends runs the program. A node ends as soon as it has begun, a development chain with its next block.
+// ends runs the program. A node ends as soon as it has started, a development chain with its next block.
 func ends(t *testing.T, args ...string) (exit int, out string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -89,7 +89,7 @@ func ends(t *testing.T, args ...string) (exit int, out string) {
 	switch args[0] {
 	case "node":
 		stop()
-		blockTime = "1m" // it makes none until it ends
+		blockTime = "1m" // the node ends before its first block
 		fallthrough
 	case "dev":
 		args = append(
@@ -128,8 +128,8 @@ func TestEachCommandOpensTheDatabaseOnce(t *testing.T) {
 	blocks, zip := filepath.Join(work, "blocks"), filepath.Join(work, "snapshot.zip")
 	snapshot, is := datadir.SnapshotPath(dev, made.Height), made.GenesisHash.String()
 	once := map[string]int{"chain": 1, "db": 1}
-	doctors := map[string]int{"chain": 2, "db": 1} // it looks for leftovers, too
-	twice := map[string]int{"chain": 2, "db": 2}   // a node looks before it writes
+	doctors := map[string]int{"chain": 2, "db": 1} // the command looks for leftovers too
+	twice := map[string]int{"chain": 2, "db": 2}   // a node checks before it writes
 	replica := []string{"--mode", "replica", "--upstream", "http://127.0.0.1:1", "--genesis-hash", genesisHash(t, chain)}
 	for _, c := range []struct {
 		args []string
@@ -147,12 +147,12 @@ func TestEachCommandOpensTheDatabaseOnce(t *testing.T) {
 		{[]string{"snapshot", "list", "--data-dir", chain}, 0, nil},
 		{[]string{"snapshot", "export", snapshot, "--out", zip}, 0, nil},
 		{[]string{"snapshot", "verify", zip}, 0, nil},
-		{[]string{"snapshot", "import", zip, "--genesis-hash", is, "--data-dir", chain}, 1, once}, // there is a chain
+		{[]string{"snapshot", "import", zip, "--genesis-hash", is, "--data-dir", chain}, 1, once}, // a chain exists
 		{[]string{"snapshot", "import", zip, "--genesis-hash", is, "--data-dir", fresh}, 0, map[string]int{"fresh": 1}},
 		{[]string{"quarantine", "list", "--data-dir", chain}, 0, nil},
 		{[]string{"quarantine", "clear", "--data-dir", chain}, 0, map[string]int{"chain": 1}},
 		{[]string{"doctor", "--data-dir", chain}, 0, doctors},
-		{append([]string{"doctor", "--data-dir", chain}, replica...), 1, doctors}, // nobody listens there
+		{append([]string{"doctor", "--data-dir", chain}, replica...), 1, doctors}, // no server listens there
 		{[]string{"node", "--data-dir", chain}, 0, twice},
 		{append([]string{"node", "--data-dir", chain}, replica...), 0, twice},
 		{append([]string{"node", "--data-dir", chain, "--bootstrap", "snapshot"}, replica...), 0, twice},

@@ -53,7 +53,7 @@ func TestKernelsAreTestedFirst(t *testing.T) {
 	}
 }
 
-// Every command that help lists is in one of its groups.
+// Every command in the list of help is in one of its groups.
 func TestHelpIsInGroups(t *testing.T) {
 	root := NewRoot(func() error { return nil })
 	var text bytes.Buffer
@@ -76,7 +76,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 			t.Errorf("%v: exit code %d: %s", args, exit, text.String())
 		}
 		for line := range strings.Lines(text.String()) {
-			long := func(word string) bool { return len(word) > 60 } // such as a key, which cannot be broken
+			long := func(word string) bool { return len(word) > 60 } // such as a key, which cannot be wrapped
 			width, words := utf8.RuneCountInString(strings.TrimRight(line, "\n")), strings.Fields(line)
 			if width > 80 && len(words) > 1 && !slices.ContainsFunc(words, long) {
 				t.Errorf("%v: %d columns: %s", args, width, line)

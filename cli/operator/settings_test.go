@@ -88,7 +88,7 @@ func TestHTTPSettings(t *testing.T) {
 	}
 }
 
-// Settings for replicas, or for nodes without state, are refused on nodes on which they would have no effect.
+// Settings that have an effect only on replicas, or only on nodes without state, are refused on other nodes.
 func TestFollowSettings(t *testing.T) {
 	const trusted = "7:0x0000000000000000000000000000000000000000000000000000000000000001"
 	for _, test := range []struct {
@@ -96,7 +96,7 @@ func TestFollowSettings(t *testing.T) {
 		change func(*nodeSettings)
 		says   string
 	}{
-		{"a primary", func(*nodeSettings) {}, "genesis file"}, // what is checked next
+		{"a primary", func(*nodeSettings) {}, "genesis file"}, // the setting that is checked next
 		{"a primary's verification", func(s *nodeSettings) { s.Verify = "nonsense" }, "--verify"},
 		{"a primary without state", func(s *nodeSettings) { s.Verify = verifyStateless }, "--verify stateless"},
 		{"a primary at a trusted block", func(s *nodeSettings) { s.TrustedHeader = trusted }, "--trusted-header"},
@@ -152,7 +152,7 @@ func TestProvers(t *testing.T) {
 	upstream := []string{"http://x"}
 	for name, test := range map[string]struct {
 		provers []string
-		want    []string // the default first
+		want    []string // the default comes first
 	}{
 		"development": {aloneProvers, []string{proveHere, proveElsewhere, proveOff}},
 		"primary":     {nodeSettings{Mode: "primary"}.provers(), []string{proveHere, proveElsewhere, proveOff}},
@@ -344,7 +344,7 @@ func TestArgumentsThatAreNone(t *testing.T) {
 	}
 }
 
-// Each setting of few words is completed with words that it may be.
+// The completion of each setting with a fixed set of words offers these.
 func TestChoicesAreAccepted(t *testing.T) {
 	command := newNode()
 	for setting, words := range choices {
@@ -360,7 +360,7 @@ func TestChoicesAreAccepted(t *testing.T) {
 			switch setting {
 			case "verify", "bootstrap":
 				settings.Mode = "replica"
-			case "signature-kernel", "hash-kernel": // the processor may lack it
+			case "signature-kernel", "hash-kernel": // the processor may lack the feature
 				continue
 			}
 			flags := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -181,7 +181,7 @@ func TestNoSpinnerWithoutATerminal(t *testing.T) {
 	}
 }
 
-// screen is a terminal's that the spinner's own goroutine writes to.
+// screen is the output of a terminal, to which the spinner's goroutine writes.
 type screen struct {
 	mu   sync.Mutex
 	text string

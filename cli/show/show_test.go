@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestPaymentsByCodeAreReadable: their log has accounts in its topics and an amount in its data.
+// TestPaymentsByCodeAreReadable: the log of such a payment has accounts in its topics and an amount in its data.
 func TestPaymentsByCodeAreReadable(t *testing.T) {
 	from, to := types.Account{1}, types.Account{2}
 	topics := []api.Data{make([]byte, 32), from[:], to[:]}
@@ -17,7 +17,7 @@ func TestPaymentsByCodeAreReadable(t *testing.T) {
 	if got := EventData(types.ContractID{}, types.NativeTransfer, topics, data); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for _, contract := range []types.ContractID{{}, {7}} { // anybody may call an event so
+	for _, contract := range []types.ContractID{{}, {7}} { // any contract may name its event so
 		if got := EventData(contract, types.NativeTransfer, topics[:2], data); got != "0x2c01000000000000" {
 			t.Errorf("%s", got)
 		}

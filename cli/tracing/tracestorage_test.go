@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestTraceBoundsWhatItReads: a byte in storage may be long by the ABI, which a contract chooses.
+// TestTraceBoundsWhatItReads: the ABI, which a contract chooses, may make a long text of each byte in storage.
 func TestTraceBoundsWhatItReads(t *testing.T) {
 	declared, err := abi.Parse([]byte(`{"types":[{"name":"Long","kind":"enum","variants":[{"name":"` +
 		strings.Repeat("n", 128) + `"}]},{"name":"Many","kind":"record","fields":[{"name":"a","type":"Long[]"}]}],

@@ -100,10 +100,10 @@ func (c *chain) account(a types.Account) state.Account {
 	return record
 }
 
-// now is the time of the last block in seconds, as contracts see it.
+// now is the time of the last block in seconds, as contracts read it.
 func (c *chain) now() uint64 { return c.head.Timestamp / 1_000 }
 
-// apply executes a block of one transaction, some seconds after the one before.
+// apply executes a block of one transaction, some seconds after the previous block.
 func (c *chain) apply(from crypto.PrivateKey, action client.Action, later uint64) (types.Receipt, exec.Reason) {
 	c.t.Helper()
 	signed, err := types.Sign(types.Transaction{

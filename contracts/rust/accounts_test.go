@@ -81,7 +81,7 @@ func (s *sessionWallet) allow(r *rand.Rand) {
 	}).Must(s.t)
 }
 
-// near is a number about a limit: mostly it, one more, or a part.
+// near is a number near a limit: mostly the limit, one more, or a part of it.
 func near(r *rand.Rand, limit uint64) uint64 {
 	switch r.IntN(8) {
 	case 0:
@@ -91,7 +91,7 @@ func near(r *rand.Rand, limit uint64) uint64 {
 	case 2:
 		return r.Uint64()
 	case 3:
-		return 0 - r.Uint64N(3) // wraps around if it is added
+		return 0 - r.Uint64N(3) // wraps around in an addition
 	default:
 		return r.Uint64N(limit/2 + 2)
 	}
@@ -120,7 +120,7 @@ func (s *sessionWallet) steps(r *rand.Rand) (steps []step, allowed bool, coins u
 			if allowed = allowed && amount <= left[i]; allowed {
 				left[i] -= amount
 			}
-		default: // what it may not
+		default: // the call that the session must not make
 			method := []string{"approve", "burn", "transferFrom", "mint", "setOwner", "run"}[r.IntN(6)]
 			to := []types.Account{types.Account(s.tokens[0].ID), s.wallet.Account()}[r.IntN(2)]
 			data := append(append([]byte{}, s.session.Account[:]...), binary.LittleEndian.AppendUint64(nil, 1)...)
@@ -162,7 +162,7 @@ func passesNoLimit(t *testing.T, module string) {
 		}
 		steps, allowed, coins, left := s.steps(r)
 		before := s.balances()
-		now := s.chain.Time() + 1 // of the next block, unless it was put off
+		now := s.chain.Time() + 1 // time of the next block, unless it was postponed
 		result := s.wallet.Call(s.session, "run", args{"steps": steps})
 		now = max(now, s.chain.Time())
 		allowed = allowed && now <= s.until
@@ -230,7 +230,7 @@ func TestFactory(t *testing.T) {
 	}
 }
 
-// TestPermits has a key's account and one of a P-256 key permit a spender, once each.
+// TestPermits has a key's account and a P-256 account each permit a spender once.
 func TestPermits(t *testing.T) {
 	t.Run("coin", func(t *testing.T) {
 		takesPermits(t, "coin", args{"name": "Coin", "symbol": "CN", "supply": 1_000, "delay": 60})
@@ -274,7 +274,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("the coin can change: %v, %v", can, err)
 	}
 	k.Call(alice, "transfer", args{"to": bob, "amount": 100}).Must(t)
-	next := token(c, t, "Gold") // the reference token keeps balances under the same names
+	next := token(c, t, "Gold") // the reference token stores balances under the same names
 	k.Call(bob, "announce", args{"template": next.ID}).Reverts(t, "only the owner may")
 	k.Call(alice, "announce", args{"template": next.ID}).Must(t)
 	k.Call(bob, "upgrade", nil).Reverts(t, "the delay is not over")
@@ -286,7 +286,7 @@ func TestUpgrade(t *testing.T) {
 	now := c.Contract(k.ID)
 	shows(t, now, "balanceOf", args{"address": bob}, "100")
 	shows(t, now, "symbol", nil, `"CN"`)
-	now.Call(bob, "burn", args{"amount": 40}).Must(t) // which the old code could not
+	now.Call(bob, "burn", args{"amount": 40}).Must(t) // the function that the old code lacked
 	if again := now.Call(alice, "upgrade", nil); again.Reason != "no_such_function" {
 		t.Errorf("%+v", again)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// beginnings are the examples with an init, and its arguments when somebody deploys them. ACCOUNT is eve.
+// beginnings are the examples that have an init, with the arguments with which anybody may deploy them. ACCOUNT is eve.
 var beginnings = map[string]string{
 	"coin":        `{"name":"Coin","symbol":"CN","supply":1000,"delay":60}`,
 	"multisig":    `{"owners":["ACCOUNT"],"threshold":1}`,
@@ -54,7 +54,8 @@ func TestNobodyBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestProposalsOfTheGreatestLength: the event has the arguments in hex, and they are called as they were proposed.
+// TestProposalsOfTheGreatestLength: the event has the arguments in hex, and the call receives them as they were
+// proposed.
 func TestProposalsOfTheGreatestLength(t *testing.T) {
 	both(t, "multisig", func(t *testing.T, module string) {
 		c := contracttest.New(t)

@@ -88,8 +88,8 @@ func TestVectorsOfTheABI(t *testing.T) {
 	}
 }
 
-// checkVectors has a contract return its arguments, in both forms. It must know the
-// types of at least the given number of values.
+// checkVectors has a contract return its arguments, in both forms. The contract must know the types of at least the
+// given number of values.
 func checkVectors(t *testing.T, k *contracttest.Contract, least int) {
 	t.Helper()
 	functions, asked := functionsByType(k.ABI), 0
@@ -255,7 +255,7 @@ func TestGasOfBothForms(t *testing.T) {
 	}
 }
 
-// A compiled contract calls another by generated bindings.
+// A compiled contract calls another contract by generated bindings.
 func TestCallsByBindings(t *testing.T) {
 	c := contracttest.New(t)
 	alice := c.Account("alice")

@@ -128,7 +128,7 @@ func TestCounter(t *testing.T) {
 	k.Call(c.Account("bob"), "add", args{"amount": "18446744073709551615"}).Reverts(t, "the count overflows")
 }
 
-// both are an example's modules of the two SDKs, which must behave alike.
+// both holds an example's modules by the two SDKs, which must behave alike.
 func both(t *testing.T, name string, run func(t *testing.T, module string)) {
 	for _, module := range []string{name, "as-" + name} {
 		t.Run(module, func(t *testing.T) { run(t, module) })
@@ -147,7 +147,7 @@ func TestEscrow(t *testing.T) {
 				t.Errorf("open gives %s", r.Output)
 			}
 		}
-		c.Fund(k.Account(), 7) // sent here by no deal
+		c.Fund(k.Account(), 7) // sent here outside any deal
 		k.Call(seller, "release", args{"deal": 0}).Reverts(t, "only the buyer and the arbiter may release")
 		had := c.Balance(seller.Account)
 		k.Call(buyer, "release", args{"deal": 0}).Must(t)
@@ -237,7 +237,7 @@ func TestNFT(t *testing.T) {
 			t.Errorf("transfer gives %s and %s %s, want %s", moved.Output, e.Name, e.Data, want)
 		}
 		k.Call(bob, "transfer", args{"to": eve, "tokenId": "0x01"}).Reverts(t, "not the owner's, nor approved")
-		// A contract that exports no onNEP11Payment gets it too.
+		// A contract that exports no onNEP11Payment gets the token too.
 		k.Call(bob, "transfer", args{"to": k.Account(), "tokenId": "0x02"}).Must(t)
 		k.Call(eve, "burn", args{"tokenId": "0x01"}).Must(t)
 		shows(t, k, "tokens", args{"start": 0, "count": 9}, `["0x03","0x02"]`)
@@ -294,7 +294,7 @@ func codeHash(t *testing.T, name string) string {
 	return types.CodeHash(sha256.Sum256(code)).String()
 }
 
-// late is a deadline that is never over.
+// late is a deadline that never passes.
 const late = "18446744073709551615"
 
 func TestPoolAndRouterCallEachOther(t *testing.T) {
@@ -364,7 +364,7 @@ func TestPoolWithstandsInflation(t *testing.T) {
 	}
 }
 
-// TestAmountsOfEventsAreNumbers: NEP-20 has them as numbers, also where results are strings.
+// TestAmountsOfEventsAreNumbers: as NEP-20 requires, they are numbers even where results are strings.
 func TestAmountsOfEventsAreNumbers(t *testing.T) {
 	c := contracttest.New(t)
 	alice, bob := c.Account("alice"), c.Account("bob")

@@ -19,7 +19,7 @@ var pieces = []string{
 	"340282366920938463463374607431768211455",
 }
 
-// mutated is a text with some bytes taken away, doubled, or pieces put in.
+// mutated is a text with some bytes removed, doubled, or fragments inserted.
 func mutated(r *rand.Rand, text string) string {
 	for range 1 + r.IntN(3) {
 		from := r.IntN(len(text) + 1)

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// flaws are the misbehaviours of the tokens in tests/flawed, by number, with the rules that each must be found to
-// break.
+// flaws are the misbehaviours of the tokens in tests/flawed, by number, with the rules that the checks must report for
+// each.
 var flaws = []struct {
 	number int
 	does   string
@@ -77,7 +77,7 @@ func TestFlawedTokens(t *testing.T) {
 	}
 }
 
-// TestFeeIsSaid: the message of a broken rule has the amounts.
+// TestFeeIsSaid: the message about a broken rule states the amounts.
 func TestFeeIsSaid(t *testing.T) {
 	c := contracttest.New(t)
 	k := deploy(c, t, "flawed", args{"flaw": 4, "supply": 1_000_000})

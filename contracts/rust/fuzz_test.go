@@ -12,7 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// searched searches an example in both languages. Sequences that a longer search kept in testdata/fuzz come first.
+// searched searches an example in both languages. It begins with the sequences in testdata/fuzz, which a longer search
+// found.
 func searched(t *testing.T, name string, setup func(w *fuzz.World, module string)) {
 	t.Helper()
 	both(t, name, func(t *testing.T, module string) {
@@ -93,7 +94,7 @@ func TestSearchNFT(t *testing.T) {
 	})
 }
 
-// TestSearchPool: the pool has its reserves, and nobody makes a share worth less.
+// TestSearchPool: the pool keeps its reserves, and no sequence of calls makes a share worth less.
 func TestSearchPool(t *testing.T) {
 	fuzz.Run(t, fuzz.Config{Calls: 4_000}, func(w *fuzz.World) {
 		eve, bob := w.Actor("eve"), w.Chain.Account("bob")

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestGasOfTheExamples compares the gas of the examples, in both languages, with testdata/gas.json. After a change of a
-// price, an SDK or an example it shows the effect, and GAS_SNAPSHOT=update rewrites the file.
+// TestGasOfTheExamples compares the gas of the examples, in both languages, with testdata/gas.json. After a change to a
+// price, an SDK or an example the test shows the effect; GAS_SNAPSHOT=update rewrites the file.
 func TestGasOfTheExamples(t *testing.T) {
 	s := contracttest.NewGasSnapshot(t, "testdata/gas.json", 0)
 	for _, prefix := range []string{"", "as-"} {
@@ -130,7 +130,7 @@ func gasOfProxy(t *testing.T, s *contracttest.GasSnapshot, prefix string) {
 	k.call("forward withdraw of too much", bob, "forward", withdraw(70)).Reverts(t, "")
 }
 
-// gasOfRouter swaps through two pools. They are written in Rust only.
+// gasOfRouter swaps through two pools. Router and pools exist in Rust only.
 func gasOfRouter(t *testing.T, s *contracttest.GasSnapshot) {
 	c := contracttest.New(t)
 	alice := c.Account("alice")

@@ -198,8 +198,8 @@ func p256Lines(b *bytes.Buffer) {
 	}
 }
 
-// accountLines writes witnesses of messages outside of contracts, on the chain of native tests. Accounts have the
-// authority that they begin with.
+// accountLines writes witnesses for messages outside of contracts, on the chain of native tests. Each account has its
+// initial authority.
 func accountLines(b *bytes.Buffer) {
 	key, other, device := keyNamed("account"), keyNamed("other"), p256Key("device")
 	sign := func(k crypto.PrivateKey, message [32]byte) types.Signature {
@@ -309,7 +309,7 @@ func keyNamed(name string) crypto.PrivateKey {
 }
 
 // TestNativeChainsHaveEveryHostFunction: the test chains of both SDKs have every host function, and each function that
-// computes has vectors.
+// computes a result has vectors.
 func TestNativeChainsHaveEveryHostFunction(t *testing.T) {
 	vectors, err := os.ReadFile(hostVectors)
 	if err != nil {
@@ -328,7 +328,7 @@ func TestNativeChainsHaveEveryHostFunction(t *testing.T) {
 		for f, row := range vm.Functions {
 			name := row.Name
 			if name == "self" && strings.HasSuffix(file, ".rs") {
-				name = "this" // self is a word of Rust
+				name = "this" // self is a keyword in Rust
 			}
 			if !bytes.Contains(source, fmt.Appendf(nil, form, name)) {
 				t.Errorf("got no %s in %s, want each host function", name, file)

@@ -34,7 +34,7 @@ func described(t *testing.T, k *contracttest.Contract, call contracttest.Result)
 	return lines
 }
 
-// TestStorageIsRead compares the values that both SDKs store, decoded by their ABIs, with the given ones.
+// TestStorageIsRead compares the values that both SDKs store, decoded by their ABIs, with the expected ones.
 func TestStorageIsRead(t *testing.T) {
 	c := contracttest.New(t)
 	alice := c.Account("alice")

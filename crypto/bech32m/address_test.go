@@ -29,7 +29,7 @@ func TestDecodeAddressVectors(t *testing.T) {
 	vectors := bip.Read[bip350Vectors](t, "bip350.json")
 	accepted := 0
 	for _, v := range vectors.Valid {
-		// OP_1 and a push of 32 bytes begin the script of a taproot output.
+		// The script of a taproot output begins with OP_1 and a push of 32 bytes.
 		script := bip.Unhex(t, v.ScriptPubKey)
 		taproot := bytes.HasPrefix(script, []byte{0x51, 0x20})
 		hrp, program, err := DecodeAddress(v.Address)
@@ -50,7 +50,7 @@ func TestDecodeAddressVectors(t *testing.T) {
 	for _, v := range vectors.Invalid {
 		hrp, _, err := DecodeAddress(v.Address)
 		if v.Reason == "Invalid human-readable part" {
-			// Which network it is of is the caller's question.
+			// The caller must check the network.
 			if err != nil || hrp != "tc" {
 				t.Errorf("%s: hrp %q, error %v", v.Address, hrp, err)
 			}
@@ -113,7 +113,7 @@ func TestDecodeAddressFindsTypos(t *testing.T) {
 			if (err == nil) != (typo == address) {
 				t.Errorf("%s: error %v", typo, err)
 			}
-			// The checksum that would fit must not be suggested (BIP-173).
+			// The decoder must not suggest the checksum that would fit (BIP-173).
 			if err != nil && strings.Contains(err.Error(), "expected") {
 				t.Errorf("%s: error %v", typo, err)
 			}

@@ -48,7 +48,7 @@ type corruption struct {
 	apply func(t testing.TB, item *SignedMessage, random uint64)
 }
 
-// corruptions are the ways in which an item can fail, in decoding and after.
+// corruptions are the ways in which an item can fail, during decoding and afterwards.
 func corruptions(t testing.TB) []corruption {
 	order := bip.Unhex32(t, groupOrder)
 	noPoint := notOnCurve(t)
@@ -149,7 +149,7 @@ func testVerifyBatchVectors(t *testing.T) {
 	if got := VerifyBatch(items); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	// Each among valid ones.
+	// Each corruption among valid items.
 	good := signedMessages(t, minBisect)
 	for i, item := range items {
 		batch := append(slices.Clone(good), item)

@@ -56,7 +56,7 @@ func TestUseLanes(t *testing.T) {
 	}
 }
 
-// TestAllValid has batches that one sum decides, and each corruption in them.
+// TestAllValid has batches that one sum decides, and each corruption in such a batch.
 func TestAllValid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -146,7 +146,7 @@ func testVerifyWithKeysOfSmallSecrets(t *testing.T) {
 		if _, public := btcec.PrivKeyFromBytes(scalar[:]); public.SerializeCompressed()[0] == 0x03 {
 			d.Neg(&d) // the secret of the point with even y
 		}
-		// The nonce's x stays, so that e does.
+		// The nonce keeps its x, and therefore e stays the same.
 		e := challenge(item.PublicKey, item.Message[:], item.Signature)
 		ed.Mul(&e, &d)
 		for _, digit := range []int64{0, 1, -1, 2, 64, 127, -127} {

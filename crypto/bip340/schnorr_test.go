@@ -180,7 +180,7 @@ func FuzzVerify(f *testing.F) {
 			if got := Verify(item.PublicKey, item.Message[:], item.Signature); got != want {
 				t.Fatalf("Verify (lanes %v) says %v, btcec %v: %x", on, got, want, triple)
 			}
-			others := all[:minBatch-1] // as few as make a sum, in portable code or, now and then, in lanes
+			others := all[:minBatch-1] // the fewest that make a sum, in portable code or, now and then, in lanes
 			if on {
 				others = all[:lanes.Count-1]
 				if len(seed)%8 == 0 {

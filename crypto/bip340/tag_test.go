@@ -31,7 +31,7 @@ func TestTagsSeparateDomains(t *testing.T) {
 	}
 }
 
-// Run with -race, this shows that a Tag is not written to.
+// With -race, this test shows that nothing writes to a Tag.
 func TestTagIsSharedBetweenGoroutines(t *testing.T) {
 	tag := NewTag("cairn/test")
 	want := tag.Hash([]byte("message"))

@@ -13,7 +13,7 @@ func TestHashVectors(t *testing.T) {
 		text string
 		want string
 	}{
-		// Keccak's submission; the first is Ethereum's hash of no code.
+		// From Keccak's submission. The first is also Ethereum's hash of empty code.
 		{"keccak256", Keccak256, "", "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"},
 		{"keccak256", Keccak256, "abc", "4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45"},
 		{"blake3", Blake3, "", "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"},

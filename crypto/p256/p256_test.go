@@ -163,7 +163,7 @@ func TestBounds(t *testing.T) {
 			check(t, "x "+x.Text(16)+", y "+y.Text(16), pair(x, y), pair(curve.Gx, one), digest)
 		}
 	}
-	// A high s that is out of range does not become a valid one.
+	// A high s that is out of range must not become a valid one.
 	if out := pair(one, curve.N); Lower(out) != out {
 		t.Error("Lower changes s = n")
 	}
@@ -203,7 +203,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// TestRandom compares signatures of the standard library, and such with exchanged parts, with the equation.
+// TestRandom compares signatures of the standard library, and the same with parts exchanged, with the equation.
 func TestRandom(t *testing.T) {
 	for range 20 {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -33,7 +33,7 @@ func TestWycheproof(t *testing.T) {
 		for _, test := range group.Tests {
 			tests++
 			signature, digest := unhex(t, test.Sig), sha256.Sum256(unhex(t, test.Msg))
-			if len(signature) != 64 { // the chain's encoding has no others
+			if len(signature) != 64 { // the chain has no other encoding
 				if test.Valid {
 					t.Errorf("%d: a valid signature of %d bytes", test.ID, len(signature))
 				}

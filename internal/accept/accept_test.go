@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// failing is a listener that fails with each of errs, and is closed then.
+// failing is a listener whose Accept returns each of errs, and then the error of a closed listener.
 type failing struct {
 	net.Listener
 	errs []error
@@ -28,7 +28,7 @@ func (f *failing) Accept() (net.Conn, error) {
 	return nil, err
 }
 
-// want is an error of accept(2), as package net has it.
+// want is an error of accept(2) in the form of package net.
 func want(errno syscall.Errno) error {
 	return &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", errno)}
 }
@@ -55,7 +55,7 @@ func TestAcceptOutlivesWantOfDescriptors(t *testing.T) {
 	}
 }
 
-// A listener that is closed while it pauses says so at once.
+// Accept returns at once if the listener is closed while it pauses.
 func TestCloseEndsAPause(t *testing.T) {
 	real, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

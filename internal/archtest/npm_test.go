@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An installation of packages for JavaScript that would run their scripts.
+// An installation of JavaScript packages that would run their scripts.
 var (
 	npmInstalls = regexp.MustCompile(`npm"?[ ,](?:.*[ "])?(?:ci|install|i|add|update)\b`)
 	noScripts   = regexp.MustCompile(`ignore-scripts(?:=true)?\b`)

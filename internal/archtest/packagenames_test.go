@@ -16,7 +16,7 @@ const scope = "@cairn-chain/"
 // freeName matches a package of this product that is installed or imported by a name outside its scope.
 var freeName = regexp.MustCompile(`(?:from|import\(|require\(|install|view)\s*["']?cairn-[a-z]+["'/ \n]`)
 
-// Every package for JavaScript that is not private has the scope, and no page or source asks for one without it.
+// Every JavaScript package that is not private has the scope, and no page or source names one without it.
 func TestPackagesHaveTheScope(t *testing.T) {
 	tree := os.DirFS("../..")
 	packages, sources := 0, 0

@@ -12,7 +12,7 @@ type inner struct {
 	Name string `setting:"name" usage:"a name"`
 }
 
-// Settings of an embedded struct are the outer one's, from flags and from the environment.
+// Settings of an embedded struct belong to the outer struct, from flags and from the environment.
 func TestEmbeddedSettings(t *testing.T) {
 	var settings struct {
 		inner

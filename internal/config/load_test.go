@@ -171,7 +171,7 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// For a variable that names no command's setting, the nearest name is suggested; other programs' variables are ignored.
+// A variable that names no setting gets the nearest name as a suggestion; variables of other programs are ignored.
 func TestUnknownVariables(t *testing.T) {
 	for variable, want := range map[string]string{
 		"CAIRN_RPC_ULR=x":            "CAIRN_RPC_ULR: there is no such setting; is CAIRN_RPC_URL meant?",
@@ -192,7 +192,8 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
-// A number or a duration has one of the values that its tag says, the ends among them, from whatever source.
+// A number or a duration must be one of the values in its tag, which includes both ends of a range, whatever the
+// source.
 func TestBounds(t *testing.T) {
 	type bounded struct {
 		Time  time.Duration `setting:"time" bounds:"0,10ms..1h" usage:"a time"`

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
 
-// A backup has the rows that the database has, and passes; one with a changed byte does not, and keeps the name that
-// says so.
+// A backup has the same rows as the database and passes the check. With a changed byte it fails, and keeps the name
+// that marks it as incomplete.
 func TestBackup(t *testing.T) {
 	dir, _ := usedDir(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -69,7 +69,7 @@ func checked(t *testing.T, dir string) (found bool, head types.Height, err error
 }
 
 // A changed byte anywhere in a database is found, or has no effect: all rows are intact. The one exception is the last
-// write before a node was killed, which is taken for an incomplete one.
+// write before a node was killed, which is treated as an incomplete write.
 func TestEveryFlippedByteIsFound(t *testing.T) {
 	stopped, killed := usedDir(t)
 	for name, dir := range map[string]string{"stopped": stopped, "killed": killed} {
@@ -105,7 +105,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 }
 
 // A proof of a block or a range that proves nothing, and a witness that does not lead to the block's root, are found
-// though every checksum is right.
+// although every checksum is right.
 func TestEveryProofIsVerified(t *testing.T) {
 	dir, _ := usedDir(t)
 	span := blockproof.NewSpan(4, 1)
@@ -234,7 +234,7 @@ func TestDamagedProofIsDropped(t *testing.T) {
 	})
 }
 
-// damage changes the file of a directory's database that has some bytes, within these.
+// damage changes the file of a directory's database that contains some bytes, within these bytes.
 func damage(t *testing.T, dir string, within []byte) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "db", "*.sst"))

@@ -187,7 +187,7 @@ func TestImportGoesOnBehindDamage(t *testing.T) {
 	}
 }
 
-// A directory on which a node runs is left alone.
+// A directory in use by a node is not changed.
 func TestImportBesideANode(t *testing.T) {
 	dir := t.TempDir()
 	n, end := runDevelopment(t, dir)

@@ -91,7 +91,8 @@ func TestANewDirectoryBecomesAMember(t *testing.T) {
 	}
 }
 
-// A directory that was copied is refused, by whatever means, and so is a key that others can read or that is another's.
+// A copy of a directory is refused however it was made, and so is a key that others can read or that belongs to another
+// member.
 func TestACopiedMemberIsRefused(t *testing.T) {
 	dir, _ := newChainDir(t)
 	d, err := datadir.Open(dir, datadir.Options{})
@@ -154,7 +155,7 @@ func TestEndedMember(t *testing.T) {
 	}
 }
 
-// A directory that is recovered is a cluster of one of another name, with all that it had.
+// A recovered directory becomes a cluster of one with a new name, and keeps all its data.
 func TestRecover(t *testing.T) {
 	dir, height := newChainDir(t)
 	d := openDir(t, dir)

@@ -22,7 +22,7 @@ func TestMove(t *testing.T) {
 	check(t, err)
 	root := t.TempDir()
 	from, to := filepath.Join(root, "mychain"), filepath.Join(root, "new")
-	for _, name := range []string{"mychain", "new"} { // links, as systemd makes to the directories of services
+	for _, name := range []string{"mychain", "new"} { // links, as systemd creates for the directories of services
 		check(t, os.MkdirAll(filepath.Join(root, "private", name), 0o700))
 		check(t, os.Symlink(filepath.Join(root, "private", name), filepath.Join(root, name)))
 	}
@@ -78,7 +78,7 @@ func TestMove(t *testing.T) {
 	check(t, d.Close())
 }
 
-// Nothing is written over, and no directory is moved into itself.
+// No file is overwritten, and no directory is moved into itself.
 func TestMoveRefuses(t *testing.T) {
 	key, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)
@@ -95,7 +95,7 @@ func TestMoveRefuses(t *testing.T) {
 		filepath.Join(from, "new"):  datadir.ErrMove,
 		filepath.Dir(from):          datadir.ErrMove,
 		used:                        datadir.ErrMove,
-		filepath.Join(used, "mine"): nil, // a file: the system says so
+		filepath.Join(used, "mine"): nil, // a file: the operating system's error
 	} {
 		_, err := datadir.Move(t.Context(), from, to, slog.New(slog.DiscardHandler), func(uint64, uint64) {})
 		if err == nil || want != nil && !errors.Is(err, want) {

@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// An override that cannot be used is refused before the node starts, and a restart does not help: the error is a final
-// emergency with the reason.
+// An unusable override is refused before the node starts. As a restart does not help, the error is a final emergency
+// with the reason.
 func TestReadOverride(t *testing.T) {
 	key, err := crypto.NewPrivateKey([32]byte{31: 9})
 	check(t, err)

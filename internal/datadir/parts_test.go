@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The compiler runs a code in blocks until it ran it wrongly. From then on no engine of blocks has it compiled, also
-// when the directory is opened again.
+// The compiler runs a code in blocks until it has run it wrongly. From then on no engine for blocks compiles the code,
+// even after the directory is opened again.
 func TestWhatTheCompilerRanWrongly(t *testing.T) {
 	binary := wasmgen.Hostile(false).Encode()
 	hash := types.CodeHash(sha256.Sum256(binary))

@@ -50,8 +50,8 @@ func produce(t *testing.T, dir string, genesis types.Genesis, key crypto.Private
 	return height
 }
 
-// If the chain lacks blocks that the key of the directory signed, checking says so. Nothing is deleted or handed on as
-// the chain, and the blocks can be brought back.
+// If the chain lacks blocks that the directory's key signed, the check reports it. The directory is neither deleted nor
+// used as the chain, and the blocks can be restored.
 func TestLostBlocksAreSaidAndBroughtBack(t *testing.T) {
 	key, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)

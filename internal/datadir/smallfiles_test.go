@@ -46,7 +46,7 @@ func TestEveryFlippedByteBesideTheDatabaseIsNamed(t *testing.T) {
 	} {
 		whole, err := os.ReadFile(file(name))
 		check(t, err)
-		for at := 0; at < len(whole); at += max(1, len(whole)/12) { // each opening takes some time
+		for at := 0; at < len(whole); at += max(1, len(whole)/12) { // each attempt to open it takes some time
 			flipped := bytes.Clone(whole)
 			flipped[at] ^= 1 << (at % 8)
 			check(t, os.WriteFile(file(name), flipped, 0o600))

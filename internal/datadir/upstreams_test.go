@@ -22,7 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/reload"
 )
 
-// newCertificate is a certificate for 127.0.0.1 that it signs itself, and its PEM.
+// newCertificate returns a self-signed certificate for 127.0.0.1, and its PEM.
 func newCertificate(t *testing.T) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

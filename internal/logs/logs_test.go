@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// testLog is a log whose windows end when the test says so.
+// testLog is a log whose windows end when the test decides.
 func testLog() (log *slog.Logger, written *bytes.Buffer, endWindows func()) {
 	written = new(bytes.Buffer)
 	var ends []func()

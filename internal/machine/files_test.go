@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever the limit, the shares add up to no more, and none is empty.
+// The sum of the shares never exceeds the limit, and no share is empty.
 func TestFilesAreSharedOut(t *testing.T) {
 	for limit := LeastFiles; limit <= mostFiles; limit += max(1, limit/100) {
 		f, err := shareFiles(limit)

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// deeds end the program with an exit code if their result is wrong.
+// deeds are the actions of the program. Each ends it with an exit code if the result is wrong.
 var deeds = map[string]func(){
 	"writes where nobody reads": func() {
 		for _, stream := range []*os.File{os.Stdout, os.Stderr} {
@@ -80,7 +80,7 @@ func TestServicesGoOn(t *testing.T) {
 				}
 				command.Stdout, command.Stderr = writer, writer
 			}
-			_ = command.Run() // its state says more
+			_ = command.Run() // the process state below says more
 			status := command.ProcessState.Sys().(syscall.WaitStatus)
 			if deed != "panics" {
 				if !status.Exited() || status.ExitStatus() != 0 {

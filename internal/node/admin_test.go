@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/sources"
 )
 
-// unaskable is a cluster that must not be asked to change.
+// unaskable is a cluster that fails the test if it is asked to change.
 type unaskable struct{ t *testing.T }
 
 func (unaskable) Status() members.Status { return members.Status{} }
@@ -33,7 +33,7 @@ func (u unaskable) Transfer(context.Context, string) error {
 	return nil
 }
 
-// readable are the routes that need no token, and are a GET.
+// readable are the GET routes that need no token.
 var readable = "GET /health, GET /ready, GET /metrics, GET /leader, GET /cluster/status"
 
 // TestAdminRoutes requests every route of a member's admin address as unauthorized clients do.

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/role"
 )
 
-// A change is logged once, however its numbers change, after it has lasted for its kind's minimum time.
+// A condition is logged once, even if its numbers change, after it has lasted for the minimum time of its kind.
 func TestChangesAreToldOnce(t *testing.T) {
 	var lines bytes.Buffer
 	c := newChanges(slog.New(slog.NewTextHandler(&lines, nil)))

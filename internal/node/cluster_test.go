@@ -81,7 +81,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 			t.Fatal("the member ended: ", err)
 		}
 	}
-	<-proving // as no member follows another, it proves though it has upstreams to hand on to
+	<-proving // no member follows another, so the node proves even though it has upstreams to hand proofs to
 	if ready, reason := n.ready(); ready || !strings.Contains(reason, "the chain's producer is") {
 		t.Errorf("ready: %v, %s", ready, reason)
 	}

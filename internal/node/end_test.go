@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A node ends with the cause once its time is over, whatever hangs, and in order where nothing does.
+// A node ends with the cause once its time is over, even if a part hangs, and in order if none does.
 func TestNothingKeepsANodeFromEnding(t *testing.T) {
 	full := errors.New("no space left on device")
 	now := make(chan time.Time)

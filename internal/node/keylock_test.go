@@ -124,7 +124,7 @@ func copyOf(t *testing.T, dir string) string {
 	return to
 }
 
-// replace puts a copy in the place of a directory.
+// replace replaces a directory by a copy.
 func replace(t *testing.T, dir, by string) {
 	t.Helper()
 	check(t, os.RemoveAll(dir))
@@ -139,7 +139,7 @@ func (c network) lockPath(t *testing.T, in string) string {
 	return filepath.Join(in, fmt.Sprintf("signed-%x-%x", key[:4], hash[:8]))
 }
 
-// held is the block that the lock of the key holds in the directory.
+// held returns the block that the key's lock in the directory contains.
 func (c network) held(t *testing.T) signstate.Block {
 	t.Helper()
 	dir, err := datadir.OpenChain(c.dir, datadir.Options{})
@@ -204,7 +204,7 @@ func TestOlderCopyIsRefused(t *testing.T) {
 	}
 }
 
-// A chain with another block where the key signed one is refused, with an upstream too.
+// If the key signed another block at a height of the chain, the chain is refused, even with an upstream.
 func TestOtherChainOfTheSameKeyIsRefused(t *testing.T) {
 	config := newNetwork(t)
 	config.LockDir = t.TempDir()
@@ -262,7 +262,7 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 				}
 				return
 			}
-			check(t, makerOf(again).Mine(t.Context(), 1)) // which waits for its turn
+			check(t, makerOf(again).Mine(t.Context(), 1)) // it waits for its turn
 			header, err := again.store.Header(5)
 			if err != nil || header != signed || again.store.Head().Header.Height != 6 {
 				t.Errorf("block 5 is %s (%v), the head %d", header.Header.Hash(), err, again.store.Head().Header.Height)
@@ -289,7 +289,7 @@ func TestLockIsRaisedAtTheStart(t *testing.T) {
 	}
 }
 
-// promote tells a directory that no other node has its key any more.
+// promote states for a directory that no other node has its key any more.
 func (c network) promote(t *testing.T) {
 	t.Helper()
 	dir, err := datadir.OpenChain(c.dir, datadir.Options{})
@@ -298,7 +298,7 @@ func (c network) promote(t *testing.T) {
 	check(t, dir.Close())
 }
 
-// holds fails unless a node holds because another one used its key.
+// holds fails the test unless a node holds because another one used its key.
 func holds(t *testing.T, n *Node) {
 	t.Helper()
 	const want = "another node signed block"
@@ -319,7 +319,7 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 	for name, blocks := range map[string]uint64{
 		"followed":                  2,
 		"followed, one":             1, // as many as a crash could have kept out of the sign state
-		"followed, from a replica":  1, // which does not tell that it makes blocks
+		"followed, from a replica":  1, // the other node does not report that it makes blocks
 		"none, the copy makes them": 0,
 		"in its database":           3,
 	} {
@@ -346,7 +346,7 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 				n, endFollowing := following.run(t)
 				if blocks == 0 {
 					for n.role.Following().SyncStatus().PrimaryHeight == nil {
-						runtime.Gosched() // until it has heard of the other
+						runtime.Gosched() // until the node learns of the other one
 					}
 				}
 				check(t, n.store.WaitHeight(t.Context(), 3+types.Height(blocks)))
@@ -380,7 +380,7 @@ func TestMissingLockIsNotGoneOnWithout(t *testing.T) {
 		check(t, os.Remove(lock))
 		following := config
 		following.URLs = upstreams
-		for range 2 { // the first start makes none
+		for range 2 { // the first start makes no block
 			_, err := following.open(t)
 			if !errors.Is(err, datadir.ErrUnrecorded) || !strings.HasPrefix(err.Error(), "the key's sign state (double-sign "+
 				"protection) is missing") || strings.Contains(err.Error(), "another node") {
@@ -409,7 +409,7 @@ func TestNewKeyNeedsNoLock(t *testing.T) {
 	}
 }
 
-// A development chain is taken back at will: nothing is locked.
+// A development chain may be reverted at will, so no lock is taken.
 func TestDevelopmentChainHasNoLock(t *testing.T) {
 	dir := t.TempDir()
 	_, end := runDevelopment(t, dir)

@@ -19,7 +19,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// runDevelopment runs a development chain in a directory until the test, or end, ends it.
+// runDevelopment runs a development chain in a directory until the test ends or calls end.
 func runDevelopment(t *testing.T, dir string) (n *Node, end func()) {
 	t.Helper()
 	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 3)

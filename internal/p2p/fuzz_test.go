@@ -65,7 +65,7 @@ func recode(k kind, body []byte) ([]byte, error) {
 		var p pool
 		more, err := p.add(body)
 		if err != nil || more {
-			return nil, err // of several pages each is smaller than the last alone would be
+			return nil, err // of several pages, each is smaller than the last alone would be
 		}
 		var again []byte
 		err = p.pages(func(page []byte) error { again = page; return nil })

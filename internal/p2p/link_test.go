@@ -39,7 +39,7 @@ type testHandler struct {
 	unreachable chan uint64
 	refused     chan *Refusal
 	taken       func([][]byte) Taken
-	hangs       sync.Mutex // held while it answers no pendingCall how it is
+	hangs       sync.Mutex // while it is held, Report does not return
 }
 
 func (m *testHandler) Deliver(message *raftpb.Message) { m.arrived <- message }
@@ -47,14 +47,14 @@ func (m *testHandler) Deliver(message *raftpb.Message) { m.arrived <- message }
 func (m *testHandler) Unreachable(id uint64) {
 	select {
 	case m.unreachable <- id:
-	default: // nobody looks at them all
+	default: // nobody reads all of them
 	}
 }
 
 func (m *testHandler) Refused(_ Peer, r *Refusal) {
 	select {
 	case m.refused <- r:
-	default: // one is enough
+	default: // one call suffices
 	}
 }
 
@@ -131,7 +131,7 @@ func testHello() Hello {
 	}
 }
 
-// start starts a member on an address, which may name port 0.
+// start starts a member on an address, whose port may be 0.
 func start(t *testing.T, identity Identity, address string) *member {
 	t.Helper()
 	var listener net.Listener
@@ -210,7 +210,7 @@ func startPair(t *testing.T) (a, b *member) {
 	return a, b
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, is func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(time.Millisecond)
@@ -358,7 +358,7 @@ func checkProofs(t *testing.T, a *Link, b uint64) {
 	}
 }
 
-// A call fails when the connection breaks, and when its own time is over.
+// A call fails when the connection breaks, or when the call's own time is over.
 func TestCallsEnd(t *testing.T) {
 	a, b := startPair(t)
 	asked, release := make(chan struct{}), make(chan struct{})
@@ -401,7 +401,7 @@ func TestAMemberThatComesBackIsReached(t *testing.T) {
 	}
 }
 
-// A member that hangs keeps its connections, and is not reached.
+// A member that hangs keeps its connections, but counts as unreachable.
 func TestAMemberThatHangsIsNotReached(t *testing.T) {
 	a, b := startPair(t)
 	b.handler.hangs.Lock()
@@ -470,7 +470,7 @@ func TestEveryRefusal(t *testing.T) {
 	}
 }
 
-// A member that is refused for a permanent reason learns that reason, with the facts behind it and the remedy.
+// A member that is refused permanently learns the reason, the facts behind it and the remedy.
 func TestFinalRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		cause Cause
@@ -497,7 +497,7 @@ func TestFinalRefusals(t *testing.T) {
 				tc.spoil(&h)
 				return h
 			}
-			if tc.cause != CauseRecovered && tc.cause != CauseRemoved { // they are no members any more
+			if tc.cause != CauseRecovered && tc.cause != CauseRemoved { // they are not members any more
 				a.SetPeers([]Peer{b.Peer})
 			}
 			b.SetPeers([]Peer{a.Peer})
@@ -543,7 +543,7 @@ func TestAPromiseDuringAHello(t *testing.T) {
 	}
 }
 
-// The dialing side refuses a wrong key before it sends anything; the other side does so after the Hello.
+// The dialing side refuses a wrong key before it sends anything; the accepting side does so after the Hello.
 func TestOtherKeys(t *testing.T) {
 	a, b, other := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t), newIdentity(t)
 	a.SetPeers([]Peer{{Address: "127.0.0.1:1", Pin: b.Pin()}})
@@ -563,7 +563,7 @@ func TestOtherKeys(t *testing.T) {
 	}
 }
 
-// Strangers are all counted, and do not fill the log.
+// All connections of strangers are counted, and they do not fill the log.
 func TestRefusalsAreToldNowAndThen(t *testing.T) {
 	a, other := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t)
 	var lines bytes.Buffer // written under the link's eyes only: each refusal is answered after its line
@@ -666,7 +666,7 @@ func TestForeignMessages(t *testing.T) {
 	}
 }
 
-// Before its Hello a stranger can have nothing longer read, and a new one displaces the oldest.
+// A stranger cannot have anything longer read before its Hello, and a new stranger displaces the oldest.
 func TestStrangers(t *testing.T) {
 	a, stranger := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t)
 	connect := func() *tls.Conn {
@@ -698,8 +698,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// A host that floods the port displaces its own connections only, and holds up nobody by handshakes that it does not
-// finish.
+// A host that opens many connections displaces only its own, and delays nobody by handshakes that it does not finish.
 func TestStrangersOfOneHost(t *testing.T) {
 	a, stranger := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t)
 	other := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
@@ -758,7 +757,7 @@ func TestAskMembers(t *testing.T) {
 	}
 	a.SetPeers([]Peer{{Address: "127.0.0.1:1", Pin: b.Pin()}})
 	own := testHello()
-	own.Pool, own.Term, own.LastIndex = [32]byte{}, 0, 0 // it has neither pool nor log
+	own.Pool, own.Term, own.LastIndex = [32]byte{}, 0, 0 // this member has neither pool nor log
 	h, members, err := AskMembers(t.Context(), b, a.Peer, own)
 	if err != nil || h.Cluster != testHello().Cluster || string(members) != "the members" {
 		t.Errorf("got %+v, %q, %v", h, members, err)
@@ -809,7 +808,8 @@ func TestCausesHaveNames(t *testing.T) {
 	}
 }
 
-// A member that does not read blocks only the goroutine that writes to it: other calls end with their contexts.
+// A member that does not read blocks only the goroutine that writes to it. Calls of other members end with their
+// contexts.
 func TestHangingMemberKeepsOneWaiting(t *testing.T) {
 	near, far := net.Pipe()
 	var c caller

@@ -27,7 +27,7 @@ func randomScalar(r *rand.Rand) (k fr.Element) {
 	return k
 }
 
-// even returns k or −k, whichever has a point with even y, and the point's x.
+// even returns whichever of k and −k has a point with even y, and the point's x.
 func even(k fr.Element) (fr.Element, [32]byte) {
 	p := times(&k)
 	if p.Y.Bits()[0]&1 == 1 {

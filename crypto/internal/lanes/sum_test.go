@@ -154,7 +154,7 @@ func randomCoefficients(r *rand.Rand, n int) (cs []Coefficient) {
 	return cs
 }
 
-// equations are true ones of a number of keys.
+// equations returns true equations of a number of keys.
 func equations(r *rand.Rand, n, keys int) (qs []Equation) {
 	var secrets []fr.Element
 	for range keys {
@@ -213,8 +213,8 @@ func TestErrorsDoNotCancel(t *testing.T) {
 	}
 }
 
-// TestPointsThatMeet adds a point to the bucket that holds it at first, which the formulas do not cover, and to the next
-// one.
+// TestPointsThatMeet adds a point to the bucket that contains the same point, a case that the formulas do not cover,
+// and then to the next bucket.
 func TestPointsThatMeet(t *testing.T) {
 	nonce := minusB1
 	for b := range narrow.table - 1 {

@@ -22,7 +22,7 @@ import (
 func TestCutLeavesWhatRaftReads(t *testing.T) {
 	const last = firstIndex + 40
 	for _, c := range []struct {
-		heard, at uint64 // 0: the log is not cut
+		heard, at uint64 // 0: the log is not truncated
 	}{
 		{firstIndex, 0},
 		{firstIndex + 1, firstIndex + 1},
@@ -89,7 +89,7 @@ func (l *later) next(m *Member) error {
 // has the block, and there is nothing left to derive or append.
 func TestFetchedProposalIsReleased(t *testing.T) {
 	for name, c := range map[string]struct {
-		step  int // before which the chain gets a block
+		step  int // the write before which the chain gets a block
 		other bool
 	}{
 		"before it is derived":                {1, false},
@@ -168,7 +168,7 @@ func (e ticking) Run(_ types.CodeHash, _ *vm.Module, _ string, _ vm.Host, gas *v
 }
 
 // TestSecondOpinion has a decided block for which a member's engine derives another header. The member continues if
-// another engine derives the decided one. Otherwise it stops participating, and reports each engine's result.
+// another engine derives the decided one. Otherwise the member stops participating, and reports each engine's result.
 func TestSecondOpinion(t *testing.T) {
 	for name, c := range map[string]struct {
 		price  uint64 // in the other engine

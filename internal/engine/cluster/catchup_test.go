@@ -14,7 +14,7 @@ type still struct{ Env }
 
 func (still) Now() time.Time { return time.Unix(9, 0) }
 
-// A pool that another member sends from before the snapshot's entry may lack acknowledged transactions.
+// A member must not use another member's pool from before the snapshot's entry: it may lack acknowledged transactions.
 func TestOldPoolIsNotTaken(t *testing.T) {
 	const index, height = 7, 5
 	at := uint64(index)
@@ -32,7 +32,7 @@ func TestOldPoolIsNotTaken(t *testing.T) {
 			errors.New("no answer"), false,
 		},
 	} {
-		// Another entry is being applied, so nothing follows.
+		// Another entry is being applied, so no snapshot is taken.
 		m := &Member{env: still{}, applying: applying{working: true}, catching: &catching{
 			message: &raftpb.Message{Snapshot: &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: &at}}},
 			place:   Place{Head: Head{Height: height}},
@@ -79,7 +79,8 @@ type idle struct{ still }
 
 func (idle) Do(Worker, func() Event) {}
 
-// A snapshot waits for entries that are being applied. If these go beyond it, it is abandoned: its pool is outdated.
+// A snapshot waits for entries that are being applied. If they go beyond the snapshot's entry, it is abandoned, because
+// its pool is outdated.
 func TestOldSnapshotIsLeft(t *testing.T) {
 	index := uint64(7)
 	for done, left := range map[uint64]bool{index - 1: false, index: true, index + 1: true} {

@@ -30,8 +30,8 @@ func soloLog(t *testing.T) *raftlog.Log {
 	return log
 }
 
-// A member that starts reaches, and is reached by, everybody whom its log names, before it has applied that. With a log
-// that begins when it was alone it would refuse all others.
+// Before a starting member has applied its log, it already accepts and reaches every member that the log names.
+// Otherwise a member whose log begins when it was alone would refuse all others.
 func TestPeersAfterAStart(t *testing.T) {
 	records := []Record{{ID: 7, Name: "a"}, {ID: 9, Name: "b"}, {ID: 3, Name: "c"}}
 	log := soloLog(t)

@@ -31,7 +31,7 @@ func payment(t testing.TB, nonce uint64) *types.Tx {
 	return types.NewTxs(signed)[0]
 }
 
-// block is a proposal after a block.
+// block is a proposal after the given block.
 func block(t testing.TB, height types.Height, parent types.BlockHash, time uint64, txs ...*types.Tx) Block {
 	t.Helper()
 	h := types.Header{
@@ -41,7 +41,7 @@ func block(t testing.TB, height types.Height, parent types.BlockHash, time uint6
 	return Block{Header: h, Encoded: types.EncodeBlock(types.SignedHeader{Header: h}, txs)}
 }
 
-// release is the release of a proposal.
+// release is the release of the given proposal.
 func release(t testing.TB, signer string, c Proposal) Release {
 	t.Helper()
 	hash := c.Header.Hash()
@@ -90,7 +90,7 @@ func TestEntries(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	all := samples(t)
 	signed := bytes.Clone(Encode(all[2]))
-	signed[types.SignedHeaderBytes] = 1 // the last of the seal, after the kind
+	signed[types.SignedHeaderBytes] = 1 // the last byte of the seal, after the kind
 	one := payment(t, 0)
 	many := TxBatch{Transactions: slices.Repeat([]*types.Tx{one}, MaxTxBatchBytes/len(one.Encoded())+1)}
 	long := append(bytes.Clone(Encode(all[2])), make([]byte, types.MaxBlockBytes)...)
@@ -114,8 +114,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// A block of an unknown version is distinguished from an invalid entry: the member that gets it stops, and a later
-// program continues.
+// A block of an unknown version is distinguished from an invalid entry: a member that gets one stops, and a later
+// program continues from it.
 func TestDecodeTellsOfUnknownVersions(t *testing.T) {
 	data := Encode(samples(t)[2])
 	for _, version := range []uint32{0, params.Version - 1, params.Version + 1, 1<<32 - 1} {

@@ -7,7 +7,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// wrong is an Env with a wrong clock: it is ahead of the other members' clocks.
+// wrong is an Env with a wrong clock, ahead of the clocks of the other members.
 type wrong struct {
 	Env
 	offsets map[uint64]time.Duration

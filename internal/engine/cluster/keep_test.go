@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// decidedOf is a message of decided entries with data of these kinds; 0 is an entry without.
+// decidedOf is a message of decided entries whose data is of these kinds; 0 is an entry without data.
 func decidedOf(first uint64, bytes int, kinds ...kind) *raftpb.Message {
 	message := new(raftpb.Message)
 	for i, k := range kinds {
@@ -57,7 +57,8 @@ func TestDecidedIntakesAreGathered(t *testing.T) {
 	}
 }
 
-// A follower's batches wait for others, but not for long, not while a caller here waits for one, and no leader's do.
+// A follower's batches wait for more, but only briefly, and not while a caller on this member waits for one. A leader's
+// batches never wait.
 func TestIntakesOfFollowersWait(t *testing.T) {
 	follower := func(change func(*Member)) *Member {
 		m := &Member{env: still{}}

@@ -61,7 +61,7 @@ func TestBlocksNameWhatTheLogHas(t *testing.T) {
 	}
 }
 
-// An ID does not cover the witnesses, so a block names bytes.
+// An ID does not cover the witnesses, so a block must name the bytes.
 func TestBlocksNameNoOtherWitnesses(t *testing.T) {
 	tx := payment(t, 0)
 	signed, err := types.Sign(tx.Signed().Transaction, testchain.Key("alice"), [32]byte{1})

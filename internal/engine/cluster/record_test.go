@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A place keeps the removed members and the former clusters; one of an earlier program has neither.
+// A record keeps the removed members and the former clusters; a record by an earlier program has neither.
 func TestPlaceIsEncoded(t *testing.T) {
 	at := Place{
 		Head:    Head{Height: 7, Hash: types.BlockHash{1}},

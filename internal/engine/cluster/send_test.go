@@ -78,7 +78,7 @@ func TestSendsAreBounded(t *testing.T) {
 // memberOf returns a member with a pool and a new in-memory chain, whose genesis funds the sender of payments.
 func memberOf(t *testing.T) *Member { return memberWith(t, nil) }
 
-// memberWith has an engine run its contracts.
+// memberWith returns a member whose contracts the engine runs.
 func memberWith(t *testing.T, engine vm.Engine) *Member {
 	t.Helper()
 	g := testchain.Genesis(testchain.Key("producer"), types.CoinUnits, testchain.Key("alice"))
@@ -195,7 +195,7 @@ func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
 	}
 }
 
-// A member does not verify a forwarded transaction again when the log returns it, and keeps it only until then.
+// A member does not verify a forwarded transaction again when the log returns it, and remembers it only until then.
 func TestForwardedIsVerifiedOnce(t *testing.T) {
 	m := memberOf(t)
 	env := &follower{answer: Answer{Index: 1, Results: []error{nil}}}
@@ -238,7 +238,7 @@ func (*ending) Context() context.Context {
 	return ctx
 }
 
-// A member ends although its pool never learns of a block that clients can read.
+// A member ends although its pool is never notified of a block that clients can read.
 func TestChecksEndWithTheMember(t *testing.T) {
 	m := memberOf(t)
 	head := mempool.HeadOf(m.Ledger)

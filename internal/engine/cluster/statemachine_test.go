@@ -24,15 +24,15 @@ func TestOrder(t *testing.T) {
 		want  Outcome
 	}{
 		5:  {nil, None},
-		6:  {release(t, "producer", at(5, first)), Stale}, // of no proposal
-		7:  {block(t, 2, genesis.Hash, 10), Stale},        // of another height
-		8:  {block(t, 1, types.BlockHash{1}, 10), Stale},  // after another block
+		6:  {release(t, "producer", at(5, first)), Stale}, // a release without a proposal
+		7:  {block(t, 2, genesis.Hash, 10), Stale},        // a proposal of another height
+		8:  {block(t, 1, types.BlockHash{1}, 10), Stale},  // a proposal after another block
 		9:  {first, Decided},
-		10: {block(t, 1, genesis.Hash, 12), Stale}, // beside a proposal
+		10: {block(t, 1, genesis.Hash, 12), Stale}, // a second proposal beside the first
 		11: {TxBatch{}, None},
-		12: {release(t, "producer", at(10, first)), Stale}, // of another entry
+		12: {release(t, "producer", at(10, first)), Stale}, // a release of another entry
 		13: {release(t, "producer", at(9, first)), Released},
-		14: {release(t, "producer", at(9, first)), Stale}, // a second time
+		14: {release(t, "producer", at(9, first)), Stale}, // the same release again
 		15: {first, Stale},
 		16: {second, Decided},
 		17: {release(t, "producer", at(16, second)), Released},

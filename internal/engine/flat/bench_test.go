@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// accountKey is the key of an account; no other is of any meaning.
+// accountKey is the key of an account; the other parts of the key do not matter.
 func accountKey(i int) []byte {
 	return binary.LittleEndian.AppendUint64(make([]byte, 25, 33), uint64(i))
 }

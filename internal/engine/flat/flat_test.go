@@ -30,7 +30,7 @@ func TestModel(t *testing.T) {
 	for round := range 200 {
 		writes := map[string][]byte{}
 		for range r.IntN(2_000) {
-			key := make([]byte, r.IntN(3)*16) // within and beyond the first block of the cipher
+			key := make([]byte, r.IntN(3)*16) // within the first block of the cipher and beyond it
 			key = binary.LittleEndian.AppendUint16(key, uint16(r.IntN(1<<11)))
 			value := make([]byte, lengths[r.IntN(len(lengths))])
 			for i := range value {

@@ -114,8 +114,8 @@ func (t *tokenBench) include(time uint64, txs []*types.VerifiedTx) Block {
 	return block
 }
 
-// BenchmarkTokenTransfers makes blocks of transfers of the reference token between holders on a disk, synced. The
-// time is for execution, state root and commit; signatures are verified before, as in the pool.
+// BenchmarkTokenTransfers makes blocks of transfers of the reference token between holders, on a disk with syncs. It
+// measures execution, state root and commit. Signatures are verified before, as in the pool.
 func BenchmarkTokenTransfers(b *testing.B) {
 	for _, n := range []int{1, 100, 5_000} {
 		b.Run(fmt.Sprintf("transfers=%d", n), func(b *testing.B) {

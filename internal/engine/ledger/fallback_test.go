@@ -58,7 +58,7 @@ func (l looking) Run(
 	return l.lying.Run(hash, module, function, host, gas)
 }
 
-// page is the memory of an instance.
+// page is an instance's memory.
 type page []byte
 
 func (p page) Range(pointer, n uint32) ([]byte, bool) { return p[pointer:][:n], true }
@@ -69,8 +69,8 @@ func named(name string, engine vm.Engine, asked *int) NamedEngine {
 	return NamedEngine{name, func() (vm.Engine, error) { *asked++; return engine, nil }}
 }
 
-// A block that is there is executed by another engine if one fails, with the same result. If all fail it is not taken,
-// nothing is changed, and it is taken later.
+// If an engine fails on an existing block, another one executes it with the same result. If all fail, the block is not
+// imported and nothing changes; it can be imported later.
 func TestImportByAnotherEngine(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()
@@ -268,7 +268,7 @@ func TestRangeByAnotherEngine(t *testing.T) {
 	}
 }
 
-// An engine that looks at a key which nobody shows does not have the upstream blamed.
+// If an engine reads a key that the proof does not show, the upstream is not blamed.
 func TestAnotherEngineBeforeTheUpstreamIsBlamed(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()

@@ -79,7 +79,7 @@ func TestRangeWitness(t *testing.T) {
 		if err != nil || len(r.Headers) != int(head-from)+2 {
 			t.Fatalf("blocks %d to %d: %d headers, %v", from, head, len(r.Headers), err)
 		}
-		if from > 2 { // two proofs show it
+		if from > 2 { // shown by two proofs
 			continue
 		}
 		must(0, c.prover.ProveRange(&r, w))(t)

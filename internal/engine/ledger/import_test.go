@@ -26,7 +26,7 @@ func openLedger(t *testing.T, g types.Genesis) *Ledger {
 	return l
 }
 
-// encodedBlock is a block of a ledger.
+// encodedBlock returns a ledger's block, encoded.
 func encodedBlock(t *testing.T, l *Ledger, h types.Height) types.Block {
 	t.Helper()
 	block, err := l.Store().Block(h)
@@ -80,8 +80,8 @@ func TestImportGivesTheSameChain(t *testing.T) {
 	}
 }
 
-// TestReceiveAll has several blocks, also without transactions, more than a batch of signatures has; then one of them
-// is altered, and those before it are received.
+// TestReceiveAll receives several blocks, some without transactions and some with more than a batch of signatures. One
+// of them is then altered: only those before it are received.
 func TestReceiveAll(t *testing.T) {
 	g := testGenesis(t)
 	g.Parameters.GasLimit = 1 << 34
@@ -142,8 +142,8 @@ func TestReceiveAll(t *testing.T) {
 	}
 }
 
-// TestImportRefuses has one block for each rule that it breaks. None changes the chain, and the true block is taken
-// after.
+// TestImportRefuses breaks each rule with one block. None changes the chain, and the valid block is imported
+// afterwards.
 func TestImportRefuses(t *testing.T) {
 	g := testGenesis(t)
 	primary, replica := openLedger(t, g), openLedger(t, g)

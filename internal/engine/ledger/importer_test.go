@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// received are the blocks of a ledger after the genesis.
+// received returns the blocks of a ledger after the genesis.
 func received(t *testing.T, l *Ledger) (blocks []*Received) {
 	t.Helper()
 	for h := types.Height(1); h <= l.Tip().Header.Header.Height; h++ {
@@ -25,7 +25,7 @@ func received(t *testing.T, l *Ledger) (blocks []*Received) {
 	return blocks
 }
 
-// paid is a chain of n blocks with a payment each.
+// paid returns a chain of n blocks with a payment each.
 func paid(t *testing.T, g types.Genesis, n int) *Ledger {
 	t.Helper()
 	l := openLedger(t, g)
@@ -53,7 +53,7 @@ func TestImportRun(t *testing.T) {
 		c.extend()
 		blocks := received(t, primary)
 
-		fresh := must(wasm.New(wasm.Options{}))(t) // which gets the codes from the run
+		fresh := must(wasm.New(wasm.Options{}))(t) // without codes: the run brings them
 		defer func() { _ = must(0, fresh.Close())(t) }()
 		replica, db := open(fresh)
 		syncs := db.Metrics().Syncs

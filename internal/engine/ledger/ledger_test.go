@@ -175,7 +175,7 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 		must(run.Apply(tx))(t)
 	}
 	result := must(run.Finish())(t)
-	result.Header.StateRoot = stored.Header.StateRoot // which only the tree can derive
+	result.Header.StateRoot = stored.Header.StateRoot // the root, which only the tree can derive
 	if err := exec.CheckHeader(stored.Header, result.Header); err != nil || len(result.Receipts) != 2 {
 		t.Errorf("executing the stored block again: %v, %d receipts", err, len(result.Receipts))
 	}
@@ -219,7 +219,8 @@ func TestOpenRefusesAnotherGenesis(t *testing.T) {
 	}
 }
 
-// TestOverrideHandsProductionOver loses the producer's key: from the override's block on another one signs.
+// TestOverrideHandsProductionOver: after the loss of the producer's key, another one signs from the override's block
+// on.
 func TestOverrideHandsProductionOver(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
@@ -238,7 +239,7 @@ func TestOverrideHandsProductionOver(t *testing.T) {
 	if h.Producer != next.Producer || h.BaseFee != 50 || h.GasLimit != 4_000_000 {
 		t.Errorf("header of the override's block: %+v", h)
 	}
-	// A block without transactions lists just the parameters, and they are a write like any other.
+	// A block without transactions accesses just the parameters, which it writes like any other key.
 	if len(block.Accesses) != 1 || string(block.Accesses[0].Key) != string(state.ParametersKey()) ||
 		string(block.Accesses[0].New) != string(next.Encode()) {
 		t.Errorf("accesses %v", block.Accesses)
@@ -272,7 +273,7 @@ func TestProve(t *testing.T) {
 	build(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
 	keys := [][]byte{state.SupplyKey(), state.ParametersKey(), state.AccountKey(types.Account{9})}
 	for i := range byte(50) {
-		keys = append(keys, state.AccountKey(types.Account{i, 1})) // absent: empty ends and others' leaves
+		keys = append(keys, state.AccountKey(types.Account{i, 1})) // absent keys: empty ends and the leaves of others
 	}
 	for _, key := range keys {
 		proof, err := l.Prove(key)
@@ -465,7 +466,7 @@ func TestSignatureLeavesOnlyAfterTheBlockIsOnDisk(t *testing.T) {
 		})
 		block := build(t, l, transfer(t, "alice", 1, types.Account{9}, 7))
 		disk.OnWrite(nil)
-		if crashed == nil { // every write of the block has been tried: this one is after the block
+		if crashed == nil { // every write of the block has been tried, so this one comes after the block
 			crashed = disk.Crash(0, 0)
 		}
 		closeStore(t, store, db)

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// locked makes the next block with a lock and a payment, or returns why not.
+// locked makes the next block with a lock and a payment, or returns the reason why it did not.
 func locked(t *testing.T, l *Ledger, lock *signstate.State, amount types.Amount) (Block, error) {
 	t.Helper()
 	key := testKey(t, "producer")
@@ -67,7 +67,7 @@ func TestLockAndBlockAtEveryMoment(t *testing.T) {
 		if signed.Height < head.Height {
 			between++
 		}
-		_ = must(0, lock.Record(head))(t) // as a node does at its start
+		_ = must(0, lock.Record(head))(t) // as a node does when it starts
 		must(locked(t, again, lock, 8))(t)
 		_ = must(0, lock.Close())(t)
 		closeStore(t, left, leftDB)

@@ -24,7 +24,7 @@ func seal(t *testing.T, signer string, h types.Header) types.Signature {
 	return must(testKey(t, signer).Sign(hash[:], [32]byte{}))(t)
 }
 
-// A block that is proposed, sent, derived by another ledger and released by both is the one that a third builds.
+// A block that one ledger proposes and another derives, and that both release, equals the one that a third builds.
 func TestDraftDeriveRelease(t *testing.T) {
 	g := testGenesis(t)
 	alone, leader, follower := openLedger(t, g), openLedger(t, g), openLedger(t, g)
@@ -88,7 +88,7 @@ func TestReleaseRefuses(t *testing.T) {
 	if err := l.Rewind(0); err != nil {
 		t.Fatal(err)
 	}
-	refused(first, signature, ErrStale) // it follows block 0, and was prepared from another tree of it
+	refused(first, signature, ErrStale) // follows block 0, and was prepared from another tree of it
 	refused(third, seal(t, "producer", third.Header()), ErrStale)
 	again := propose(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
 	if must(l.Release(again, signature))(t); l.Tip().Hash != first.Header().Hash() {
@@ -107,7 +107,7 @@ func TestReceiveProposal(t *testing.T) {
 		case alice.ID():
 			return alice
 		case bob.ID():
-			return alice // of other bytes
+			return alice // whose bytes are others
 		}
 		t.Errorf("asked for %s", id)
 		return nil

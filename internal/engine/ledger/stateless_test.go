@@ -203,7 +203,7 @@ func (c *provenChain) extend() {
 			signedBy(t, "bob", 2, types.ContractID{}, types.Deploy{Name: "again", Code: code, InitArgs: init}),
 			signedBy(t, "bob", 3, types.ContractID{}, types.Deploy{Code: []byte("none")}),
 		},
-		{call(5, "transfer", to+`1"}`)}, // fails: there is nothing left
+		{call(5, "transfer", to+`1"}`)}, // fails: no balance is left
 		{},
 	} {
 		if block := build(t, c.primary, txs...); len(block.Included) != len(txs) {
@@ -256,7 +256,7 @@ func TestStatelessFollowsAChain(t *testing.T) {
 	}
 }
 
-// TestOpenStatelessRefusesState: a store stays with or without state, as it began.
+// TestOpenStatelessRefusesState: a store never changes between having state and having none.
 func TestOpenStatelessRefusesState(t *testing.T) {
 	g := testGenesis(t)
 	full := openLedger(t, g)
@@ -269,7 +269,7 @@ func TestOpenStatelessRefusesState(t *testing.T) {
 	}
 }
 
-// withChanged is a list with the value after of one key changed.
+// withChanged returns a list in which the value after of one key is changed.
 func withChanged(list []types.Access, key, value []byte) []types.Access {
 	list = slices.Clone(list)
 	for i := range list {
@@ -281,12 +281,12 @@ func withChanged(list []types.Access, key, value []byte) []types.Access {
 	panic("the list has no such key")
 }
 
-// accessOf is the access of a key that a list has.
+// accessOf returns the access of a key in a list.
 func accessOf(list []types.Access, key []byte) types.Access {
 	return list[slices.IndexFunc(list, func(a types.Access) bool { return bytes.Equal(a.Key, key) })]
 }
 
-// with is a list with one more access.
+// with returns a list with one more access.
 func with(list []types.Access, a types.Access) []types.Access {
 	list = append(slices.Clone(list), a)
 	slices.SortFunc(list, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })

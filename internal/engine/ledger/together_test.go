@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// union is the list of the primary's blocks from one to another as one.
+// union is the list of the primary's blocks in a range as one block.
 func (c *provenChain) union(first, last types.Height) []types.Access {
 	c.t.Helper()
 	var lists [][]types.Access
@@ -23,7 +23,7 @@ func (c *provenChain) union(first, last types.Height) []types.Access {
 	return must(blockproof.UnionAccesses(lists))(c.t)
 }
 
-// proveRange is the encoded range of blocks after the state before, with a list.
+// proveRange returns the encoded range of blocks after the state before, with a list.
 func (c *provenChain) proveRange(blocks []types.Block, list []types.Access) []byte {
 	c.t.Helper()
 	r := blockproof.Range{Headers: []types.SignedHeader{c.before.Tip().Header}, Accesses: list}
@@ -57,7 +57,7 @@ func (c *provenChain) importRange(blocks []types.Block, encoded []byte) error {
 	return err
 }
 
-// blocksUpTo are the primary's blocks from one to another.
+// blocksUpTo returns the primary's blocks in a range.
 func (c *provenChain) blocksUpTo(first, last types.Height) (blocks []types.Block) {
 	for h := first; h <= last; h++ {
 		blocks = append(blocks, encodedBlock(c.t, c.primary, h))
@@ -152,7 +152,7 @@ func TestStatelessIsNotFooledByRanges(t *testing.T) {
 	for name, tc := range map[string]struct {
 		blocks   []types.Block
 		encoded  []byte
-		want     error // nil: the producer is to blame
+		want     error // nil: the producer is at fault
 		accusing types.Height
 	}{
 		"a changed byte":            {blocks, changed, ErrEvidence, 0},

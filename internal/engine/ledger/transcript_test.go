@@ -33,12 +33,12 @@ func (n nesting) Invoke(function vm.Function, memory vm.Memory, stack []uint64, 
 	return vm.Returned, nil
 }
 
-// One code calls another and then says something. Where two engines differ, the code that one of them runs
-// wrongly is reported, not its caller or a code that gets its result later.
+// One code calls another and then emits something. Where two engines differ, the code that one of them runs wrongly is
+// reported, and not its caller or a code that gets its result later.
 func TestWhichCodeIsRunWrongly(t *testing.T) {
 	outer, inner := types.CodeHash{1}, types.CodeHash{2}
 	type words struct {
-		before, called, after byte   // what the codes tell
+		before, called, after byte   // the transcript of the codes
 		stack, gas            uint64 // additional interactions of the inner code
 		exit                  vm.Exit
 	}

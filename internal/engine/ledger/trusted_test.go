@@ -23,12 +23,12 @@ func (c *provenChain) startOf(block types.Block, bundle []byte) Start {
 	}
 }
 
-// only is the engine of the chain.
+// only returns the chain's single engine.
 func (c *provenChain) only() Fallback {
 	return Fallback{Engines: []NamedEngine{named("the engine", c.engine, new(int))}}
 }
 
-// start begins another chain in an empty store; the store is closed with the test.
+// start begins another chain in an empty store, and closes the store with the test.
 func (c *provenChain) start(trusted types.BlockHash, s Start) (*chain.Store, error) {
 	c.t.Helper()
 	db := must(kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}))(c.t)
@@ -38,7 +38,7 @@ func (c *provenChain) start(trusted types.BlockHash, s Start) (*chain.Store, err
 	return store, StartStateless(store, testGenesis(c.t), nil, c.only(), testBits, s)
 }
 
-// TestStartStateless begins a chain at each block of one that has all kinds, and follows it from there.
+// TestStartStateless begins a chain at each block of a chain with all kinds of blocks, and follows it from there.
 func TestStartStateless(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()
@@ -233,11 +233,11 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 	for range 3 {
 		build(t, c.primary)
 	}
-	// the blocks that changed the parameters, and that changed anything; and the last
+	// the blocks that changed the parameters, those that changed anything, and the last one
 	const changed, newest, last = 3, 5, 8
 	bundles := make(map[types.Height][]byte)
 	var first, second, final Start
-	// bundle of the newest block that changed anything, of a list without the parameters, which it only read
+	// bundle of the newest block that changed anything, whose list lacks the parameters, as it only read them
 	var short []byte
 	for h := types.Height(1); h <= last; h++ {
 		block, list := c.next()
@@ -350,7 +350,7 @@ func is(want error) func(error) bool {
 func TestWalkIsBounded(t *testing.T) {
 	changed := errors.New("the block that changed the state is asked for")
 	for _, test := range []struct {
-		empty int // blocks up to the parent, the one among them that changed the state
+		empty int // number of blocks up to the parent, beginning with the one that changed the state
 		want  error
 	}{{mostWalked, changed}, {mostWalked + 1, errFarWalk}} {
 		headers := make([]types.SignedHeader, test.empty+10)

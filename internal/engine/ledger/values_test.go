@@ -48,7 +48,7 @@ func checkMemory(t testing.TB, l *Ledger) {
 	}
 }
 
-// missing is a store that has lost the values that are not in memory.
+// missing is a store that has lost the values that are not cached.
 type missing struct{}
 
 func (missing) Get([]byte) ([]byte, error) { return nil, nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// CheckBatch adds nothing to the pool. ApplyBatches does, with the log's time, whatever the clock says.
+// CheckBatch adds nothing to the pool. ApplyBatches adds transactions with the log's time, whatever the clock shows.
 func TestScreenAndKeep(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)
@@ -72,8 +72,8 @@ func TestScreenAndKeep(t *testing.T) {
 	}
 }
 
-// A member that catches up has the pool of another one before it has the log's time. If it starts again then, the
-// transactions are as old as on all members.
+// A member that catches up gets the pool of another member before it has the log's time. If it restarts then, its
+// transactions are as old as on all other members.
 func TestRestoreBeforeItsTime(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)
@@ -162,7 +162,7 @@ func TestKeepWithoutDisk(t *testing.T) {
 	}
 }
 
-// Limits that differ have another digest.
+// Pools with different limits have different digests.
 func TestLimits(t *testing.T) {
 	c := newChain()
 	seen := make(map[[32]byte]int)
@@ -183,7 +183,7 @@ func TestLimits(t *testing.T) {
 }
 
 // A restarted member applies decided entries again. It adds nothing that its journal covers, even if there is room by
-// now: evicted transactions do not come back.
+// now, so evicted transactions do not come back.
 func TestKeptOnce(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)
@@ -208,7 +208,7 @@ func TestKeptOnce(t *testing.T) {
 		t.Fatalf("got %v, error %v", results, err)
 	}
 	if results, err = keepEntry(p, 4, []*types.Tx{decode(4, 9)}, unknown); err != nil || results[0].Err != nil {
-		t.Fatalf("got %v, error %v", results, err) // and the second makes way
+		t.Fatalf("got %v, error %v", results, err) // first[1] is evicted
 	}
 	want := contents(p)
 	if _, pending := want[first[1].ID()]; pending || len(want) != 2 {
@@ -231,7 +231,7 @@ func TestKeptOnce(t *testing.T) {
 	if results, err := keepEntry(again, 5, first[1:2], unknown); err != nil || results[0].Err != nil {
 		t.Errorf("the next entry: %v, error %v", results, err)
 	}
-	roomy.Cluster = [16]byte{2} // another log, which begins again
+	roomy.Cluster = [16]byte{2} // a new log
 	other := openCopy(t, c, opts.Journal, roomy)
 	if results, err := keepEntry(other, 3, first[1:2], unknown); err != nil || len(results) != 1 || results[0].Err != nil {
 		t.Errorf("another log: %v, error %v", results, err)
@@ -297,7 +297,7 @@ func TestHoleInTheJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clear(written[ends[0]+40 : ends[0]+60]) // of the second entry's transaction
+	clear(written[ends[0]+40 : ends[0]+60]) // age of the second entry's transaction
 	again := openImage(t, c, written, opts)
 	for i, txs := range entries {
 		if _, err := keepEntry(again, uint64(1+i), txs, unknown); err != nil {

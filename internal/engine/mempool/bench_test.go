@@ -21,7 +21,7 @@ func signedTransfers(n, accounts int) [][]byte {
 	return encoded
 }
 
-// BenchmarkAdd adds real transfers, a batch at a time, from 16 callers at once, with a journal. The time is for one
+// BenchmarkAdd adds real transfers, a batch at a time, from 16 callers at once, with a journal. It reports the time per
 // transaction.
 func BenchmarkAdd(b *testing.B) {
 	for _, size := range []int{1, 100} {
@@ -82,7 +82,7 @@ func BenchmarkVerify(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batchSize), "ns/tx")
 }
 
-// stubbedVerify is verifyAll with its results known beforehand, so that a benchmark shows the pool alone.
+// stubbedVerify replaces verifyAll by results known beforehand, so that a benchmark shows the pool alone.
 func stubbedVerify(b *testing.B, encoded [][]byte) verifyFunc {
 	known := make(map[types.TxID]*types.VerifiedTx, len(encoded))
 	for part := range slices.Chunk(encoded, batchSize) {

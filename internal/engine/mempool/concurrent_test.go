@@ -129,7 +129,8 @@ func TestCloseWhileAdding(t *testing.T) {
 	}
 }
 
-// TestSameNonceAtOnce offers many transactions for one nonce at the same time: one stays, whichever were acknowledged.
+// TestSameNonceAtOnce offers many transactions for one nonce at the same time: one remains, whichever were
+// acknowledged.
 func TestSameNonceAtOnce(t *testing.T) {
 	p := openPool(t, newChain(), Options{})
 	var work sync.WaitGroup
@@ -145,7 +146,7 @@ func TestSameNonceAtOnce(t *testing.T) {
 	work.Wait()
 	checkInvariants(t, p)
 	pending := p.BySender(account(1))
-	// each 10 % step passes over less than two
+	// a replacement must raise the fee by 10 %: at most the last two can be too low for that
 	if len(pending) != 1 || pending[0].Tx.Signed().MaxFeePerGas < 100+20*17 {
 		t.Fatalf("got %v", pending)
 	}

@@ -27,8 +27,8 @@ func TestCounts(t *testing.T) {
 	steps := []struct {
 		encoded []byte
 		source  string
-		refused string // the word, or empty
-		checked bool   // its signature was
+		refused string // the reason's word, or empty
+		checked bool   // whether its signature was verified
 	}{
 		{good, "a", "", true},
 		{good, "a", "known", false},
@@ -76,7 +76,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// checkRefusals fails unless the counter of the word alone went up, by n.
+// checkRefusals fails unless only the named counter went up, by n.
 func checkRefusals(t *testing.T, what string, before, after Stats, word string, n uint64) {
 	t.Helper()
 	for name, count := range after.Refused {
@@ -93,7 +93,7 @@ func checkRefusals(t *testing.T, what string, before, after Stats, word string, 
 	}
 }
 
-// TestCountsOfWhatIsNoTransactionsFault counts each of a batch for a closed pool.
+// TestCountsOfWhatIsNoTransactionsFault counts each transaction of a batch that a closed pool refuses.
 func TestCountsOfWhatIsNoTransactionsFault(t *testing.T) {
 	p := openPool(t, newChain(), Options{})
 	before := p.Stats()

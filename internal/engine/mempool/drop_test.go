@@ -77,7 +77,7 @@ func TestTornJournalWithDrops(t *testing.T) {
 	}
 }
 
-// A drop that cannot be written is reported, and counts in the pool.
+// A drop that cannot be written is reported, but takes effect in the pool.
 func TestDropWithoutDisk(t *testing.T) {
 	c, fs := newChain(), newFaultyFS()
 	p := openPool(t, c, Options{Journal: journalPath(t), FS: fs})
@@ -145,7 +145,7 @@ func TestBestLater(t *testing.T) {
 	for tx := b.Next(); tx != nil; tx = b.Next() {
 		if round[tx.ID()] > b.Round() {
 			b.Later(round[tx.ID()])
-			b.Later(1) // nothing was returned since
+			b.Later(1) // no effect: Next returned nothing since
 			continue
 		}
 		got = append(got, tx.ID())

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The pool remembers why a transaction left without a block, and notifies those who wait for it at once.
+// The pool remembers why a transaction left without a block, and notifies those who wait for the transaction at once.
 func TestFates(t *testing.T) {
 	tests := []struct {
 		name string
@@ -20,7 +20,7 @@ func TestFates(t *testing.T) {
 			reset(t, p, c, nil)
 		}},
 		{"without room", NoRoom, func(t *testing.T, p *Pool, _ *fakeChain) {
-			fill(t, p, 2, 10) // the later one of the lowest tip made way
+			fill(t, p, 2, 10) // of those with the lowest tip, the later one is evicted
 			add(t, p, transfer(20, 0, 100, 5))
 		}},
 		{"replaced", Replaced, func(t *testing.T, p *Pool, _ *fakeChain) { add(t, p, transfer(1, 0, 200, 10)) }},

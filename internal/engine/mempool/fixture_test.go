@@ -87,7 +87,7 @@ func transfer(i int, nonce uint64, maxFee, maxPriority types.Amount) []byte {
 	return sign(i, draft(i, nonce, maxFee, maxPriority))
 }
 
-// sponsor encodes the transaction with the signatures of the i-th key and of the payer-th, which pays.
+// sponsor encodes the transaction with two signatures: of the i-th key, and of the payer-th, whose account pays.
 func sponsor(i, payer int, tx types.Transaction) []byte {
 	paying := account(payer)
 	tx.Payer = &paying
@@ -99,7 +99,7 @@ func sponsor(i, payer int, tx types.Transaction) []byte {
 	return signed.Encode()
 }
 
-// policyKey is the test key that alone signs for the first policy, the next one for the second.
+// policyKey is the only signer of the first policy; the next test key is that of the second.
 const policyKey = 100
 
 // policyOf returns the policy whose only signer is the i-th test key.
@@ -167,7 +167,7 @@ type fakeChain struct {
 	readErr  error
 }
 
-// newChain has 64 rich accounts.
+// newChain returns a chain with 64 rich accounts.
 func newChain() *fakeChain {
 	c := &fakeChain{
 		height: 10,
@@ -252,7 +252,7 @@ func openPool(t testing.TB, c *fakeChain, opts Options) *Pool {
 	return p
 }
 
-// add adds a transaction that must be taken.
+// add adds a transaction that the pool must accept.
 func add(t testing.TB, p *Pool, encoded []byte) types.TxID {
 	t.Helper()
 	id, err := p.Add(t.Context(), encoded, "test")
@@ -279,7 +279,7 @@ func reset(t testing.TB, p *Pool, c *fakeChain, records map[int]state.Account) {
 	checkInvariants(t, p)
 }
 
-// best is the IDs that a builder gets at a base fee.
+// best returns the IDs that a builder gets at a base fee.
 func best(p *Pool, baseFee types.Amount) []types.TxID {
 	var ids []types.TxID
 	for b := p.Best(baseFee); ; {

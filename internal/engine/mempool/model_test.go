@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// model is the pool's rules over one plain list, with everything recomputed for every question.
+// model implements the pool's rules over one plain list. It computes everything anew for every question.
 type model struct {
 	chain    *fakeChain
 	opts     Options
@@ -32,7 +32,7 @@ type modelTx struct {
 	order int
 }
 
-// mustFee is the fee cap.
+// mustFee returns the fee cap.
 func (tx modelTx) mustFee() types.Amount {
 	fee, err := tx.FeeCap()
 	if err != nil {
@@ -76,7 +76,7 @@ func (m *model) free(a types.Account) types.Amount {
 	return minus(m.account(a).Balance, reserved)
 }
 
-// payable is whether a sender with so much left can pay for its next transaction.
+// payable reports whether a sender with so much left can pay for its next transaction.
 func (m *model) payable(left types.Amount, tx modelTx) error {
 	account := m.account(tx.Sender)
 	funds := exec.Funds{Entry: account.Exists() || tx.Nonce > account.Nonce, Balance: left, Payer: 1 << 63}
@@ -94,7 +94,7 @@ func (m *model) authorized(tx modelTx) bool {
 	return tx.Payer == nil || tx.PayerWitness.Claim(*tx.Payer) == m.account(*tx.Payer).AuthorityAt(*tx.Payer, m.now())
 }
 
-// split is a sender's executable and held transactions, ascending by nonce.
+// split returns a sender's executable and held transactions, ascending by nonce.
 func (m *model) split(a types.Account) (run, held []modelTx) {
 	var own []modelTx
 	for _, tx := range m.txs {
@@ -154,11 +154,11 @@ func (m *model) tip(run ...modelTx) int64 {
 	return min(int64(maxPriority), int64(maxFee)-int64(m.chain.env.BaseFee))
 }
 
-// modelClaim is a candidate as it asks for room.
+// modelClaim is the room that a candidate asks for.
 type modelClaim struct {
 	tx         modelTx
 	executable bool
-	old        *modelTx // that it replaces
+	old        *modelTx // the transaction that it replaces
 	tip        int64
 	now        time.Time
 }
@@ -200,7 +200,8 @@ func first(owners []modelOwner, part func(modelOwner) []modelTx, before func(a, 
 func heldOf(o modelOwner) []modelTx { return o.held }
 func runOf(o modelOwner) []modelTx  { return o.run }
 
-// mostHeld returns the last held transaction of the account that holds most or, among equals, has held for longest.
+// mostHeld returns the last held transaction of the account that holds the most. Among equals it is the account that
+// has held for longest.
 func (m *model) mostHeld(but types.Account) *modelTx {
 	return first(m.owners(but), heldOf, func(a, b modelOwner) int {
 		return cmp.Or(cmp.Compare(len(b.held), len(a.held)), oldest(a.held).Compare(oldest(b.held)))
@@ -277,7 +278,7 @@ func (m *model) checkAdded(tx *types.SignedTransaction) error {
 	return exec.CheckStatic(env, tx)
 }
 
-// checkPayer is whether the payer has room.
+// checkPayer reports whether the payer has room.
 func (m *model) checkPayer(tx modelTx, old *modelTx) error {
 	if tx.Payer == nil {
 		return nil
@@ -480,8 +481,8 @@ func (m *model) best(baseFee types.Amount) (ids []types.TxID) {
 
 const modelAccounts = 6
 
-// TestAgainstModel drives a small pool and the model with the same operations: every answer and everything that can be
-// seen must be the same.
+// TestAgainstModel drives a small pool and the model with the same operations: every answer and everything observable
+// must be the same.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChain()
@@ -570,9 +571,9 @@ func drawTransaction(t *rapid.T, m *model, order int) ([]byte, modelTx) {
 	}
 }
 
-// drawWitness makes a witness that holds, mostly by the authority in force.
+// drawWitness makes a witness that is valid, mostly for the authority in force.
 func drawWitness(t *rapid.T, m *model, a types.Account, message [32]byte) types.Witness {
-	signers := []int{-1, policyKey, policyKey + 1} // by the account's own key, or by one of two policies
+	signers := []int{-1, policyKey, policyKey + 1} // signed by the account's own key, or for one of two policies
 	by := slices.IndexFunc(signers, func(by int) bool {
 		return authorityOf(by, a) == m.account(a).AuthorityAt(a, m.now())
 	})
@@ -582,7 +583,7 @@ func drawWitness(t *rapid.T, m *model, a types.Account, message [32]byte) types.
 	return witnessBy(signers[by], a, message)
 }
 
-// drawBlock includes some transactions, pays and charges some accounts, and may change fees and parameters.
+// drawBlock includes some transactions, credits and debits some accounts, and may change fees and parameters.
 func drawBlock(t *rapid.T, c *fakeChain, p *Pool, m *model) {
 	records := make(map[int]state.Account)
 	for i := range modelAccounts {

@@ -30,7 +30,7 @@ func expectFate(t *testing.T, p *Pool, id types.TxID, want Cause) {
 	}
 }
 
-// A sender without an entry and without coins is executable if another account pays, and has the gas for the entry.
+// A sender without an entry and without coins is executable if another account pays and the gas covers the new entry.
 func TestSponsoredSenderWithoutCoins(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})
@@ -45,14 +45,14 @@ func TestSponsoredSenderWithoutCoins(t *testing.T) {
 	tx.Sender = account(71)
 	refuse(t, p, sponsor(71, 1, tx), exec.ErrIntrinsicGas)
 	tx.GasLimit, tx.Value = tx.GasLimit+1, 1
-	refuse(t, p, sponsor(71, 1, tx), exec.ErrCannotPay) // the value is the sender's
+	refuse(t, p, sponsor(71, 1, tx), exec.ErrCannotPay) // the sender pays the value itself
 	reset(t, p, c, map[int]state.Account{70: {Nonce: 1}, 1: {Balance: rich - 1}})
 	if s := p.Stats(); s.Count != 0 || len(p.index.senders) != 0 {
 		t.Fatalf("got %+v", s)
 	}
 }
 
-// A payer has room for the fee caps of all that it pays for, and its own transactions have the rest.
+// A payer has room for the fee caps of all transactions that it pays for, and its own transactions have the rest.
 func TestPayersRoom(t *testing.T) {
 	c := newChain()
 	c.set(1, 3*feeCap, 0)
@@ -76,7 +76,7 @@ func TestPayersRoom(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	refuse(t, p, sponsored(4, 9, 0), exec.ErrPayerCannotPay)
-	// In one batch each is judged as if those before it were in the pool.
+	// Each transaction of a batch is judged as if those before it were in the pool.
 	c.set(5, 2*feeCap, 0)
 	if err := p.Reload(c.head()); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestPerPayer(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	add(t, p, sponsored(3, 4, 0))
-	add(t, p, transfer(1, 0, 100, 5)) // its own are not limited by it
+	add(t, p, transfer(1, 0, 100, 5)) // its own transactions are not limited by it
 	reset(t, p, c, map[int]state.Account{2: {Balance: rich, Nonce: 1}, 1: {Balance: rich - feeCap}})
 	add(t, p, sponsored(5, 1, 0))
 	if got := p.opts.withDefaults().PerPayer; got != 3 || new(Options).withDefaults().PerPayer != 4096 {
@@ -160,8 +160,8 @@ func TestPayerWithLess(t *testing.T) {
 	for i := range 5 {
 		ids = append(ids, add(t, p, sponsored(2+i, 1, 0)))
 	}
-	next := add(t, p, transfer(6, 1, 100, 5)) // behind the newest
-	// The first is included. Of the other four the balance suffices for two.
+	next := add(t, p, transfer(6, 1, 100, 5)) // after the newest
+	// The first is included. The balance suffices for two of the other four.
 	reset(t, p, c, map[int]state.Account{2: {Balance: rich, Nonce: 1}, 1: {Balance: 3*feeCap - 1}})
 	if got := best(p, testBaseFee); !slices.Equal(got, ids[1:3]) {
 		t.Fatalf("got %v", got)
@@ -195,7 +195,7 @@ func TestAuthorityChanges(t *testing.T) {
 	tx := draft(1, 1, 100, 5)
 	signed := types.SignedTransaction{Transaction: tx, Witness: witnessBy(policyKey, account(1), tx.Hash())}
 	byPolicy := add(t, p, signed.Encode())
-	// Back to the key, in a block that includes another transaction than the pool's.
+	// The authority is the key again, after a block that includes another transaction than the pool's.
 	reset(t, p, c, map[int]state.Account{1: {Balance: rich, Nonce: 1}})
 	expectFate(t, p, byPolicy, Unauthorized)
 	add(t, p, transfer(1, 1, 100, 5))
@@ -225,18 +225,19 @@ func TestRecoveryComesIntoForce(t *testing.T) {
 	expectFate(t, p, own, Unauthorized)
 	expectFate(t, p, paid, Unauthorized)
 	add(t, p, signed.Encode())
-	// The clock is behind the chain: the block's own time counts.
+	// The clock is behind the chain, so the block's own time counts.
 	c.env.Timestamp = from + 10_000
 	reset(t, p, c, map[int]state.Account{3: {Balance: rich, Nonce: 1, Pending: &state.Recovery{Next: policy, From: from}}})
 	refuse(t, p, transfer(3, 1, 100, 5), exec.ErrWrongPolicy)
 }
 
-// The claims are compared before any signature is verified, and a wrong one makes nobody a suspect.
+// The claims are compared before any signature is verified, and a wrong claim makes no source a suspect.
 func TestClaimsBeforeSignatures(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})
 	tx := draft(1, 0, 100, 5)
-	signed := types.SignedTransaction{Transaction: tx, Witness: witnessBy(policyKey, account(1), [32]byte{1})} // not over tx
+	// The witness is over another hash than the transaction's.
+	signed := types.SignedTransaction{Transaction: tx, Witness: witnessBy(policyKey, account(1), [32]byte{1})}
 	refuse(t, p, signed.Encode(), exec.ErrWrongPolicy)
 	paying := account(2)
 	tx.Payer = &paying
@@ -247,14 +248,15 @@ func TestClaimsBeforeSignatures(t *testing.T) {
 	if s := p.Stats(); s.SignatureBatches != 0 || p.verifier.isSuspect("test") {
 		t.Errorf("got %+v", s)
 	}
-	signed.PayerWitness = types.WitnessKey{} // the claim is right, the signatures are not
+	signed.PayerWitness = types.WitnessKey{} // the claim is right, but the signatures are wrong
 	refuse(t, p, signed.Encode(), ErrBadSignature)
 	if s := p.Stats(); s.SignatureBatches != 1 || !p.verifier.isSuspect("test") || s.Refused["wrong_policy"] != 2 {
 		t.Errorf("got %+v", s)
 	}
 }
 
-// Another valid witness makes no other transaction, and a pool's own is not taken for one with another witness.
+// A transaction that is in the pool is known with whatever witness it is sent. Its witness in the pool does not count
+// for another one, which Verify checks by itself.
 func TestKnownByID(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})
@@ -336,7 +338,7 @@ func TestValidUntil(t *testing.T) {
 	}
 }
 
-// A text that is too long for a signature has an error of its own, before any is verified.
+// A text that is too long for a signature has its own error, before any signature is verified.
 func TestTextTooLong(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})
@@ -354,7 +356,7 @@ func TestTextTooLong(t *testing.T) {
 	add(t, p, sign(1, tx)) // a key signs the hash
 }
 
-// The journal brings sponsored transactions and their reserves back.
+// The journal restores sponsored transactions and their reserves.
 func TestPayersInTheJournal(t *testing.T) {
 	c := newChain()
 	c.set(1, 3*feeCap, 0)

@@ -19,12 +19,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// faultyFS is the operating system's file system with faults: fail names the operation that fails at present.
+// faultyFS is the operating system's file system with faults: fail names the operation that currently fails.
 type faultyFS struct {
 	journal.OS
 	mu       sync.Mutex
 	fail     string
-	replaced chan struct{} // a file was put in the journal's place
+	replaced chan struct{} // the journal was replaced by another file
 }
 
 var errFault = errors.New("injected fault")
@@ -106,7 +106,7 @@ func contents(p *Pool) map[types.TxID]Pending {
 	return all
 }
 
-// TestRestart opens the journal of a pool that was closed, then of that pool: nothing changes.
+// TestRestart opens the journal of a closed pool, and then the journal of that pool: nothing changes.
 func TestRestart(t *testing.T) {
 	c := newChain()
 	c.tick = 1
@@ -118,7 +118,7 @@ func TestRestart(t *testing.T) {
 	add(t, p, transfer(1, 9, 100, 5))  // held
 	add(t, p, transfer(1, 0, 120, 6))  // a replacement
 	addRun(t, p, 6, 0, 100)            // more than may be held; with their senders
-	add(t, p, transfer(6, 0, 110, 10)) // first then is the latest
+	add(t, p, transfer(6, 0, 110, 10)) // first is then the latest
 	add(t, p, transfer(7, 0, 100, 5))
 	want, order, arrivals := contents(p), best(p, testBaseFee), arrivalsOf(p)
 	for range 2 {
@@ -147,7 +147,7 @@ func arrivalsOf(p *Pool) (ids []types.TxID) {
 	return ids
 }
 
-// TestKilled copies the journal after every acknowledgement and at random lengths in between.
+// TestKilled copies the journal after every acknowledgement, and at random lengths in between.
 func TestKilled(t *testing.T) {
 	for _, sync := range []bool{false, true} {
 		c := newChain()
@@ -155,7 +155,7 @@ func TestKilled(t *testing.T) {
 		p := openPool(t, c, opts)
 		for n := range uint64(5) {
 			addRun(t, p, 1, n, 1)
-			add(t, p, transfer(2, 0, 100<<n, 5<<n)) // each replaces the one before
+			add(t, p, transfer(2, 0, 100<<n, 5<<n)) // each one replaces the one before it
 			if got, want := contents(openCopy(t, c, opts.Journal, Options{})), contents(p); !maps.Equal(got, want) {
 				t.Fatalf("got %v, want %v", got, want)
 			}
@@ -226,7 +226,7 @@ func TestReplayJudgesAgain(t *testing.T) {
 	future := record(transfer(2, 0, 100, 5), -time.Hour)
 	j, err := journal.Create(journal.Options{FS: journal.OS{}, Path: path}, slices.Values([][]byte{
 		nil, []byte("short"), []byte("this is no transaction"), forged,
-		record(transfer(3, 0, 9, 0), 0),                   // fee under the minimum
+		record(transfer(3, 0, 9, 0), 0),                   // fee below the minimum
 		record(transfer(4, 0, 100, 5), 3*time.Hour),       // expired
 		record(transfer(5, 0, 100, 5), 3*time.Hour-1),     // not yet
 		record(transfer(6, 0, 100, 5), 0),                 // included

@@ -24,7 +24,7 @@ type logEvent struct {
 	block  []types.Access
 }
 
-// logWorld is a log, with its results in a pool that never restarted.
+// logWorld is a log, with the results of its entries in a pool that never restarted.
 type logWorld struct {
 	path   string
 	moment time.Time
@@ -80,7 +80,7 @@ func newLogWorld(t *rapid.T) (*logWorld, *fakeChain) {
 	return w, c
 }
 
-// apply has a pool apply an event. For a block that the chain has already, the pool only learns of the new head.
+// apply has a pool apply an event. If the chain already has the block, the pool is only notified of the new head.
 func (w *logWorld) apply(t *rapid.T, p *Pool, index int) {
 	e := w.events[index]
 	w.moment = e.moment
@@ -206,7 +206,7 @@ func TestPoolFollowsItsLogAgain(t *testing.T) {
 	})
 }
 
-// The number of entries that a pool applies at a time makes no difference, also after a start.
+// The number of entries that a pool applies at a time makes no difference, even across a restart.
 func TestEntriesTogetherAreThoseOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, c := newLogWorld(t)
@@ -257,7 +257,7 @@ func sameTaken(a, b Taken) bool {
 	return bytes.Equal(a.Tx.Encoded(), b.Tx.Encoded()) && a.Added.Equal(b.Added)
 }
 
-// Another member's pool is the same at once, whatever was held before, and after a start.
+// The pool of another member becomes the same at once, whatever it held before, and stays so across a restart.
 func TestRestoredPoolGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "pool")

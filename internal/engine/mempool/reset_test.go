@@ -57,7 +57,7 @@ func TestResetOfSeveralBlocks(t *testing.T) {
 	}
 }
 
-// TestResetJoinsHeld includes a transaction that the pool never had, which fills a gap.
+// TestResetJoinsHeld includes a transaction that the pool never had and that fills a gap.
 func TestResetJoinsHeld(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})
@@ -94,7 +94,8 @@ func TestResetDemotesWhatIsNotPayable(t *testing.T) {
 	}
 }
 
-// TestResetCapsHeld demotes more than may be held: the highest nonces go, then the share of the pool counts.
+// TestResetCapsHeld makes more transactions held than are allowed: the highest nonces are dropped, and then the pool's
+// share for held ones applies.
 func TestResetCapsHeld(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{MaxTransactions: 300, HeldPerSender: 20})
@@ -235,7 +236,7 @@ func TestBestSkipSender(t *testing.T) {
 	a := addRun(t, p, 1, 0, 3)
 	b := addRun(t, p, 2, 0, 2)
 	iterator := p.Best(testBaseFee)
-	iterator.SkipSender() // nothing was returned yet
+	iterator.SkipSender() // no effect: Next returned nothing yet
 	for i, want := range []types.TxID{a[0], a[1], b[0]} {
 		if got := iterator.Next(); got.ID() != want {
 			t.Fatalf("transaction %d is %v", i, got.ID())
@@ -325,7 +326,7 @@ func TestPendingLists(t *testing.T) {
 }
 
 // A builder's preferred transaction comes first, and its sender's next one at its usual turn. A preference for a
-// transaction that is absent, or cannot come first, changes nothing.
+// transaction that is absent or cannot come first changes nothing.
 func TestBestPrefers(t *testing.T) {
 	p := openPool(t, newChain(), Options{})
 	a := addRun(t, p, 1, 0, 2)

@@ -57,7 +57,7 @@ func TestParametersAreAppliedInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := crowdedPool(t)
 		synctest.Wait()
-		p.mu.Lock() // which revalidateLoop waits for, so that only the first step is done
+		p.mu.Lock() // revalidateLoop waits for it, so that only the first step is done
 		c.env.Parameters.MinBaseFee, c.env.BaseFee = 31, 31
 		c.block(nil)
 		p.moveTo(c.head(), nil)
@@ -190,7 +190,7 @@ func BenchmarkParameters(b *testing.B) {
 			done = p.revalidateSome()
 		}
 		p.mu.Unlock()
-		longest = min(longest, longestNow) // of several runs the one that other programs disturbed least
+		longest = min(longest, longestNow) // of several runs, the one that other programs disturbed least
 		if got := p.Stats().Count; got != 150_000 {
 			b.Fatalf("%d transactions are left", got)
 		}

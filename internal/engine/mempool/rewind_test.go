@@ -20,7 +20,7 @@ func TestForget(t *testing.T) {
 	arrivals := p.Arrivals()
 	reset(t, p, c, map[int]state.Account{2: {Balance: rich, Nonce: 1}}) // includes it
 	want := contents(p)
-	add(t, p, transfer(3, 0, 100, 5)) // lets the held one go
+	add(t, p, transfer(3, 0, 100, 5)) // makes the held one executable
 	addRun(t, p, 4, 0, 4)
 	add(t, p, transfer(1, 3, 100, 5))
 

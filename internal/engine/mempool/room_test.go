@@ -32,7 +32,7 @@ func TestFullEvictsLowestTip(t *testing.T) {
 	if n := p.Stats().Count; n != 10 {
 		t.Fatalf("%d transactions", n)
 	}
-	// Two with tip 2 now: the later arrival goes first.
+	// Two now have tip 2: the one that arrived later is evicted first.
 	add(t, p, transfer(21, 0, 100, 3))
 	if _, ok := p.Get(ids[1]); !ok {
 		t.Fatal("the earlier arrival went first")
@@ -42,7 +42,7 @@ func TestFullEvictsLowestTip(t *testing.T) {
 func TestFullCountsTipAtBaseFee(t *testing.T) {
 	p := openPool(t, newChain(), Options{MaxTransactions: 10})
 	ids := fill(t, p, 1, 10)
-	// Its priority fee is high, but its max fee leaves a tip of 1 over the base fee.
+	// Its priority fee is high, but its max fee leaves a tip of only 1 over the base fee.
 	refuse(t, p, transfer(20, 0, testBaseFee+1, 15), ErrFull)
 	add(t, p, transfer(20, 0, testBaseFee+2, 15))
 	if _, ok := p.Get(ids[0]); ok {
@@ -66,7 +66,7 @@ func TestFullEvictsLastOfRun(t *testing.T) {
 	first := add(t, p, transfer(1, 0, 100, 0))
 	last := add(t, p, transfer(1, 1, 100, 80))
 	fill(t, p, 2, 8)
-	// A continuation of a poor run is as poor.
+	// A transaction that continues a poor run counts as equally poor.
 	refuse(t, p, transfer(1, 2, 100, 80), ErrFull)
 	checkInvariants(t, p)
 	add(t, p, transfer(20, 0, 100, 5))
@@ -84,7 +84,7 @@ func TestFullEvictsHeldFirst(t *testing.T) {
 	fill(t, p, 1, 18)
 	first := add(t, p, transfer(30, 1, 100, 60))
 	later := add(t, p, transfer(31, 1, 100, 70))
-	add(t, p, transfer(33, 0, 20, 0)) // executable, and pays least of all
+	add(t, p, transfer(33, 0, 20, 0)) // executable, and pays the least of all
 	if _, ok := p.Get(later); ok {
 		t.Fatal("the later held transaction is still there")
 	}
@@ -106,8 +106,8 @@ func heldBy(p *Pool, i int) (n int) {
 	return n
 }
 
-// TestHeldShareGoesRoundBySender fills the held share with one sender's transactions at the highest tip: another one
-// gets half of it at the lowest, and a third sender a third.
+// TestHeldShareGoesRoundBySender fills the share for held transactions with one sender's at the highest tip. Another
+// sender gets half of the share at the lowest tip, and a third sender a third.
 func TestHeldShareGoesRoundBySender(t *testing.T) {
 	p := openPool(t, newChain(), Options{MaxTransactions: 120})
 	for nonce := range uint64(12) {
@@ -166,7 +166,7 @@ func TestGapsKeepNobodyOut(t *testing.T) {
 	}
 	refuse(t, p, transfer(60, 15, 30, 1), ErrFull)
 	c.pass(gapTime)
-	refuse(t, p, transfer(1, 2, 1000, 900), ErrFull) // its own gap is old
+	refuse(t, p, transfer(1, 2, 1000, 900), ErrFull) // its own gap is too old
 	sendBackwards(t, p, 60, 16)
 }
 
@@ -199,7 +199,7 @@ func TestNothingDisplacesWhatPays(t *testing.T) {
 	p := openPool(t, newChain(), Options{MaxTransactions: 10})
 	ids := fill(t, p, 1, 10)
 	refuse(t, p, transfer(20, 1, 1000, 900), ErrFull)        // held
-	refuse(t, p, transfer(20, 0, testBaseFee-1, 0), ErrFull) // under the base fee
+	refuse(t, p, transfer(20, 0, testBaseFee-1, 0), ErrFull) // below the base fee
 	refuse(t, p, transfer(1, 1, testBaseFee-1, 0), ErrFull)  // likewise, after one that pays
 	refuse(t, p, transfer(20, 0, testBaseFee, 0), ErrFull)   // pays less
 	add(t, p, transfer(1, 0, 110, 2))                        // a replacement
@@ -245,7 +245,7 @@ func TestRoomStatistics(t *testing.T) {
 	if s := room(ClassHeld); s.Refusing || s.Refused != 1 {
 		t.Errorf("after a minute: got %+v, want none that is being refused", s)
 	}
-	add(t, p, transfer(2, 1, 100, 5)) // the other one's gap is old
+	add(t, p, transfer(2, 1, 100, 5)) // the other one's gap is too old
 	if s := room(ClassHeld); s.Displaced != 1 {
 		t.Errorf("got %+v, want one displaced", s)
 	}
@@ -268,7 +268,7 @@ func TestRoomIsMadeWholeOrNotAtAll(t *testing.T) {
 	large := func(priority types.Amount) []byte {
 		tx := draft(20, 0, 100, priority)
 		tx.GasLimit = 1_000_000
-		tx.Payload = types.Call{Function: "f", Args: make([]byte, 3*size-17)} // four times as long as a transfer
+		tx.Payload = types.Call{Function: "f", Args: make([]byte, 3*size-17)} // four times the size of a transfer
 		return sign(20, tx)
 	}
 	refuse(t, p, large(3), ErrFull)
@@ -283,7 +283,8 @@ func TestRoomIsMadeWholeOrNotAtAll(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// TestOwnTransactionsAreNotEvicted replaces a transaction by a longer one when only its own sender's pay less.
+// TestOwnTransactionsAreNotEvicted replaces a transaction by a longer one when the only ones that pay less are its own
+// sender's.
 func TestOwnTransactionsAreNotEvicted(t *testing.T) {
 	size := len(transfer(1, 0, 100, 1))
 	p := openPool(t, newChain(), Options{MaxBytes: 3 * size})
@@ -349,11 +350,11 @@ func TestRetryAfterIsTheBlockInterval(t *testing.T) {
 	}
 }
 
-// TestEvictionOrderFollowsBaseFee makes a transaction the first to go by raising the base fee.
+// TestEvictionOrderFollowsBaseFee raises the base fee, after which another transaction is the first to be evicted.
 func TestEvictionOrderFollowsBaseFee(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{MaxTransactions: 10})
-	capped := add(t, p, transfer(1, 0, 30, 10)) // tip 10 at base fee 20, 0 at 30, none at 31
+	capped := add(t, p, transfer(1, 0, 30, 10)) // tip 10 at base fee 20, 0 at 30; not included at 31
 	for i := range 9 {
 		add(t, p, transfer(2+i, 0, 1000, 5))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestRules has for every rule of one transaction a case on each side of its limit.
+// TestRules tests each rule about single transactions on both sides of its limit.
 func TestRules(t *testing.T) {
 	change := func(f func(*types.Transaction)) []byte {
 		tx := draft(1, 0, 100, 5)
@@ -124,7 +124,7 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// TestRaised checks the replacement rule where its sum does not fit 64 bits.
+// TestRaised checks the replacement rule where its sum does not fit into 64 bits.
 func TestRaised(t *testing.T) {
 	const most = math.MaxUint64
 	for _, test := range []struct {
@@ -181,7 +181,7 @@ func TestGapIsFilled(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// TestHeldUntilPayable fills a gap before a held transaction that the balance does not cover any more.
+// TestHeldUntilPayable fills a gap before a held transaction for which the balance no longer suffices.
 func TestHeldUntilPayable(t *testing.T) {
 	c := newChain()
 	cost := types.Amount(testGas*100 + 1)
@@ -205,8 +205,8 @@ func TestHeldPerSender(t *testing.T) {
 	}
 	refuse(t, p, transfer(1, 66, 1000, 500), exec.ErrNonceTooHigh)
 	refuse(t, p, transfer(1, 1, 1000, 500), exec.ErrNonceTooHigh)
-	add(t, p, transfer(1, 2, 110, 6)) // a replacement needs no further place
-	add(t, p, transfer(2, 1, 100, 5)) // nor is another sender concerned
+	add(t, p, transfer(1, 2, 110, 6)) // a replacement takes no additional place
+	add(t, p, transfer(2, 1, 100, 5)) // and does not affect another sender
 	add(t, p, transfer(1, 0, 100, 5))
 	add(t, p, transfer(1, 1, 100, 5))
 	if got := nextNonce(t, p, 1); got != 66 {
@@ -215,7 +215,7 @@ func TestHeldPerSender(t *testing.T) {
 	checkInvariants(t, p)
 }
 
-// TestAddManyIsSequential adds more in one batch than may be held: each continues the one before it.
+// TestAddManyIsSequential adds a batch of more transactions than may be held: each continues the one before it.
 func TestAddManyIsSequential(t *testing.T) {
 	p := openPool(t, newChain(), Options{})
 	var encoded [][]byte

@@ -57,7 +57,7 @@ func TestRefusesNothingBecauseOfAnOlderState(t *testing.T) {
 				defer p.Close()
 				refuse(t, p, test.encoded, test.before)
 
-				newest++ // readers see the next block, which the pool does not know yet
+				newest++ // readers see the next block before the pool is notified
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				added := make(chan error)

@@ -21,7 +21,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// recorder verifies for a pool under test and keeps the sizes of the batches. A batch waits for gate, if there is one.
+// recorder verifies signatures for a pool under test and records the sizes of the batches. A batch waits for gate if it
+// is not nil.
 type recorder struct {
 	mu      sync.Mutex
 	sizes   []int
@@ -62,7 +63,7 @@ func openRecorded(t *testing.T, c *fakeChain, r *recorder) *Pool {
 	return p
 }
 
-// TestSignatureIsLast sends transactions that the cheap rules refuse: no signature is verified.
+// TestSignatureIsLast sends transactions that the cheap rules refuse, so no signature is verified.
 func TestSignatureIsLast(t *testing.T) {
 	r := &recorder{}
 	p := openRecorded(t, newChain(), r)
@@ -79,7 +80,7 @@ func TestSignatureIsLast(t *testing.T) {
 	}
 }
 
-// TestBatchIsScreenedInTurn has a balance for two of a batch's three: the third's signature is not verified.
+// TestBatchIsScreenedInTurn has a batch of three and a balance for two: the third's signature is not verified.
 func TestBatchIsScreenedInTurn(t *testing.T) {
 	c, r := newChain(), &recorder{}
 	c.set(1, 2*(testGas*100+1), 0)
@@ -136,7 +137,7 @@ func TestCallersShareBatches(t *testing.T) {
 	}
 }
 
-// TestFewSignaturesLinger sends few at a time to a lane that would rather verify eight together.
+// TestFewSignaturesLinger sends few signatures at a time to a lane that prefers to verify eight together.
 func TestFewSignaturesLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
@@ -156,7 +157,7 @@ func TestFewSignaturesLinger(t *testing.T) {
 					t.Error(c.err)
 				}
 			}
-			synctest.Wait() // for the worker to wait again
+			synctest.Wait() // until the worker waits again
 			return time.Since(start)
 		}
 		for _, step := range []struct {
@@ -247,7 +248,7 @@ func withSuspects(t *testing.T, test func(*testing.T, *fakeChain, *Pool, *record
 	})
 }
 
-// sendAll adds n transactions of the i-th account from one source, which must all be taken.
+// sendAll adds n transactions of the i-th account from one source, all of which the pool must accept.
 func sendAll(t *testing.T, p *Pool, i, n int, source string) {
 	t.Helper()
 	encoded := make([][]byte, n)
@@ -261,8 +262,8 @@ func sendAll(t *testing.T, p *Pool, i, n int, source string) {
 	}
 }
 
-// TestSuspectsTakeTurns has one suspect send a thousand signatures at once before another one sends two. Nothing of
-// either is refused, all is verified one by one, and the second waits for one turn of the first only.
+// TestSuspectsTakeTurns has one suspect send a thousand signatures at once before another one sends two. None is
+// refused, all are verified one by one, and the second suspect waits for only one turn of the first.
 func TestSuspectsTakeTurns(t *testing.T) {
 	withSuspects(t, func(t *testing.T, _ *fakeChain, p *Pool, r *recorder) {
 		begun := time.Now()
@@ -417,7 +418,7 @@ func TestCancelledCaller(t *testing.T) {
 	}
 }
 
-// TestHeadMovesDuringVerification includes the nonce while the signature is being verified.
+// TestHeadMovesDuringVerification includes the nonce while the pool verifies the signature.
 func TestHeadMovesDuringVerification(t *testing.T) {
 	c := newChain()
 	r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
@@ -431,7 +432,7 @@ func TestHeadMovesDuringVerification(t *testing.T) {
 	<-r.entered
 	c.env.Parameters.MinBaseFee = 31
 	accesses := c.block(map[int]state.Account{1: {Balance: rich, Nonce: 1}})
-	if err := p.Reset(c.head(), accesses); err != nil { // the pool does not have the sender yet
+	if err := p.Reset(c.head(), accesses); err != nil { // the sender is not in the pool yet
 		t.Fatal(err)
 	}
 	close(r.gate)
@@ -479,7 +480,7 @@ func byP256(t *testing.T, wrong bool) ([]byte, types.Account) {
 	return types.SignedTransaction{Transaction: tx, Witness: witness}.Encode(), tx.Sender
 }
 
-// Signatures over P-256 are verified apart from the others, which do not wait for them.
+// Signatures over P-256 are verified separately, and the others do not wait for them.
 func TestP256HasItsLane(t *testing.T) {
 	c := newChain()
 	good, sender := byP256(t, false)
@@ -519,7 +520,7 @@ func TestP256HasItsLane(t *testing.T) {
 	if _, ok := p.Get(idOf(good)); !ok {
 		t.Error("it is not pending")
 	}
-	// A bad signature that is cheap makes the source a suspect before the dear ones are looked at.
+	// A cheap bad signature makes the source a suspect before its expensive ones are verified.
 	if err := p.Drop(idOf(good)); err != nil {
 		t.Fatal(err)
 	}

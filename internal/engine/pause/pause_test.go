@@ -18,7 +18,7 @@ func TestFor(t *testing.T) {
 		}{
 			{0, 0, nil},
 			{50 * time.Second, 50 * time.Second, nil},
-			{50 * time.Second, 10 * time.Second, context.DeadlineExceeded}, // the context's minute is over
+			{50 * time.Second, 10 * time.Second, context.DeadlineExceeded}, // the deadline passes
 		} {
 			begin := time.Now()
 			if err := For(ctx, test.pause); !errors.Is(err, test.err) || time.Since(begin) != test.took {

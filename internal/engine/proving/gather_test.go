@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// sourceOf is a node that has some proofs.
+// sourceOf is a node that has the given proofs.
 func sourceOf(proofs map[types.Height][]byte) Source {
 	return func(_ context.Context, of []blockproof.Span) (blockproof.Span, []byte, error) {
 		for _, h := range of {
@@ -55,7 +55,7 @@ func TestGathersProofs(t *testing.T) {
 	must(t, q.Gather(ctx, func() []Source {
 		return []Source{func(ctx context.Context, of []blockproof.Span) (blockproof.Span, []byte, error) {
 			if len(of) == 1 {
-				end() // after this one
+				end() // this block's proof is the last
 			}
 			return all(ctx, of)
 		}}
@@ -72,8 +72,8 @@ func TestGathersProofs(t *testing.T) {
 	}
 }
 
-// TestAsksForTheOldestAndTheRest asks for more blocks than one question holds: for the oldest each time, and for the
-// others in turn.
+// TestAsksForTheOldestAndTheRest has more blocks to ask for than fit into a question: the node asks for the oldest each
+// time, and for the others in turn.
 func TestAsksForTheOldestAndTheRest(t *testing.T) {
 	n := newNode(t)
 	const blocks = 2*MostAsked + 5
@@ -109,7 +109,7 @@ func TestPermit(t *testing.T) {
 		n.Extend(t, 0)
 	}
 	q := NewQueue(n.Store(), testBits)
-	var others types.Height // the blocks up to this one are proven by others
+	var others types.Height // other nodes prove the blocks up to this one
 	var away error
 	q.Share(func(_ context.Context, of blockproof.Span) (bool, error) { return of.Last() > others, away })
 	for _, c := range []struct {

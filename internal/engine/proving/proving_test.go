@@ -20,7 +20,7 @@ type node struct{ *testchain.Chain }
 
 func newNode(t *testing.T) *node { return newNodeThat(t, 1<<20) }
 
-// newNodeThat returns a node that keeps the given number of bytes of witnesses.
+// newNodeThat returns a node that keeps at most the given number of bytes of witnesses.
 func newNodeThat(t *testing.T, witnessBytes uint64) *node {
 	t.Helper()
 	return &node{testchain.New(t, chain.Options{WitnessBytes: witnessBytes, SpentWitnesses: true})}
@@ -55,7 +55,7 @@ func requireStatus(t *testing.T, q *Queue, height types.Height, want State, want
 	}
 }
 
-// taskOf returns the input for the proof of a block.
+// taskOf returns the input for proving a block.
 func taskOf(t *testing.T, q *Queue, height types.Height) *Task {
 	t.Helper()
 	encoded, err := q.task(height)
@@ -140,8 +140,8 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// TestStatusWhileProofsCome: while a block's proof arrives, the status never skips that block, or subscribers would be
-// notified of the next one.
+// TestStatusWhileProofsCome: while a block's proof arrives, the status must not skip that block, or subscribers would
+// be notified only of the next one.
 func TestStatusWhileProofsCome(t *testing.T) {
 	n := newNode(t)
 	const blocks = 16

@@ -23,7 +23,7 @@ func span(t *testing.T, first, last types.Height) blockproof.Span {
 	return s
 }
 
-// newScheduled returns the queue of a node with the given number of blocks, which proves spans of two and of four too.
+// newScheduled returns the queue of a node with the given number of blocks, which also proves spans of two and of four.
 func newScheduled(t *testing.T, blocks int) (*node, *Queue) {
 	t.Helper()
 	n := newNodeThat(t, 1<<20)
@@ -57,8 +57,8 @@ func proveAll(t *testing.T, q *Queue) (made []blockproof.Span) {
 	}
 }
 
-// TestSpansAreProven: the blocks are proven first, then spans by length. All proofs hold for a verifier that has only
-// the range. Afterwards their witnesses are deleted.
+// TestSpansAreProven: the node proves the blocks first, and then spans by length. A verifier that has only the range
+// accepts each proof. Afterwards the witnesses are deleted.
 func TestSpansAreProven(t *testing.T) {
 	n, q := newScheduled(t, 7)
 	want := []blockproof.Span{1, 2, 3, 4, 5, 6, 7, span(t, 1, 2), span(t, 3, 4), span(t, 5, 6), span(t, 1, 4)}
@@ -89,7 +89,7 @@ func TestSpansAreProven(t *testing.T) {
 	}
 }
 
-// TestSpansThatAreRefused: false proofs are, and a span that is given up keeps no witness for ever.
+// TestSpansThatAreRefused: the node refuses false proofs, and deletes the witnesses of a span that it has given up.
 func TestSpansThatAreRefused(t *testing.T) {
 	n, q := newScheduled(t, 4)
 	prover := newTestProver(t)
@@ -142,7 +142,7 @@ func TestSpansThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestSpansAreLeased hands a span to one worker at a time, and to none where another node proves it.
+// TestSpansAreLeased: each span is handed to one worker at a time, and to none while another node proves it.
 func TestSpansAreLeased(t *testing.T) {
 	_, q := newScheduled(t, 4)
 	now := time.Unix(1_000, 0)
@@ -195,7 +195,7 @@ func TestSpansAreTakenBack(t *testing.T) {
 	}
 }
 
-// TestSpansLongPast: a span that another node was to prove, and never did, does not keep its witnesses for ever.
+// TestSpansLongPast: the node deletes the witnesses of a span that another node should have proven long ago.
 func TestSpansLongPast(t *testing.T) {
 	n := newNodeThat(t, 1<<20)
 	const blocks = 2*mostBehind + 8

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// prove makes the bundles of blocks that wait for a proof.
+// prove makes the bundles of the blocks that wait for a proof.
 func (n *node) prove(t *testing.T, from, to types.Height) map[types.Height][]byte {
 	t.Helper()
 	prover, maker := newTestProver(t), NewQueue(n.Store(), testBits)
@@ -40,7 +40,7 @@ func (n *node) follow(t *testing.T, other *node, from, to types.Height) {
 	}
 }
 
-// restored is a node that begins with another's newest state.
+// restored is a node that begins with the newest state of another.
 func restored(t *testing.T, other *node) *node {
 	t.Helper()
 	st, err := other.Store().StateAt(other.Store().Head().Header.Height)

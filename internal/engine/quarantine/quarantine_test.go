@@ -124,7 +124,7 @@ func load(err error) func(vm.Engine) error {
 
 func compile(e vm.Engine) error { return e.Compile(hash, nil) }
 
-// A code in quarantine is refused where the node may refuse it, and runs in blocks that are there.
+// A quarantined code is refused where the node may refuse it, and runs in blocks that exist already.
 func TestRefuse(t *testing.T) {
 	b := open(t, Options{})
 	broken := faulty{run: func(vm.Host) error { return errInjected }}
@@ -170,7 +170,7 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// clock is set by the test.
+// clock has a time that the test sets.
 type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time { return c.now }
@@ -183,7 +183,7 @@ func code(h ...types.CodeHash) func() ([]types.CodeHash, error) {
 	return func() ([]types.CodeHash, error) { return h, nil }
 }
 
-// Waits double up to a day, end on time, and start from the shortest again after a day without one.
+// Waits double up to a day and end on time. After a day without a wait the shortest comes first again.
 func TestWaits(t *testing.T) {
 	c := &clock{time.Unix(1_700_000_000, 0)}
 	b := open(t, Options{Now: c.Now})
@@ -221,7 +221,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// The book does not grow without bound.
+// The number of recorded entries is bounded.
 func TestBounds(t *testing.T) {
 	c := &clock{time.Unix(1_700_000_000, 0)}
 	b := open(t, Options{Now: c.Now})

@@ -16,10 +16,10 @@ import (
 
 // bundleServer returns bundles that contain their height, each after a delay.
 type bundleServer struct {
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	size        func(types.Height) int
 	proven      types.Height
-	now, most   int // requests that run, and that ever ran at a time
+	now, most   int // number of running requests, and its maximum
 	requests    int
 	askedBeyond int // requests for bundles that do not exist
 }
@@ -74,7 +74,7 @@ func TestBundlesAreAskedForAhead(t *testing.T) {
 		name   string
 		size   func(types.Height) int
 		within time.Duration // 64 blocks
-		most   int           // requests at a time
+		most   int           // number of requests at a time
 	}{
 		{"small ones", small, 16 * bundleTime, mostAhead},
 		{"large ones", func(types.Height) int { return aheadBytes + 1 }, 64 * bundleTime, 1},
@@ -148,7 +148,7 @@ func TestBundlesOfAnotherSource(t *testing.T) {
 		if servers[1].requests-before < 20 {
 			t.Errorf("the other source was asked %d times for 20 bundles", servers[1].requests-before)
 		}
-		// The session ends, and the same source is followed again.
+		// The session ends, and the replica follows the same source again.
 		ended, end := context.WithCancel(ctx)
 		b.ask(ended, sources[1], 41, 8)
 		end()

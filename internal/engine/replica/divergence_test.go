@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestEvidence has a producer whose execution credits the recipient with more, and charges more gas: the halt names the
+// TestEvidence has a producer whose execution credits the recipient with more and charges more gas. The halt names the
 // receipt and the state key.
 func TestEvidence(t *testing.T) {
 	recipient := state.AccountKey(types.Account{9})
@@ -109,7 +109,7 @@ func TestSameReceipt(t *testing.T) {
 	}
 }
 
-// TestFirstWrite compares writes that are here only, there only, and on both sides.
+// TestFirstWrite compares writes that only the replica has, only the producer has, and both have.
 func TestFirstWrite(t *testing.T) {
 	write := func(key, old, changed string) types.Access {
 		return types.Access{Key: []byte(key), Old: []byte(old), New: []byte(changed)}

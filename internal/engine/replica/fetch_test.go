@@ -29,7 +29,7 @@ func TestFailedRangeStaysOpen(t *testing.T) {
 	})
 }
 
-// TestBlocksWaitByTheirBytes has room for three of the largest blocks, and for anything where nothing waits.
+// TestBlocksWaitByTheirBytes has room for three of the largest blocks, and for a block of any size if no other waits.
 func TestBlocksWaitByTheirBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFetcher(nil, types.Regtest, 1, nil)

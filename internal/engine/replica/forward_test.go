@@ -18,7 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// forwarding runs a test with a pool that hands on, of a replica that follows the first of two sources.
+// forwarding runs a test with a forwarding pool, of a replica that follows the first of two sources.
 func forwarding(t *testing.T, test func(*fixture, *Forwarder)) {
 	t.Helper()
 	in(t, 0, 2, func(f *fixture) {
@@ -106,7 +106,7 @@ func TestForwardTriesAnotherUpstream(t *testing.T) {
 	})
 }
 
-// TestForwardIsBounded has one client fill all its slots and all its places in the queue.
+// TestForwardIsBounded has one client take all its slots and all its places in the queue.
 func TestForwardIsBounded(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		release := make(chan struct{})
@@ -160,7 +160,7 @@ func TestForwardVerifiesFirst(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		taken := newRecorder()
 		f.sources[0].set(func(s *faultySource) { s.sent = taken.take })
-		extend(f.t, f.primary, 1) // with alice's first payment
+		extend(f.t, f.primary, 1) // together with alice's first payment
 		f.pass(10 * time.Second)
 		check(f.t, pool.pool.Reset(mempool.HeadOf(f.chain), accessesOf(f.t, f.chain, 1)))
 		changed := func(change func(*types.Transaction)) []byte {
@@ -237,7 +237,7 @@ func TestForwardInACircle(t *testing.T) {
 			s.sent = func(encoded [][]byte) (errs []error) {
 				circles++
 				for _, r := range pool.AddMany(f.t.Context(), encoded, "upstream") {
-					errs = append(errs, &Refusal{Why: RefusedBusy, Err: r.Err}) // as over the wire
+					errs = append(errs, &Refusal{Why: RefusedBusy, Err: r.Err}) // as decoded from the answer
 				}
 				return errs
 			}
@@ -327,7 +327,7 @@ func TestForwardedIsSentAgain(t *testing.T) {
 		f.pass(time.Minute)
 		want("all is well", [3]int{1, 1, 1}, [3]int{})
 
-		extend(f.t, f.primary, 1) // with the first payment
+		extend(f.t, f.primary, 1) // together with the first payment
 		f.pass(10 * time.Second)
 		check(f.t, pool.pool.Reset(mempool.HeadOf(f.chain), accessesOf(f.t, f.chain, 1)))
 		gone := func() error { return errDropped }
@@ -532,7 +532,7 @@ func TestDrain(t *testing.T) {
 		}{
 			{nil, time.Minute, 1},       // taken
 			{nil, resendAfter, 1},       // and perhaps lost since
-			{used, resendAfter, 1},      // and once more
+			{used, resendAfter, 1},      // once more
 			{used, 10 * resendAfter, 0}, // it is in a block
 			{errDropped, time.Hour, 0},  // whatever comes
 		} {

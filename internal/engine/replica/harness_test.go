@@ -44,7 +44,7 @@ func openChainThat(t *testing.T, g types.Genesis, retention uint64) *ledger.Ledg
 	return openChainWith(t, g, retention, nil)
 }
 
-// openChainWith has an engine run its contracts.
+// openChainWith opens a chain whose contracts the engine runs.
 func openChainWith(t *testing.T, g types.Genesis, retention uint64, engine vm.Engine) *ledger.Ledger {
 	t.Helper()
 	return testchain.Open(t, g, engine, chain.Options{Retention: retention})
@@ -111,7 +111,7 @@ func sealedBy(key crypto.PrivateKey) ledger.Seal {
 
 func sign(hash types.BlockHash) (types.Signature, error) { return sealedBy(producerKey)(hash) }
 
-// transfer is the payment of extend's block after one of a height.
+// transfer is the payment in extend's block after the given height.
 func transfer(height types.Height) *types.VerifiedTx {
 	made, ok := transfers.Load(height)
 	if !ok {
@@ -120,7 +120,7 @@ func transfer(height types.Height) *types.VerifiedTx {
 	return made.(*types.VerifiedTx)
 }
 
-// extend makes n blocks with a transfer each.
+// extend makes n blocks of a transfer each.
 func extend(t *testing.T, l *ledger.Ledger, n int) {
 	t.Helper()
 	for range n {
@@ -134,9 +134,9 @@ func extend(t *testing.T, l *ledger.Ledger, n int) {
 type faultySource struct {
 	name string
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	chain  *ledger.Ledger
-	fault  func() error // of any call, before it is answered
+	fault  func() error // called before any call is answered
 	pushes bool
 	lost   chan struct{} // closed when it stops pushing
 	calls  int
@@ -144,7 +144,7 @@ type faultySource struct {
 	evidence
 }
 
-// replies replace the chain's answers. A nil reply leaves the chain's.
+// replies replace the chain's answers, except where they are nil.
 type replies struct {
 	blocks   func(from, to types.Height, answer [][]byte) ([][]byte, error)
 	header   func(types.Height, *types.SignedHeader) *types.SignedHeader
@@ -346,12 +346,12 @@ func (g gated) Import(ctx context.Context, s Source, blocks []*ledger.Received) 
 	return g.Importer.Import(ctx, s, blocks)
 }
 
-// fixture is a replica that runs in a bubble, and the chain that it follows.
+// fixture is a replica in a bubble, and the chain that it follows.
 type fixture struct {
 	t        *testing.T
 	primary  *ledger.Ledger
 	sources  []*faultySource
-	chain    *ledger.Ledger                       // of the replica
+	chain    *ledger.Ledger                       // the replica's
 	gate     func(s Source, h types.Height) error // called before a block is imported; nil lets all pass
 	haltFile string
 	jumped   atomic.Int64 // nanoseconds, of the replica's time of day
@@ -380,7 +380,7 @@ func (b *logBuffer) count(text string) int {
 	return strings.Count(b.text.String(), text)
 }
 
-// newFixture makes a primary with blocks, and sources of it; the replica does not run yet.
+// newFixture makes a primary with blocks, and sources that serve them; the replica does not run yet.
 func newFixture(t *testing.T, blocks, sources int) *fixture {
 	f := &fixture{
 		t: t, primary: openChain(t, testGenesis()), chain: openChain(t, testGenesis()),
@@ -394,7 +394,7 @@ func newFixture(t *testing.T, blocks, sources int) *fixture {
 	return f
 }
 
-// start runs the replica, again if it ran before.
+// start runs the replica, for the first time or again.
 func (f *fixture) start() {
 	f.t.Helper()
 	check(f.t, f.stop())
@@ -444,7 +444,7 @@ func in(t *testing.T, blocks, sources int, test func(*fixture)) {
 	})
 }
 
-// pass lets time pass.
+// pass lets time pass in the bubble.
 func (f *fixture) pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -452,7 +452,7 @@ func (f *fixture) pass(d time.Duration) {
 
 func (f *fixture) height() types.Height { return f.chain.Store().Head().Header.Height }
 
-// synced fails the test unless the replica has all that the primary has, and says so.
+// synced fails the test unless the replica has all blocks of the primary and its status says so.
 func (f *fixture) synced() {
 	f.t.Helper()
 	s := f.Status()
@@ -461,12 +461,12 @@ func (f *fixture) synced() {
 	}
 }
 
-// faults returns the number of an upstream's failures with a cause.
+// faults returns how often an upstream failed with a cause.
 func (f *fixture) faults(source int, cause Cause) uint64 {
 	return f.Status().Upstreams[source].Faults[cause]
 }
 
-// resigned returns a changed block with a new root of its transactions, signed by its producer.
+// resigned returns a changed block with its new transactions root, signed by the producer.
 func resigned(t *testing.T, encoded []byte, change func(*types.Block)) []byte {
 	t.Helper()
 	block, err := types.DecodeBlock(slices.Clone(encoded))
@@ -478,7 +478,7 @@ func resigned(t *testing.T, encoded []byte, change func(*types.Block)) []byte {
 	return block.Encode()
 }
 
-// at answers with the block of a height changed.
+// at makes a reply that changes the block at a height.
 func at(h types.Height, change func([]byte) []byte) func(from, to types.Height, answer [][]byte) ([][]byte, error) {
 	return func(from, _ types.Height, answer [][]byte) ([][]byte, error) {
 		for i := range answer {

@@ -18,9 +18,9 @@ type rangeServer struct {
 	t      *testing.T
 	ledger *ledger.Ledger
 	change func(first types.Height, served []byte)
-	held   types.Height // the first block of a range that is served no sooner than the request ends; 0 for none
+	held   types.Height // first block of a range that is served only when the request ends; 0: none
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	asked   []types.Height
 	bundles []types.Height
 	ended   int // requests that ended before they were served
@@ -56,7 +56,7 @@ func (s *rangeServer) serve(ctx context.Context, first, last types.Height, limit
 	return served, nil
 }
 
-// bundle has none, and notes it.
+// bundle returns an error, and counts the request.
 func (s *rangeServer) bundle(_ context.Context, h types.Height, _ int64) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +72,8 @@ func (s *rangeServer) requests() []types.Height {
 	return slices.Clone(s.asked)
 }
 
-// emptyBlocks runs a test on a chain of the given number of blocks, a source that has all ranges of four of them, and a
-// replica.
+// emptyBlocks runs a test on a chain of the given number of blocks, with a source that has all ranges of four of them,
+// and a replica.
 func emptyBlocks(t *testing.T, n types.Height, test func(
 	ctx context.Context, server *rangeServer, from *faultySource, i Importer, blocks []*ledger.Received,
 )) {
@@ -122,7 +122,7 @@ func TestRangesAreAskedForAhead(t *testing.T) {
 	})
 }
 
-// TestRangeAheadEndsWithARefusal: if a range does not hold, the request for the next one ends.
+// TestRangeAheadEndsWithARefusal: if a range is refused, the request for the next one is cancelled.
 func TestRangeAheadEndsWithARefusal(t *testing.T) {
 	emptyBlocks(t, 8, func(
 		ctx context.Context, server *rangeServer, from *faultySource, i Importer, blocks []*ledger.Received,

@@ -20,7 +20,7 @@ import (
 type keeper struct {
 	f *fixture
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	kept    []types.Height
 	awaited []types.Height
 	refuse  error // error for the next bundle

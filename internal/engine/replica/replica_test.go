@@ -75,7 +75,7 @@ func TestContinuesAfterARestart(t *testing.T) {
 
 var errDropped = errors.New("the connection broke")
 
-// chaos is a source's faults, as a network and a peer that are out of order have them.
+// chaos has the faults of a source behind a faulty network, or of a faulty peer.
 func chaos(seed uint64) (fault func() error, blocks func(from, to types.Height, answer [][]byte) ([][]byte, error)) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	lock := make(chan struct{}, 1)
@@ -102,7 +102,7 @@ func chaos(seed uint64) (fault func() error, blocks func(from, to types.Height, 
 		switch roll(9) {
 		case 0: // fewer blocks
 			answer = answer[:i]
-		case 1: // a block cut off
+		case 1: // a truncated block
 			answer[i] = answer[i][:roll(len(answer[i]))]
 		case 2: // a flipped bit
 			answer[i] = slices.Clone(answer[i])
@@ -110,7 +110,7 @@ func chaos(seed uint64) (fault func() error, blocks func(from, to types.Height, 
 		case 3: // reordered
 			j := roll(len(answer))
 			answer[i], answer[j] = answer[j], answer[i]
-		case 4: // an answer that was given before
+		case 4: // an earlier answer again
 			lock <- struct{}{}
 			answer, earlier = earlier, answer
 			<-lock
@@ -156,8 +156,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestLyingUpstream has a preferred upstream that lies in one way each. It is left and marked, and the other is
-// followed.
+// TestLyingUpstream has a preferred upstream that lies in one way each. The replica leaves it, marks it and follows the
+// other.
 func TestLyingUpstream(t *testing.T) {
 	otherGenesis := testGenesis()
 	otherGenesis.Time++
@@ -329,7 +329,8 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 					check(t, err)
 				}
 				f.sources[1].set(func(s *faultySource) { s.chain = fork })
-				if c.now < 30 { // an upstream that is behind is asked for its block at our head, which it lacks
+				// An upstream that is behind is asked for its block at our head, which it lacks.
+				if c.now < 30 {
 					f.sources[0].set(func(s *faultySource) { s.chain = fork })
 					f.pass(10 * time.Second)
 					if f.Halt() != nil || f.height() != 30 {
@@ -367,7 +368,7 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 	}
 }
 
-// TestHoldsABlockFromTheFuture holds back a block until its time is near.
+// TestHoldsABlockFromTheFuture: the replica imports a block only when its time is near.
 func TestHoldsABlockFromTheFuture(t *testing.T) {
 	in(t, 10, 1, func(f *fixture) {
 		ahead := uint64(time.Now().UnixMilli()) + 60_000
@@ -505,8 +506,8 @@ func TestForkIsFoundAtTheStart(t *testing.T) {
 	})
 }
 
-// TestForkOfAPrunedChain has a replica that keeps few blocks compare them with another branch: one that parts before
-// them shows nothing against the producer, one that parts later does.
+// TestForkOfAPrunedChain has a replica that keeps few blocks compare them with another branch. If the branch forked
+// before these blocks, it proves nothing against the producer; otherwise it does.
 func TestForkOfAPrunedChain(t *testing.T) {
 	for name, c := range map[string]struct {
 		since types.Height
@@ -543,7 +544,7 @@ func TestForkOfAPrunedChain(t *testing.T) {
 	}
 }
 
-// TestStopsWhileNoUpstreamAnswers ends in bounded time whatever the upstreams do.
+// TestStopsWhileNoUpstreamAnswers: the replica ends in bounded time whatever the upstreams do.
 func TestStopsWhileNoUpstreamAnswers(t *testing.T) {
 	in(t, 5, 2, func(f *fixture) {
 		for _, s := range f.sources {
@@ -559,7 +560,7 @@ func TestStopsWhileNoUpstreamAnswers(t *testing.T) {
 	})
 }
 
-// That an upstream is back is said once for each time that it was away.
+// The log has one line for each time that an upstream is back.
 func TestRecoveryIsLoggedOnce(t *testing.T) {
 	in(t, 3, 2, func(f *fixture) {
 		f.start()

@@ -32,7 +32,7 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 		bundles []bundleOf // of each source, which is good again after a minute
 		begin   error
 		fails   string // part of the error; empty: the start succeeds
-		asked   bool   // more than once
+		asked   bool   // requested more than once
 	}{
 		{name: "at once", bundles: []bundleOf{good}},
 		{name: "one has it not any more", bundles: []bundleOf{bundle(pruned), good}},

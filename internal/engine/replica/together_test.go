@@ -18,7 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// strange are ranges that no node can have.
+// strange are ranges that no honest node offers.
 var strange = []Ranges{
 	{0, 0, 0}, {0, 1, 20}, {1, 1, 20}, {3, 1, 3}, {1 << 63, 1, 1 << 63}, {8192, 1, 8192}, {4, 2, 8}, {4, 1, 9}, {4, 9, 8},
 	{8, 1, 1<<56 | 8}, {8, math.MaxUint64 - 7, 8}, {16, math.MaxUint64 - 14, math.MaxUint64}, {8, 0, math.MaxUint64},
@@ -40,7 +40,7 @@ func TestBelievesRangesThatCanBe(t *testing.T) {
 type rangeKeeper struct {
 	newest types.Height
 
-	mu           sync.Mutex // guards what follows
+	mu           sync.Mutex // guards the fields below
 	kept         []blockproof.Span
 	asked        int
 	refuse       blockproof.Span
@@ -132,8 +132,8 @@ func receive(t *testing.T, l *ledger.Ledger, first, last types.Height) []*ledger
 	return blocks
 }
 
-// TestGathers: the replica waits for the blocks of a range that a source has while they can form one, and for no range
-// that the source merely claims to have.
+// TestGathers: the replica waits for the blocks of a range that a source has while these can still form one. It does
+// not wait for a range that the source merely claims.
 func TestGathers(t *testing.T) {
 	primary := openChain(t, testGenesis())
 	extend(t, primary, 8)

@@ -116,7 +116,7 @@ func TestUnknownVersion(t *testing.T) {
 			u.t.Errorf("started anew, halted with %+v", h)
 		}
 
-		// The blocks were forged after all: the chain has another one, of before the upgrade.
+		// The blocks were forged: the chain has another one, from before the upgrade.
 		_, err = u.primary.Build(emptyBatch(u.from-1), sign)
 		check(u.t, err)
 		u.honest(0)
@@ -127,7 +127,7 @@ func TestUnknownVersion(t *testing.T) {
 	})
 }
 
-// Blocks of versions that the chain has not announced, or of a time before the upgrade, are lies.
+// Blocks of a version that the chain has not announced, or with a time before the upgrade, are lies.
 func TestVersionsNobodyAnnounced(t *testing.T) {
 	for name, c := range map[string]struct {
 		version uint32
@@ -154,7 +154,7 @@ func TestVersionsNobodyAnnounced(t *testing.T) {
 	}
 }
 
-// A producer that seals a block of the old version at the time of the upgrade is at fault.
+// A producer is at fault if it seals a block of the old version with a time after the upgrade.
 func TestOldVersionTooLate(t *testing.T) {
 	inUpgrade(t, 1, func(u *upgrading) {
 		_, err := u.primary.Build(emptyBatch(u.from-1), sign)

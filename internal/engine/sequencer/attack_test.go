@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The engine's fault takes the transaction out of the block and the code out of service. Others of the same block,
-// before and after it, are included, and a transaction to the code is not tried from then on.
+// After a fault of the engine, the transaction is left out of the block and the code is quarantined. Others of the same
+// block, before and after it, are included, and no transaction that calls the code is tried from then on.
 func TestEngineFaultIsNoExit(t *testing.T) {
 	f, engine, calls := withFakes(t, time.Second, 2)
 	bad := codeHash(variant(0))
@@ -75,8 +75,8 @@ func TestOverrunIsPenalised(t *testing.T) {
 		f.block()
 		f.block()
 		f.tell(told{slow, Deferred}, told{slow, Overran})
-		other := f.send(others[nonce+10], 0, 9, calls[0]) // another sender, the same code
-		own := f.send(others[nonce], 0, 9, payment)       // another code, the same sender
+		other := f.send(others[nonce+10], 0, 9, calls[0]) // the same code, another sender
+		own := f.send(others[nonce], 0, 9, payment)       // the same sender, another code
 		f.clock.now = f.clock.now.Add(time.Minute - time.Second)
 		f.block()
 		f.clock.now = f.clock.now.Add(time.Second)
@@ -84,7 +84,7 @@ func TestOverrunIsPenalised(t *testing.T) {
 			f.clock.step, engine.steps = 0, 0
 			f.block(other, own)
 		} else {
-			f.block(own) // the sender's first
+			f.block(own) // the sender's first transaction
 			f.clock.now = f.clock.now.Add(wait - time.Minute)
 			engine.steps = 0
 			f.block(other)
@@ -117,7 +117,7 @@ func starve(t *testing.T, random *rand.Rand) {
 	f, engine, calls := withFakes(t, time.Second, codes+1)
 	const slowest = 8192 * 50 * time.Microsecond
 	engine.steps = 20
-	engine.step[codeHash(variant(codes))] = 5 * time.Microsecond // the honest one's
+	engine.step[codeHash(variant(codes))] = 5 * time.Microsecond // the honest sender's transaction
 	for i := range codes {
 		// From slightly slow to endless: a call asks twenty times whether to continue.
 		engine.step[codeHash(variant(i))] = time.Duration(1+random.IntN(1<<random.IntN(13))) * time.Microsecond * 50
@@ -146,7 +146,7 @@ func starve(t *testing.T, random *rand.Rand) {
 		if len(block.Included) == 0 {
 			t.Fatalf("block %d is empty", n)
 		}
-		// The worst case: a transaction's full time of 2 s, then the block's time, and the engine's delay before it
+		// The worst case adds up the full time of a transaction (2 s), the block's time, and the delay until the engine
 		// checks.
 		if took := f.clock.now.Sub(begun); took > 2*time.Second+time.Second+4*slowest {
 			t.Fatalf("block %d took %v", n, took)
@@ -162,7 +162,7 @@ func starve(t *testing.T, random *rand.Rand) {
 	}
 }
 
-// honest sends one transaction after the other, and pays the least.
+// honest sends one transaction after the other, at the lowest fee.
 type honest struct {
 	key     crypto.PrivateKey
 	payload action
@@ -218,7 +218,7 @@ func TestOverrunOfABatch(t *testing.T) {
 		guilty := f.send(others[2], 0, 8, calls[0])
 		alike := f.send(others[3], 0, 7, batchOf(calls[2], calls[0]))
 		alone := f.send(others[4], 0, 6, batchOf(calls[1], payment))
-		f.send(others[0], 0, 5, payment) // the sender waits
+		f.send(others[0], 0, 5, payment) // the sender must wait
 		if several {
 			f.block(innocent, guilty, alone)
 			f.clock.now = f.clock.now.Add(time.Minute)
@@ -253,7 +253,7 @@ func TestPayerOfAnOverrunWaits(t *testing.T) {
 	f.block(own, byPayer, bySender)
 }
 
-// sponsored sends a first transaction for which another account pays.
+// sponsored sends a first transaction, for which another account pays.
 func (f *contractFixture) sponsored(k, payer crypto.PrivateKey, what action) types.TxID {
 	f.t.Helper()
 	paying := types.Account(payer.PublicKey())
@@ -309,7 +309,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// A block that is full by its bytes is made without a look at all that waits.
+// If a block is full by its bytes, the builder does not look at the other pending transactions.
 func TestBlockIsFullOfBytes(t *testing.T) {
 	f, _, calls := withFakes(t, time.Second, 1)
 	next := parameters(producerKey.PublicKey())
@@ -321,7 +321,7 @@ func TestBlockIsFullOfBytes(t *testing.T) {
 		ids = append(ids, f.sendGas(others[i], 0, types.Amount(90-i), 2_000_000, big))
 	}
 	small := f.send(others[20], 0, 1, payment)
-	first := f.block(append(slices.Clone(ids[:15]), small)...) // a 16th has no room, a payment has
+	first := f.block(append(slices.Clone(ids[:15]), small)...) // a 16th has no room, but a payment has
 	if size := len(types.EncodeBlock(first.Header, first.Included)); size > int(params.MinBlockBytes)+types.SignedHeaderBytes+8 {
 		t.Errorf("the block has %d bytes", size)
 	}

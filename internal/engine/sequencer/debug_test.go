@@ -45,7 +45,7 @@ func talker() *wasmgen.Module {
 	return m
 }
 
-// Debug texts of contracts are reported with their contract while blocks are made, also for failed transactions.
+// Debug texts of contracts are reported with their contract when blocks are made, also for failed transactions.
 func TestDebugIsTold(t *testing.T) {
 	f := withContract(t, Manual)
 	type said struct {

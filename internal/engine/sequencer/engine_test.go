@@ -60,7 +60,7 @@ func (e *fakeEngine) Run(hash types.CodeHash, _ *vm.Module, _ string, host vm.Ho
 	return vm.Returned, nil
 }
 
-// variant is a contract with a function "loop", of another code for each n.
+// variant is a contract with a function "loop"; its code differs for each n.
 func variant(n int) []byte {
 	m := wasmgen.Contract(1, 1)
 	procedure := m.AddType(nil, 0)

@@ -24,8 +24,9 @@ func large(n int) []byte {
 	return m.Encode()
 }
 
-// A transaction that finds no room for the codes that it loads leaves no trace and costs nobody anything. Others follow
-// it in the block, calls of codes that the block has loaded too, and it is the first in the next.
+// A transaction that finds no room for the codes that it loads leaves no trace and delays nobody. Other transactions
+// follow it in the block, including calls of codes that the block has already loaded, and it comes first in the next
+// block.
 func TestNoRoomForLoad(t *testing.T) {
 	clock := new(handClock)
 	engine := newFakeEngine(clock)

@@ -34,7 +34,7 @@ func TestNoteBlamesTheSecondEnd(t *testing.T) {
 		if tx := f.newBatch(f.best(), f.BlockTime()).Next(); tx == nil || tx.ID() != deadly {
 			t.Fatalf("life %d tries %v", life, tx)
 		}
-		// The process ends here: the file is not closed in order.
+		// The process crashes here: the file is not closed.
 		if err := f.Note.file.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestNoteBlamesTheSecondEnd(t *testing.T) {
 	if _, pending := f.pool.Get(deadly); pending {
 		t.Error("the transaction is pending still")
 	}
-	f.send(others[0], 0, 9, calls[0]) // its sender waits
+	f.send(others[0], 0, 9, calls[0]) // the sender must wait
 	f.block(later)
 	if err := f.Note.Close(); err != nil {
 		t.Fatal(err)

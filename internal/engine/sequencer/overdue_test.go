@@ -104,7 +104,7 @@ func (f *contractFixture) sendGas(
 	return id
 }
 
-// sent is the first pending transaction of an account.
+// sent returns the first pending transaction of an account.
 func (f *contractFixture) sent(k crypto.PrivateKey) types.TxID {
 	return f.pool.BySender(k.PublicKey())[0].Tx.ID()
 }
@@ -131,7 +131,7 @@ func (f *contractFixture) tell(want ...told) {
 }
 
 // A transaction that exceeds its full time is dropped without effects. Its sender and its code must wait, and so must
-// the sender's later transactions. The block continues with others.
+// the sender's later transactions. The block continues with other transactions.
 func TestSlowTransactionIsDropped(t *testing.T) {
 	for _, blockTime := range []time.Duration{Manual, time.Second, 8 * time.Second} {
 		f := withContract(t, blockTime)
@@ -164,7 +164,7 @@ func TestSlowTransactionIsDropped(t *testing.T) {
 	}
 }
 
-// Where blocks are made at once for each transaction, each has all its time.
+// If each transaction gets its own block at once, each has its full time.
 func TestSlowTransactionIsDroppedAtOnce(t *testing.T) {
 	f := withContract(t, Instant)
 	slow := f.send(alice, 1, 5, f.endless)

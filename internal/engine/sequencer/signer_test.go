@@ -22,8 +22,8 @@ type distant struct {
 	Signer
 	mu    sync.Mutex
 	held  map[types.Height]types.Header
-	away  bool // it is not reached
-	mute  bool // it holds and signs, and the answer does not arrive
+	away  bool // the signer is unreachable
+	mute  bool // the signer signs, but its answer does not arrive
 	other int  // was asked for another header of a height that it holds
 }
 
@@ -61,7 +61,7 @@ func newDistant(t *testing.T) (*fixture, *distant, func() error) {
 	return &fixture{Solo: s, t: t, wall: wall, nonce: map[types.Account]uint64{}}, d, end
 }
 
-// runFor runs the engine for a while.
+// runFor runs the engine for the given time.
 func (f *fixture) runFor(d time.Duration) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), d)
@@ -82,7 +82,7 @@ func TestSignerIsAway(t *testing.T) {
 		f.expect("height without the signer", f.height(), types.Height(3))
 		d.set(false, false)
 		f.runFor(2500 * time.Millisecond)
-		f.expect("height with it again", f.height(), types.Height(6)) // the one that waited, and two
+		f.expect("height with it again", f.height(), types.Height(6)) // the transaction that waited, and two more
 		if err := end(); err != nil {
 			t.Error(err)
 		}

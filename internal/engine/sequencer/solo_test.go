@@ -24,7 +24,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// bubbleClock is the clock of a synctest bubble: time passes when everyone waits. Its time of day may jump.
+// bubbleClock is the clock of a synctest bubble: time passes when all goroutines wait. Its time of day may jump.
 type bubbleClock struct{ jumped atomic.Int64 } // nanoseconds
 
 func (*bubbleClock) Now() time.Time                         { return time.Now() }
@@ -86,7 +86,7 @@ func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration)
 	}
 }
 
-// start runs an engine in the present bubble; its time begins at the bubble's.
+// start runs an engine in the current bubble. Its clock begins at the bubble's time.
 func start(t *testing.T, blockTime time.Duration) *fixture {
 	t.Helper()
 	wall := new(bubbleClock)
@@ -105,7 +105,7 @@ func start(t *testing.T, blockTime time.Duration) *fixture {
 func (f *fixture) height() types.Height { return f.ledger.Tip().Header.Header.Height }
 func (f *fixture) timestamp() uint64    { return f.ledger.Tip().Header.Header.Timestamp }
 
-// pass lets the bubble's time pass: nobody waits for real.
+// pass lets the bubble's time pass, without real waiting.
 func (*fixture) pass(d time.Duration) { <-time.After(d) }
 
 func (f *fixture) send(k crypto.PrivateKey, payload action) {
@@ -309,7 +309,7 @@ func TestSnapshotAndRevert(t *testing.T) {
 	})
 }
 
-// TestNoSnapshotHasTheNumberOfOneBeforeARestart begins as a process does that continues a chain.
+// TestNoSnapshotHasTheNumberOfOneBeforeARestart begins like a process that continues a chain.
 func TestNoSnapshotHasTheNumberOfOneBeforeARestart(t *testing.T) {
 	in(t, Manual, func(f *fixture) {
 		ctx := f.t.Context()
@@ -414,7 +414,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// An upgrade that is cancelled in time halts nobody.
+// An upgrade that is cancelled in time halts no node.
 func TestUpgradeIsCancelled(t *testing.T) {
 	in(t, time.Second, func(f *fixture) {
 		next := parameters(producerKey.PublicKey())
@@ -443,7 +443,7 @@ func TestTheTimeOfDayJumps(t *testing.T) {
 		}{
 			{0, 10_000},
 			{time.Hour, 3_620_000},
-			{-time.Hour, 3_620_000},                  // until the clock is there again
+			{-time.Hour, 3_620_000},                  // until the clock is back at that time
 			{2 * time.Hour, 7_240_000},               // 40 blocks after begin
 			{-3 * time.Hour, 7_240_000},              // before the genesis
 			{-100 * 365 * 24 * time.Hour, 7_240_000}, // before 1970

@@ -49,7 +49,7 @@ type testChain struct {
 	r         *rand.Rand
 	genesis   types.Genesis
 	producer  crypto.PrivateKey
-	sender    crypto.PrivateKey // has all coins in the beginning
+	sender    crypto.PrivateKey // owns all coins at first
 	store     *chain.Store
 	tree      *tree.Tree
 	state     map[string][]byte
@@ -97,7 +97,7 @@ func (c *testChain) remember(accesses []types.Access) {
 // blockOf determines the contents of a block.
 type blockOf struct {
 	accounts, contracts, storage int
-	valueBytes                   int // of a storage value, at most
+	valueBytes                   int // maximum length of a storage value
 }
 
 // grow appends a block.
@@ -168,7 +168,7 @@ type blockBuilder struct {
 	codes    map[types.CodeHash][]byte
 }
 
-// include adds a transaction; only its effects that are written here have happened.
+// include adds a transaction. Its only effects are those that the caller writes.
 func (b *blockBuilder) include(target types.Account, payload types.Payload, receipt types.Receipt) {
 	tx := types.SignedTransaction{Witness: b.witness(), Transaction: types.Transaction{
 		Target:       target,
@@ -184,7 +184,7 @@ func (b *blockBuilder) include(target types.Account, payload types.Payload, rece
 	b.txs, b.receipts = append(b.txs, tx), append(b.receipts, receipt)
 }
 
-// witness is a key's or a policy's.
+// witness is the witness of a key or of a policy.
 func (b *blockBuilder) witness() types.Witness {
 	if b.r.IntN(2) == 0 {
 		return types.WitnessKey{}
@@ -229,7 +229,7 @@ func (b *blockBuilder) pay() {
 	b.include(to, types.Transfer{}, types.Receipt{Status: status})
 }
 
-// deploy makes a contract, of one of few codes.
+// deploy makes a contract with one of few codes.
 func (b *blockBuilder) deploy() {
 	code := fmt.Appendf(nil, "code %d", b.r.IntN(4))
 	hash := types.CodeHash(sha256.Sum256(code))
@@ -255,7 +255,7 @@ func (b *blockBuilder) write(size int) {
 	must(b.t, b.overlay.Set(state.StorageKey(id, key), value))
 }
 
-// token moves tokens of a contract.
+// token transfers tokens of a contract.
 func (b *blockBuilder) token() {
 	var logs []types.Log
 	for range 3 {

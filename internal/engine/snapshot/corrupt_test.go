@@ -48,7 +48,7 @@ func takeApart(t *testing.T, files fs.FS) (l loose) {
 	return l
 }
 
-// files puts a snapshot together again, with hashes and sizes that fit.
+// files puts a snapshot together again, with matching hashes and sizes.
 func (l loose) files(t *testing.T) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -83,7 +83,7 @@ func (l *loose) remove(i int) {
 	l.kinds, l.plain = slices.Delete(l.kinds, i, i+1), slices.Delete(l.plain, i, i+1)
 }
 
-// run changes a chunk of the state, the i-th.
+// run changes the i-th chunk of the state.
 func (l *loose) run(t *testing.T, i int, change func(*stateChunk)) {
 	t.Helper()
 	i += l.first(KindState)
@@ -101,7 +101,7 @@ func encodeState(c stateChunk) []byte {
 	return append(encodeRun(c.before, len(c.entries), entries.Data()), encodeSides(c.left, c.right)...)
 }
 
-// executed changes the block.
+// executed changes the chunk of the block.
 func (l *loose) executed(t *testing.T, change func(b *chain.Entry)) {
 	t.Helper()
 	header, err := types.DecodeSignedHeader(l.manifest.Header)
@@ -130,7 +130,7 @@ func TestVerifyFinds(t *testing.T) {
 	}
 	files := sample(t, 5)
 	_, err := Verify(t.Context(), takeApart(t, files).files(t), Trust{}, noProgress)
-	must(t, err) // putting together changes nothing
+	must(t, err) // the files of an unchanged snapshot stay the same
 	other := takeApart(t, sample(t, 6))
 	for name, tc := range map[string]struct {
 		corrupt func(t *testing.T, l *loose)

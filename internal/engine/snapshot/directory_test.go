@@ -203,7 +203,7 @@ func (h *newsHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// The store is closed, or the context ends, while there is nothing to do.
+// The store is closed, or the context ends, while no snapshot is being made.
 func TestKeepEnds(t *testing.T) {
 	c := newTestChain(t, 4)
 	d := openDirectory(t, t.TempDir())
@@ -269,7 +269,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestNoRoom ends the making of a snapshot before each of its chunks; nothing of it stays, and the next may be made.
+// TestNoRoom has the making of a snapshot fail before each of its chunks. Nothing of it remains, and the next snapshot
+// can be made.
 func TestNoRoom(t *testing.T) {
 	c := newTestChain(t, 6)
 	c.grow(blockOf{accounts: 50, contracts: 3})

@@ -64,7 +64,7 @@ func (s *fakeSource) Chunk(_ context.Context, url string, from uint64) (io.ReadC
 	return io.NopCloser(bytes.NewReader(data)), from, err
 }
 
-// offeredBy makes a snapshot and sources of it.
+// offeredBy makes a snapshot, and sources that offer it.
 func offeredBy(t *testing.T, count int) (c *testChain, m Manifest, sources []*fakeSource) {
 	t.Helper()
 	c = newTestChain(t, 9)
@@ -92,7 +92,7 @@ func (c *testChain) download(t *testing.T, into string, sources ...*fakeSource) 
 	return d
 }
 
-// requireWhole fails the test unless a download gave the chain's snapshot.
+// requireWhole fails the test unless a download returned the chain's snapshot.
 func requireWhole(t *testing.T, c *testChain, path string, err error) {
 	t.Helper()
 	must(t, err)
@@ -131,7 +131,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Faults of single answers are overcome: by the next attempt, and by another source.
+// Single false answers are overcome, by another attempt or by another source.
 func TestFetchOvercomes(t *testing.T) {
 	once := func(fault func([]byte) ([]byte, error)) func(string, uint64, []byte) ([]byte, error) {
 		seen := make(map[string]bool)
@@ -165,7 +165,7 @@ func TestFetchOvercomes(t *testing.T) {
 	}
 }
 
-// An interrupted download is resumed: complete chunks are not fetched again, and a partial one from its end.
+// An interrupted download is resumed: complete chunks are not fetched again, and a partial chunk continues at its end.
 func TestFetchContinues(t *testing.T) {
 	c, m, sources := offeredBy(t, 1)
 	into := t.TempDir()
@@ -209,7 +209,7 @@ func TestFetchWaits(t *testing.T) {
 	}
 	_, err := c.download(t, into, sources...).Fetch(broken)
 	requireIs(t, "broken off", err, context.Canceled)
-	again := &fakeSource{name: "again", files: fstest.MapFS{}} // has no manifest, so it fails
+	again := &fakeSource{name: "again", files: fstest.MapFS{}} // has no manifest, so the download fails
 	d := c.download(t, into, again)
 	d.Wait = func(ctx context.Context, _ time.Duration) error {
 		again.files = sources[0].files
@@ -222,7 +222,7 @@ func TestFetchWaits(t *testing.T) {
 	}
 }
 
-// A complete snapshot, as after a killed import, is checked again, and only damaged parts are fetched.
+// A complete download, as a killed import leaves it, is checked again, and only damaged parts are fetched.
 func TestFetchTakesUp(t *testing.T) {
 	c, m, sources := offeredBy(t, 1)
 	into := t.TempDir()
@@ -256,7 +256,7 @@ func TestFetchForgets(t *testing.T) {
 	requireWhole(t, c, path, err)
 }
 
-// unanswering is a source that does not answer.
+// unanswering is a source that never answers.
 type unanswering struct{ *fakeSource }
 
 func (unanswering) Snapshot(context.Context, types.Height) (*Manifest, error) { return nil, errFault }
@@ -291,7 +291,7 @@ func TestFetchOfAnotherOfTheBlock(t *testing.T) {
 
 // A source with a snapshot of another chain, or a false one, is replaced by another source. Alone it is of no use.
 func TestFetchRefuses(t *testing.T) {
-	otherState := func(t *testing.T) fs.FS { // true chunks, but of another snapshot, under the manifest's name
+	otherState := func(t *testing.T) fs.FS { // valid chunks, but of another snapshot than the manifest names
 		other := newTestChain(t, 77)
 		other.grow(blockOf{accounts: 80})
 		other.grow(blockOf{accounts: 80})
@@ -340,7 +340,7 @@ func TestFetchRefuses(t *testing.T) {
 	}
 }
 
-// Production that was handed over needs the hash of the block.
+// If production was handed over, the hash of the block is required.
 func TestFetchOfAnotherProducer(t *testing.T) {
 	c, _, _ := offeredBy(t, 1)
 	c.producer = testchain.Key("successor")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A program that shares no code with this one checks a snapshot of many chunks by the format's description: each chunk
-// alone, and all together.
+// A program that shares no code with this one checks a snapshot of many chunks by the description of the format: each
+// chunk alone, and all together.
 func TestIndependentReader(t *testing.T) {
 	for _, tool := range []string{"python3", "zstd"} {
 		if _, err := exec.LookPath(tool); err != nil {

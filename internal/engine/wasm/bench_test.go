@@ -31,7 +31,7 @@ func writer(pages, touched int) *guest {
 	return g
 }
 
-// BenchmarkCall is a whole call: to get an instance, enter, write to pages, leave, put all back.
+// BenchmarkCall is a whole call: get an instance, enter, write to pages, leave, and restore the instance.
 func BenchmarkCall(b *testing.B) {
 	for _, pages := range []int{1, 2, 4, 16} {
 		for _, touched := range []int{1, 4, 16} {
@@ -196,7 +196,7 @@ func BenchmarkMetered(b *testing.B) {
 	}
 }
 
-// large returns a module of about the given size, of straight and branching code.
+// large returns a module of about the given size, with straight and branching code.
 func large(bytes int) *guest {
 	g := &guest{pages: 1}
 	part := seq(get(0), i32(1), opI32Add, set(1), get(1), opI32Eqz, opIf, noResult, get(1), load8(0), set(0), opEnd)
@@ -210,7 +210,7 @@ func large(bytes int) *guest {
 	return g
 }
 
-// BenchmarkLoad is the first call of a module: compiled, and loaded from disk.
+// BenchmarkLoad measures the first call of a module, once compiled and once loaded from disk.
 func BenchmarkLoad(b *testing.B) {
 	for _, size := range []int{2 << 10, 32 << 10, 240 << 10} {
 		binary := large(size).binary()

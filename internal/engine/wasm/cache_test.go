@@ -111,7 +111,7 @@ func TestCacheRefusesDamage(t *testing.T) {
 	if rejected != uint64(len(damaged)) {
 		t.Errorf("%d of %d damaged files counted", rejected, len(damaged))
 	}
-	// Sound code of another module under this one's name.
+	// The valid code of another module under this module's name.
 	c.put(2, content)
 	if err := os.Rename(codeFiles(t, dir)[0], path); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestCacheIsBounded(t *testing.T) {
 	for key := range byte(3) {
 		c.put(key, content)
 	}
-	if !c.holds(t, 0, content) { // used: 1 is the oldest now
+	if !c.holds(t, 0, content) { // times of use: 1 is the oldest
 		t.Fatal("code fell out early")
 	}
 	c.put(3, content)
@@ -175,7 +175,7 @@ func TestCacheIsBounded(t *testing.T) {
 	if files := codeFiles(t, dir); len(files) != 3 || c.size != 3*size {
 		t.Errorf("%d files, %d bytes", len(files), c.size)
 	}
-	// The order of use survives a restart by the files' times; a killed process' leftovers are removed.
+	// The times of the files keep the order of use across a restart. Leftovers of a killed process are removed.
 	old := time.Now().Add(-time.Hour)
 	for _, file := range codeFiles(t, dir) {
 		if filepath.Base(file) != c.name(types.CodeHash{2}) {
@@ -196,7 +196,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// A directory that cannot be written costs time, not the node.
+// An unwritable directory makes the node slower, and does not end it.
 func TestCacheWithoutDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "code")
 	c := openTestCache(t, dir, 1<<20, "build")
@@ -220,7 +220,7 @@ func TestCacheWithoutDisk(t *testing.T) {
 	}
 }
 
-// An engine compiles a module once, and again after its file was damaged anywhere.
+// An engine compiles a module once, and again after any damage to its file.
 func TestMachineCodeOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	g := body(i32(1), i32(2), store8(0))
@@ -246,7 +246,7 @@ func TestMachineCodeOnDisk(t *testing.T) {
 		t.Errorf("second start: %+v", loaded)
 	}
 	files := codeFiles(t, dir)
-	if len(files) != int(loaded.Loaded) { // with the module that the engine tries wazero with
+	if len(files) != int(loaded.Loaded) { // including the module with which the engine tries wazero
 		t.Fatalf("%d files, %d loaded", len(files), loaded.Loaded)
 	}
 	for _, file := range files {

@@ -81,7 +81,7 @@ func BenchmarkCold(b *testing.B) {
 	}
 }
 
-// forget has a module fall out of memory.
+// forget evicts a module from memory.
 func (e *Engine) forget(t testing.TB, hash types.CodeHash) {
 	t.Helper()
 	var leftovers leftovers

@@ -62,7 +62,7 @@ func TestHostIsAskedToContinue(t *testing.T) {
 	}
 }
 
-// A call below uses the slice of the one above.
+// A nested call uses up the slice of its caller.
 func TestHostIsAskedAcrossCalls(t *testing.T) {
 	e := newEngine(t, Options{})
 	work := e.load(t, body(times(0, 10_000, i32(0), load8(0), opDrop)))

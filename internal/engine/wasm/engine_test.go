@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-const enough = 2_500_000 // gas; of several slices
+const enough = 2_500_000 // gas that spans several slices
 
 // body is a guest of one function.
 func body(parts ...any) *guest {
@@ -115,7 +115,7 @@ func TestGasIsExact(t *testing.T) {
 			return vm.Returned, nil
 		}}
 		exit, left := e.run(t, c, "run", h, enough)
-		// Set-up 2, loop 5; a turn: the loop's merge 7, load 13, br_if 3, 7 others; call 12, drop 1.
+		// Set-up 2, loop 5. One iteration: the loop's merge 7, load 13, br_if 3, seven others 7; call 12, drop 1.
 		const want = enough - (2 + 5 + 80_000*(7+13+3+7) + 12 + 1)
 		if exit != vm.Returned || seen != left || left != want {
 			t.Errorf("%s: exit %d, %d gas seen, %d left, want %d", engine, exit, seen, left, want)
@@ -250,7 +250,7 @@ func TestHostFaults(t *testing.T) {
 	}
 }
 
-// wazero's own stack overflow depends on what ran before, so it must never be a contract's doing.
+// wazero's own stack overflow depends on earlier calls, so a contract must never be able to cause it.
 func TestStackOverflowOfWazeroIsNoTrap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

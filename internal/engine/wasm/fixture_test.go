@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// hostFunc serves host functions; a nil one serves none that has an effect.
+// hostFunc serves host functions; a nil one serves only those without effects.
 type hostFunc func(f vm.Function, m vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error)
 
 // host is a chain of which only the parts for the engine are real.
@@ -38,7 +38,7 @@ func (h *host) Continue() error {
 
 func newEngine(t testing.TB, opts Options) *Engine {
 	t.Helper()
-	e, err := open(opts, "build") // a test program does not say which wazero it was built with
+	e, err := open(opts, "build") // a test program has no build information, which names the wazero it was built with
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,11 @@ import (
 
 // guest builds a contract in the binary format of WebAssembly 1.0 (its section 5).
 type guest struct {
-	pages, maxPages int // of memory; a maximum of 0 is none
+	pages, maxPages int // pages of memory; a maximum of 0 means none
 	imports         []string
 	functions       []guestFunction
 	globals         []int64 // mutable, i64
-	table           []int   // functions by their index here
+	table           []int   // functions by their index in functions
 	data            []guestData
 }
 
@@ -22,7 +22,7 @@ type guestFunction struct {
 	params int    // i32
 	result bool   // i32
 	locals int    // i32
-	body   []byte // without the final end
+	body   []byte // without the final `end`
 }
 
 type guestData struct {
@@ -30,7 +30,7 @@ type guestData struct {
 	bytes  []byte
 }
 
-// Instructions of the guests in these tests.
+// Instructions that the guests in these tests use.
 const (
 	opUnreachable = 0x00
 	opBlock       = 0x02

@@ -26,7 +26,7 @@ func step(t *rapid.T, depth int) []byte {
 	switch kind := rapid.IntRange(0, 24).Draw(t, "step"); {
 	case kind < 4:
 		return seq(i32(address.Draw(t, "address")&0x1FFFF), i32(value.Draw(t, "value")), store8(0))
-	case kind < 6: // may be outside
+	case kind < 6: // an address that may be outside
 		return seq(i32(address.Draw(t, "address")), i32(value.Draw(t, "value")), store32(0))
 	case kind < 8: // writes to many pages
 		return times(3+depth, rapid.IntRange(1, 40).Draw(t, "pages"),
@@ -75,7 +75,7 @@ func drawGuest(t *rapid.T) *guest {
 	return g
 }
 
-// witness hashes all that a run shows: arguments of host calls, memory, gas.
+// witness hashes everything observable in a run: arguments of host calls, memory, gas.
 type witness struct {
 	host
 	trace []byte
@@ -106,7 +106,7 @@ func newWitness(end int) *witness {
 	return w
 }
 
-// Whatever runs before it, a call does the same in every engine.
+// A call has the same result in every engine, whatever ran before it.
 func TestPooledIsFresh(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -144,7 +144,7 @@ func TestPooledIsFresh(t *testing.T) {
 	}
 }
 
-// Whatever a call wrote to the memory that it was lent, the next one gets zeros with its own data.
+// Whatever a call wrote to its memory, the next call gets zeros and its own data.
 func TestLentMemoryIsClean(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -214,7 +214,7 @@ func TestRegionsAreBounded(t *testing.T) {
 	}
 }
 
-// A host function gets pointers and lengths from the guest as they are.
+// Host functions receive the guest's pointers and lengths unchanged.
 func TestRange(t *testing.T) {
 	r, err := (&regions{}).take()
 	if err != nil {
@@ -261,7 +261,7 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	const runs = 10_000
 	for n := range runs {
-		c := e.load(t, guests[n*7%30*(n%3)/2]) // some often, some seldom
+		c := e.load(t, guests[n*7%30*(n%3)/2]) // some guests often, some seldom
 		e.run(t, c, "run", &host{}, 20_000)
 		if s := e.Stats(); s.Codes > 10 || s.Idle > 12 || s.Bytes > 1<<20 {
 			t.Fatalf("after %d runs: %+v", n, s)
@@ -391,7 +391,7 @@ func TestCollectionBesideAnEndlessLoop(t *testing.T) {
 	}
 	before := e.Stats().Refills
 	runtime.GC()
-	// It waits for the guest's next stop a few times. Without stops it would wait for the end.
+	// The test waits for the guest to stop a few times. A guest that never stopped would run to its end.
 	if taken := e.Stats().Refills - before; taken > slices/2 {
 		t.Errorf("a collection took %d slices", taken)
 	}

@@ -17,7 +17,7 @@ var pressure = flag.Int("pressure", 40, "contracts under pressure: 40, 1000, or 
 type outcome struct {
 	exit   vm.Exit
 	left   uint64
-	memory []byte // nil if it ran out of gas: nobody sees it
+	memory []byte // nil if the call ran out of gas: then nobody can observe it
 }
 
 // outcome runs a contract under pressure.

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Compiled code on disk runs without reading the contract's code, and is the same as compiled code in memory.
+// Compiled code on disk runs without reading the contract's code, and equals compiled code in memory.
 func TestRecord(t *testing.T) {
 	dir := t.TempDir()
 	g := &guest{pages: 1, table: []int{2}, data: []guestData{{70, []byte{5}}}, functions: []guestFunction{

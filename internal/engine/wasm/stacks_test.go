@@ -25,7 +25,7 @@ func deepGuest(end int) *guest {
 	}}
 }
 
-// ownStacks are the sizes of the stacks that wazero keeps for the entries of idle instances.
+// ownStacks are the sizes of the stacks that wazero keeps for idle instances.
 func (e *Engine) ownStacks() (sizes []int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -42,7 +42,7 @@ func (e *Engine) ownStacks() (sizes []int) {
 	return sizes
 }
 
-// An instance keeps nothing of how deep it went, however the call ended.
+// A call leaves no deep stack in its instance, however it ended.
 func TestStacksAreGivenBack(t *testing.T) {
 	e := newEngine(t, Options{})
 	for end, want := range map[int]vm.Exit{opReturn: vm.Returned, opUnreachable: vm.Trapped} {

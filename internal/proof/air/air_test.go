@@ -69,7 +69,7 @@ func TestCheckConstraints(t *testing.T) {
 	}
 }
 
-// sorting is a toy with a bus: the rows send pairs (x, y), and the public side receives them.
+// sorting is a toy circuit with a bus: the rows send pairs (x, y), and the public side receives them.
 func sorting() (*air.Circuit, air.Bus) {
 	b := air.NewBuilder()
 	bus := b.Bus("pairs", 2)
@@ -115,15 +115,15 @@ func TestCheckBuses(t *testing.T) {
 	}
 }
 
-// pairs are columns of the sorting toy, alpha and beta some challenges.
+// pairs are columns for the sorting toy; alpha and beta are some challenges.
 var (
 	pairs = []field.Vector{vector(1, 2, 3, 4), vector(5, 6, 7, 8), vector(1, 1, 0, 1)}
 	alpha = field.FromCoordinates([6]field.Element(vector(3, 1, 4, 1, 5, 9)))
 	beta  = field.FromCoordinates([6]field.Element(vector(2, 7, 1, 8, 2, 8)))
 )
 
-// fillHelpers fills the sorting toy's helper column and accumulator over pairs by their definition. The accumulator has
-// a value more, after the last row.
+// fillHelpers fills the sorting toy's helper column and accumulator for pairs by their definition. The accumulator has
+// one more value, after the last row.
 func fillHelpers(ch *air.Challenges) (helper, accumulator []field.Ext) {
 	term := func(multiplicity, x, y uint64) (q field.Ext) {
 		d := ch.Alpha
@@ -149,7 +149,7 @@ func fillHelpers(ch *air.Challenges) (helper, accumulator []field.Ext) {
 	return helper, accumulator
 }
 
-// violated is the name of the first constraint that is not 0 on some row, empty for none.
+// violated returns the name of the first constraint that is not 0 on some row, or "" if there is none.
 func violated(c *air.Circuit, ch *air.Challenges, helper, accumulator []field.Ext) string {
 	for row := range helper {
 		next := (row + 1) % len(helper)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// extremes are words that make the largest products, and others.
+// extremes are words that make the largest products, and some others.
 func extremes(r *rand.Rand, n int) Vector {
 	v := make(Vector, n)
 	for i := range v {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCosetEvaluates compares with Horner's scheme, for long vectors at some points.
+// TestCosetEvaluates compares Evaluate with Horner's scheme, at only some points if the vectors are long.
 func TestCosetEvaluates(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for log := range 19 {

@@ -130,7 +130,8 @@ func TestExtensionAgreesWithItsDefinition(t *testing.T) {
 }
 
 func TestExtensionIsAField(t *testing.T) {
-	// v³ − (u + 1) is irreducible over F_p² iff u + 1 is no cube there; u² − 3 over F_p iff 3 is no square.
+	// v³ − (u + 1) is irreducible over F_p² iff u + 1 is not a cube there; u² − 3 is irreducible over F_p iff 3 is not
+	// a square.
 	if s := Pow(New(3), (P-1)/2); s != New(P-1) {
 		t.Errorf("3 is a square")
 	}

@@ -29,7 +29,7 @@ func build(log int) *Tree {
 	return New(nodes, serial)
 }
 
-// naive is the root from its definition.
+// naive computes the root by its definition.
 func naive(leaves []Digest) Digest {
 	if len(leaves) == 1 {
 		return leaves[0]
@@ -105,7 +105,7 @@ func TestOpenings(t *testing.T) {
 	})
 }
 
-// No choice of leaves has more siblings, and one has as many.
+// No choice of leaves has more siblings, and some choice has as many.
 func TestMostSiblings(t *testing.T) {
 	const log = 4
 	tree := build(log)

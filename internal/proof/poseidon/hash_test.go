@@ -97,7 +97,7 @@ func TestNodesAndLeavesEqualReference(t *testing.T) {
 	})
 }
 
-// A leaf is the sponge over its 16 elements, a node is not: the same pair gives different digests.
+// A leaf is the sponge over its 16 elements and a node is not, so the same pair gives different digests.
 func TestLeafIsNoNode(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	src := [][2]Digest{{digest(r), digest(r)}, {}}
@@ -184,7 +184,7 @@ func TestHashesDoNotAllocate(t *testing.T) {
 	})
 }
 
-// Goroutines share nothing: results are the same when many hash at once, each on a fresh, small stack.
+// Goroutines share no state: results are the same when many hash at once, each on a fresh, small stack.
 func TestConcurrentUse(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	src := make([][2]Digest, 2*lanes)

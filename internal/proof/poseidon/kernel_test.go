@@ -61,8 +61,8 @@ func TestPermuteVector(t *testing.T) {
 	}
 }
 
-// Every kernel must equal the reference in every lane, for states that are one edge value all over, for states with
-// one lane off zero, and for mixtures.
+// Every kernel must equal the reference in every lane: for states of one edge value only, for states of zeros except in
+// one lane, and for mixtures.
 func TestKernelsEqualReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var states [][width]uint32
@@ -100,7 +100,7 @@ func TestKernelsEqualReference(t *testing.T) {
 	})
 }
 
-// Kernels must equal the scalar one over far more states than the reference has time for.
+// The kernels must equal the scalar one for far more states than the reference could compute in time.
 func TestKernelsEqualScalar(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -33,8 +33,8 @@ func threads(n int, f func(i int)) {
 	wait.Wait()
 }
 
-// wide is a circuit of about the size of one that hashes: rounds of a dense matrix and cubes over 16 columns, each
-// cube a column, with eight interactions. Its trace is the permutation of zeros.
+// wide is a circuit of about the size of one that hashes: rounds of a dense matrix and cubes over 16 columns, with a
+// column for each cube, and with eight interactions. Its trace is the permutation of zeros.
 func wide(logRows int) (*stark.Statement, []field.Vector) {
 	const width, rounds = 16, 12
 	b := air.NewBuilder()

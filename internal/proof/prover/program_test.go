@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// randomCircuit draws a circuit of a few columns, public inputs and interactions, with expressions of any form: the
-// circuits are not provable, only evaluated.
+// randomCircuit draws a circuit of a few columns, public inputs and interactions, with expressions of any form. These
+// circuits can be evaluated but not proven.
 func randomCircuit(t *rapid.T) *air.Circuit {
 	b := air.NewBuilder()
 	columns, publics := b.Columns("c", 3), b.Publics(2)
@@ -141,8 +141,8 @@ func TestProgramsAgreeWithTheCircuit(t *testing.T) {
 	})
 }
 
-// checkSums puts the sums of a row's groups where helper columns and accumulator belong: the circuit's own constraints
-// on them, which are its last, must hold.
+// checkSums stores the sums of a row's groups as helper columns and accumulator. The circuit's own constraints on
+// these, which come last, must hold.
 func checkSums(t *rapid.T, c *air.Circuit, p *air.Point, sums []field.Ext) {
 	if len(sums) == 0 {
 		return

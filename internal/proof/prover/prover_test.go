@@ -19,7 +19,7 @@ func serial(n int, f func(i int)) {
 	}
 }
 
-// backwards runs calls in another order.
+// backwards runs the calls in reverse order.
 func backwards(n int, f func(i int)) {
 	for i := range n {
 		f(n - 1 - i)
@@ -90,8 +90,8 @@ func TestForgedHelperColumn(t *testing.T) {
 	}
 }
 
-// TestProofDependsOnNothingElse proves the same with other schedules, after other proofs in the same memory, with
-// memory reserved, and with the values on all cosets kept or on two.
+// TestProofDependsOnNothingElse makes the same proof with other schedules, after other proofs in the same memory, with
+// reserved memory, and with the values on all cosets kept or only on two.
 func TestProofDependsOnNothingElse(t *testing.T) {
 	s := &stark.Statement{Circuit: copies(false)}
 	small, large := copiesTrace(16), copiesTrace(2*lagrangeBlock)
@@ -125,8 +125,8 @@ func TestProofDependsOnNothingElse(t *testing.T) {
 	}
 }
 
-// TestOverwritesItsMemory: nothing is cleared from one proof to the next, so that with junk in all memory a proof must
-// be the same. The circuit has selectors, and a column of the trace is 0.
+// TestOverwritesItsMemory: memory is not cleared between proofs, so a proof must be the same if all memory contains
+// junk. The circuit has selectors, and a column of the trace is 0.
 func TestOverwritesItsMemory(t *testing.T) {
 	const logRows, level = 10, 1
 	b := air.NewBuilder()

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// TestHash compares messages of every number of words that pads differently, and some counts that leave lanes over,
-// with the standard library.
+// TestHash compares messages of every number of words with a different padding, and some numbers of messages that do
+// not fill the lanes, with the standard library.
 func TestHash(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for length := range 70 {
@@ -77,7 +77,7 @@ func TestHashPairs(t *testing.T) {
 	}
 }
 
-// TestSearch compares with hashing one number after the other, across the end of the low word too.
+// TestSearch compares Search with hashing one number after the other, also where the low word overflows.
 func TestSearch(t *testing.T) {
 	prefix := [SearchPrefix]byte{0: 1, 17: 2, SearchPrefix - 1: 3}
 	for _, c := range []struct {
@@ -100,8 +100,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestHashRows compares rows of every number of columns that pads differently, at places around the kernel's, with the
-// standard library.
+// TestHashRows compares rows of every number of columns with a different padding, at offsets around the kernel's, with
+// the standard library.
 func TestHashRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for count := range 51 {

@@ -70,7 +70,7 @@ func TestLevelOf(t *testing.T) {
 	}
 }
 
-// circuit has three columns, the last of which is used at the next row, and a bus with two helper columns.
+// circuit has three columns, whose last is read on the next row, and a bus with two helper columns.
 func circuit() (*air.Circuit, air.Bus) {
 	b := air.NewBuilder()
 	bus := b.Bus("bus", 2)

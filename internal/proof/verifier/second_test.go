@@ -9,7 +9,7 @@ import (
 )
 
 // TestSecondVerifierAgrees asks the verifier that was written from docs/proofs.md alone about honest proofs and about
-// some that are changed.
+// changed ones.
 func TestSecondVerifierAgrees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/verifier"
 )
 
-// threads runs calls in goroutines of their own.
+// threads runs each call in its own goroutine.
 func threads(n int, f func(i int)) {
 	var wait sync.WaitGroup
 	for i := range n {
@@ -249,15 +249,15 @@ func TestWrongWitness(t *testing.T) {
 	}
 }
 
-// TestEachConstraintMatters forges for each constraint a trace that violates it alone: the circuit without it accepts
-// the trace, the circuit refuses it.
+// TestEachConstraintMatters forges for each constraint a trace that violates only this one: the circuit without the
+// constraint accepts the trace, and the whole circuit refuses it.
 func TestEachConstraintMatters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
 	}
 	one := field.New(1)
 	add := func(x *field.Element) { x.Add(x, &one) }
-	extend := func(c []field.Vector, from int) { // the sequence, from a row on
+	extend := func(c []field.Vector, from int) { // the sequence continues from a row on
 		for i := from; i < len(c[0]); i++ {
 			c[0][i] = c[1][i-1]
 			c[1][i].Add(&c[0][i-1], &c[1][i-1])
@@ -295,7 +295,7 @@ func TestEachConstraintMatters(t *testing.T) {
 	for name, forge := range tests {
 		for _, constraint := range examples[name](4).statement.Circuit.Constraints() {
 			if constraint.Name == "bus helper 0" {
-				continue // a forged helper column is not a matter of the trace: see the prover's tests
+				continue // a forged helper column is not part of the trace: see the prover's tests
 			}
 			e := examples[name](4)
 			if forge[constraint.Name] == nil {
@@ -321,7 +321,7 @@ func TestEachConstraintMatters(t *testing.T) {
 	}
 }
 
-// retake makes the second bus of records balance again.
+// retake balances the second bus of records again.
 func retake(e example) {
 	used := len(e.statement.Terms)
 	for i := range used {
@@ -355,7 +355,8 @@ func forgeMultiplicity(e example) {
 	var cube field.Element
 	cube.Mul(&e.columns[3][row], &y).Add(&cube, &e.statement.Public[0]).Mul(&cube, &two)
 	e.columns[4][row] = cube
-	// Cubes are sent with their rows' multiplicities: this row takes its own twice, the others among themselves.
+	// Cubes are sent with their rows' multiplicities: this row receives its own twice, and the others
+	// receive each other's.
 	for i := range row {
 		e.columns[5][i] = e.columns[4][(i+1)%row]
 	}

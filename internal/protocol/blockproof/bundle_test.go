@@ -206,8 +206,7 @@ func invented(tb testing.TB, gas types.Gas, n, proof int) (encoded []byte, paren
 	return b.Encode(), parent, header
 }
 
-// A list that the block's gas cannot have paid for is refused before it is read, whatever gas the bundle itself speaks
-// of.
+// A list that the block's gas cannot have paid for is refused before it is read, whatever gas the bundle claims.
 func TestListIsBoundedByGas(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

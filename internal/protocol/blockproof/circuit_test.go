@@ -87,7 +87,7 @@ func TestRandomBatches(t *testing.T) {
 	t.Logf("%d batches, %d rows, %d cuts", *batches, rows, cut)
 }
 
-// TestNamedBatches are the cases by name.
+// TestNamedBatches checks each case by its name.
 func TestNamedBatches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -140,8 +140,8 @@ func TestNamedBatches(t *testing.T) {
 	}
 }
 
-// checkCut cuts the batch into segments of at most the given size: they fit, and lead from the model's root to the
-// next.
+// checkCut cuts the batch into segments of at most the given size. Each must fit, and lead from the model's root to the
+// next one.
 func (b *batch) checkCut(tb testing.TB, most size) []Segment {
 	tb.Helper()
 	segments := b.segments(tb, most)
@@ -170,7 +170,7 @@ func (b *batch) checkCut(tb testing.TB, most size) []Segment {
 	return segments
 }
 
-// TestCuts cuts lists everywhere: half of the tree is empty between segments, or a leaf.
+// TestCuts cuts lists at every place: half of the tree may be empty between segments, or a leaf.
 func TestCuts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -238,7 +238,7 @@ func TestUnopenedWitness(t *testing.T) {
 	}
 }
 
-// TestColumnsInAnyOrder: a segment's table is the same whichever was made before it.
+// TestColumnsInAnyOrder: a segment's table does not depend on the columns made before.
 func TestColumnsInAnyOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -255,7 +255,7 @@ func TestColumnsInAnyOrder(t *testing.T) {
 	}
 }
 
-// everything is a batch that uses every column: updates, an insert beside a leaf, a merge and a closed half of each
+// everything is a batch that uses every column: updates, an insert beside a leaf, a merge and a closed half on each
 // side.
 func everything() *batch {
 	h := func(i uint32) poseidon.Digest { return poseidon.Digest{i, i, 1} }
@@ -297,7 +297,7 @@ func TestEveryColumn(t *testing.T) {
 			if err := circuit.Check(table, segment.Instance.Public, segment.Instance.Terms); err != nil {
 				refused, caught = refused+1, true
 			} else {
-				// Level and place have none on the row after a change; aim and the witness of a digest's not being
+				// Level and place have no value on the row after a change; aim and the witness that a digest is not
 				// zero can be given in several ways.
 				free++
 				if i > colStep+pathElements && i != colTurn && i != colOpen && i != colOpen+1 {

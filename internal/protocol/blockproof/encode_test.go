@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestEncodingTakesItsLength: files of up to 125 MB are written in one piece of memory.
+// TestEncodingTakesItsLength: files of up to 125 MB are encoded with a single allocation.
 func TestEncodingTakesItsLength(t *testing.T) {
 	list := make([]types.Access, 10_000)
 	for i := range list {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// forgery is a table with its claims, to be changed until only one constraint is violated.
+// forgery is a table with its claims, to be changed until it violates only one constraint.
 type forgery struct {
 	entries []entry
 	part    part
@@ -43,7 +43,7 @@ func (f *forgery) finish(rows ...int) {
 	}
 }
 
-// publish claims the roots that the first row has.
+// publish claims the roots on the first row.
 func (f *forgery) publish() {
 	for i := range digestSize {
 		d := f.table[colDigest+i]
@@ -54,7 +54,7 @@ func (f *forgery) publish() {
 	}
 }
 
-// retell makes the public side from the changed part and entries.
+// retell derives the public side from the changed part and entries.
 func (f *forgery) retell() { f.terms = terms(f.entries, &f.part) }
 
 // aim sets turn on a row so that the right half may be open.
@@ -100,7 +100,8 @@ func at(bits string, salt uint32) (p poseidon.Digest) {
 
 var one, zero = field.New(1), field.Element{}
 
-// forgeries are for each kind of constraint the trace that only it is against. s is the half in its name, i the index.
+// forgeries returns, for each kind of constraint, the trace that only this constraint forbids. s is the half in its
+// name, i the index.
 func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 	here, there := at(fmt.Sprint(s), 1), at(fmt.Sprint(1-s), 2)
 	h1, h2 := poseidon.Digest{5, 6, 7}, poseidon.Digest{8, 9}
@@ -109,7 +110,7 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 		accesses(b)
 		return b
 	}
-	// Reads and writes there, with nothing here; and reads on both sides.
+	// reads and writes there, and nothing here; and reads on both sides
 	readThere := batchOf(model{there: h1}, func(b *batch) { b.read(there) })
 	writeThere := batchOf(model{there: h1}, func(b *batch) { b.write(there, h2) })
 	readBoth := batchOf(model{here: h1, there: h2}, func(b *batch) { b.read(here); b.read(there) })
@@ -191,7 +192,7 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 			f.retell()
 			return f
 		},
-		"half closed: no leaf": func() *forgery { // all of the tree passes for a leaf here, so nothing is there
+		"half closed: no leaf": func() *forgery { // the whole tree is presented as a leaf here, so nothing is there
 			f := forge(tb, absent(there))
 			f.set(colEmpty+s, 0, zero)
 			f.set(colLeaf+s, 0, one)
@@ -250,7 +251,7 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 			f.publish()
 			return f
 		},
-		"changed is a bit": func() *forgery { // a position twice, and taken away once
+		"changed is a bit": func() *forgery { // a position twice, and removed once
 			f := forge(tb, absent(at("00", 1), at("01", 2)))
 			f.set(colSame, 1, zero)
 			f.set(colChanged, 1, field.New(2))
@@ -277,7 +278,7 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 			f.retell()
 			return f
 		},
-		"root: level": func() *forgery { // the first bit of paths is passed over
+		"root: level": func() *forgery { // the first bit of paths is skipped
 			f := forge(tb, absent(at("00", 1)))
 			f.set(colLevel, 0, one)
 			f.set(colStep, 0, field.New(1<<29))
@@ -342,7 +343,7 @@ func (t *tampered) column(value field.Element) field.Element {
 }
 
 // TestEachConstraintIsNeeded deletes each constraint in turn: there is a forged trace that the circuit then accepts,
-// and that the whole circuit refuses for that constraint.
+// and that the whole circuit refuses because of this constraint.
 func TestEachConstraintIsNeeded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -71,7 +71,7 @@ func split(paths []poseidon.Digest, level int) int {
 
 func (m model) root() poseidon.Digest { return m.rootOf(sortedPaths(m), 0) }
 
-// after is the state after the batch.
+// after returns the state after the batch.
 func (b *batch) after() model { return b.afterSome(len(b.list)) }
 
 // afterSome returns the state after the first n of the batch's accesses, in the order of paths.
@@ -98,7 +98,7 @@ func (b *batch) statement() Statement {
 	return Statement{ChainID: 7, Height: 9, PreRoot: b.before.root().Bytes(), PostRoot: b.after().root().Bytes()}
 }
 
-// witness is the batch's, by the definition in package tree.
+// witness returns the batch's witness, by the definition in package tree.
 func (b *batch) witness() (w tree.Witness) {
 	var walk func(before, accessed []poseidon.Digest, level int)
 	walk = func(before, accessed []poseidon.Digest, level int) {
@@ -198,11 +198,11 @@ func collect(segments iter.Seq2[*Segment, error]) (all []Segment, err error) {
 // time.
 func cutAt(rows, entries int) size { return size{rows, entries, 2, 8} }
 
-// random draws paths that share prefixes of all lengths, some of them at the edges of elements.
+// random draws paths that share prefixes of all lengths, some of them at the ends of elements.
 type random struct {
 	*rand.Rand
 	paths   []poseidon.Digest
-	shallow bool // only paths that part early
+	shallow bool // only paths that differ early
 }
 
 func newRandom(seed uint64) *random { return &random{Rand: rand.New(rand.NewPCG(seed, 5))} }
@@ -218,7 +218,7 @@ func (r *random) path() poseidon.Digest {
 	p := r.digest()
 	switch n := len(r.paths); {
 	case r.shallow:
-	case n > 0 && r.IntN(4) == 0: // agrees with another up to a level
+	case n > 0 && r.IntN(4) == 0: // agrees with another path up to a level
 		other, level := r.paths[r.IntN(n)], r.IntN(pathBits)
 		begin := prefix(&other, level)
 		for i := range p {
@@ -231,7 +231,7 @@ func (r *random) path() poseidon.Digest {
 				}
 			}
 		}
-	case r.IntN(8) == 0: // elements at the edge
+	case r.IntN(8) == 0: // elements at their limits
 		for i := range p {
 			p[i] = [...]uint32{0, 1, poseidon.P - 1, poseidon.P - 2, 1 << 30, 1<<30 - 1, 126 << 24}[r.IntN(7)]
 		}

@@ -160,7 +160,7 @@ type provenBlock struct {
 	proof     []byte
 }
 
-// newProvenBlock makes a block of all kinds of accesses to a state of 40 accounts; salt varies it.
+// newProvenBlock makes a block with all kinds of accesses to a state of 40 accounts; salt varies it.
 func newProvenBlock(tb testing.TB, salt byte) provenBlock {
 	tb.Helper()
 	s := newState()
@@ -284,7 +284,7 @@ func TestChangedBytesRefused(t *testing.T) {
 	t.Logf("%d of %d bytes changed, none accepted", n, len(b.proof))
 }
 
-// TestSplicedProofsRefused puts proofs together from segments in another order and from two blocks.
+// TestSplicedProofsRefused combines segments in another order, and segments from two blocks.
 func TestSplicedProofsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

@@ -18,7 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// blocksOf are random changes of a few keys, one map a block: reads, writes, deletions and empty blocks among them.
+// blocksOf returns random changes of a few keys, one map per block, with reads, writes, deletions and empty blocks.
 func blocksOf(r *rand.Rand, before map[string][]byte, n int) (blocks []map[string][]byte) {
 	now := maps.Clone(before)
 	for range n {
@@ -115,8 +115,8 @@ func sameAccess(a, b types.Access) bool {
 
 var ranges = flag.Int("ranges", 300, "random ranges that TestRandomRanges makes")
 
-// TestRandomRanges: the union of the lists of any blocks is the change that they are together. By it the circuit leads
-// from the tree's root before them to the tree's after them.
+// TestRandomRanges: the union of the lists of any blocks is their combined change. With it the circuit leads from the
+// tree's root before them to its root after them.
 func TestRandomRanges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

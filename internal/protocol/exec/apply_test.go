@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestTransferPaysValueFeeBurnAndTip checks every balance to the unit.
+// TestTransferPaysValueFeeBurnAndTip checks every balance exactly.
 func TestTransferPaysValueFeeBurnAndTip(t *testing.T) {
 	c := newTestChain(t)
 	supply := c.supply()
@@ -98,7 +98,7 @@ func TestConfigureIsJudgedByTheParentAndTheLastOneStands(t *testing.T) {
 	configure := func(nonce uint64, p types.Parameters) *types.VerifiedTx {
 		return c.transfer(producer, with(types.Configure{Parameters: p}).in, func(tx *types.Transaction) { tx.Nonce = nonce })
 	}
-	// The second is by the admin in force in the parent, though the first has named another.
+	// The second transaction is sent by the admin in force in the parent's state, although the first has named another.
 	result := c.block(configure(0, last), configure(1, next), configure(2, last))
 	if !c.params.Equal(last) || result.Header.Producer != producer.PublicKey() {
 		t.Errorf("parameters %+v, producer %s", c.params, result.Header.Producer)

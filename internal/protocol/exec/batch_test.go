@@ -31,7 +31,7 @@ func TestBatch(t *testing.T) {
 	before := c.state.account(t, account(bob)).Balance
 	result := c.block(c.action(alice, 1_000_000, batch(
 		action{account(bob), 5, types.Transfer{Memo: memo}},
-		pay(account(bob), 0), // moves nothing, and is not logged
+		pay(account(bob), 0), // moves nothing, so it is not logged
 		pay(account(alice), 7),
 		pay(fresh, 1),
 		calling(id, "add", 3),
@@ -96,7 +96,7 @@ func TestBatchFails(t *testing.T) {
 			} else {
 				steps = append(steps, calling(id, "ok", 3).step(), tc.step.step())
 			}
-			steps = append(steps, pay(types.Account{0x77}, 1).step()) // is not reached
+			steps = append(steps, pay(types.Account{0x77}, 1).step()) // a step that is not reached
 			result := c.block(c.action(alice, 40_000_000, with(types.Batch{Steps: steps})))
 			c.outcome(result, tc.reason, tc.output)
 			r := result.Receipts[0]
@@ -159,7 +159,7 @@ func TestBatchesEqualSingles(t *testing.T) {
 		for key, value := range alone.state {
 			switch {
 			case state.Domain(key[0]) != state.DomainAccount, bytes.Equal(value, together.state[key]):
-			case key == string(state.AccountKey(account(alice))): // its nonce and gas differ
+			case key == string(state.AccountKey(account(alice))): // its nonce and its payment for gas differ
 			default:
 				t.Fatalf("%x has %x alone, and %x together", key, value, together.state[key])
 			}

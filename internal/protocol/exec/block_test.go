@@ -33,7 +33,7 @@ func execute(p types.Parameters, parent types.Header, reader state.Reader, heade
 	if err != nil {
 		return Result{}, err
 	}
-	header.StateRoot = result.Header.StateRoot // which only the state tree can derive
+	header.StateRoot = result.Header.StateRoot // the root, which only the state tree can derive
 	return result, CheckHeader(header, result.Header)
 }
 

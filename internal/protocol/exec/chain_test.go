@@ -99,12 +99,12 @@ type action struct {
 	payload types.Payload
 }
 
-// in makes it the action of a transaction.
+// in makes the action that of a transaction.
 func (a action) in(tx *types.Transaction) {
 	tx.Target, tx.Value, tx.Payload = a.target, a.value, a.payload
 }
 
-// step is the action as a step of a batch.
+// step returns the action as a step of a batch.
 func (a action) step() types.Step {
 	return types.Step{Target: a.target, Value: a.value, Action: a.payload}
 }
@@ -215,13 +215,13 @@ func (c *testChain) beginAt(timestamp uint64) *BlockExecutor {
 	return Begin(types.Regtest, c.params, c.state, template, c.machine)
 }
 
-// block makes and commits a block of transactions that must all be valid.
+// block makes and commits a block of transactions, all of which must be valid.
 func (c *testChain) block(txs ...*types.VerifiedTx) Result {
 	c.t.Helper()
 	return c.blockAt(c.head.Timestamp+1_000, txs...)
 }
 
-// blockAt is block with a timestamp.
+// blockAt is block with the given timestamp.
 func (c *testChain) blockAt(timestamp uint64, txs ...*types.VerifiedTx) Result {
 	c.t.Helper()
 	run := c.beginAt(timestamp)
@@ -246,7 +246,7 @@ func (c *testChain) blockAt(timestamp uint64, txs ...*types.VerifiedTx) Result {
 	return result
 }
 
-// simulate simulates an action on the head's state.
+// simulate simulates an action on the state of the head.
 func (c *testChain) simulate(sender types.Account, gas types.Gas, a action, view bool) (Outcome, error) {
 	c.t.Helper()
 	template, err := HeaderTemplate(c.head, c.params, c.head.Timestamp)

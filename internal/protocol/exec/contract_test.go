@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// outcome checks how the only transaction of a block ended.
+// outcome checks the result of a block's only transaction.
 func (c *testChain) outcome(r Result, reason Reason, output string) {
 	c.t.Helper()
 	got := r.Receipts[0]
@@ -51,7 +51,7 @@ func TestOutcomes(t *testing.T) {
 		function string
 		reason   Reason
 		output   string
-		all      bool // takes all gas
+		all      bool // uses up all gas
 		logs     int
 	}{
 		{"returns", Success, "last", false, 1},
@@ -151,7 +151,7 @@ func TestDeploy(t *testing.T) {
 	})
 }
 
-// TestInstantiate: a contract with the code of another one pays for its bytes and its init, and for no compiling.
+// TestInstantiate: a contract with the code of another one pays for its bytes and its init, but not for compiling.
 func TestInstantiate(t *testing.T) {
 	c, e := withMachine(t)
 	code := e.code("template", 3, map[string]script{
@@ -218,7 +218,7 @@ func TestInstantiate(t *testing.T) {
 			t.Errorf("got %q and %d codes, want success and 1", result.Reasons[1], len(result.Codes))
 		}
 	})
-	t.Run("each gas limit", func(t *testing.T) { // every step's failure leaves nothing
+	t.Run("each gas limit", func(t *testing.T) { // a failure of any step undoes everything
 		nonce := c.state.account(t, account(alice)).Nonce
 		id := types.NewContractID(account(alice), nonce)
 		for limit := types.Gas(16_048); limit < want; limit += 1_013 {
@@ -408,7 +408,7 @@ func TestNestedCalls(t *testing.T) {
 	}
 }
 
-// TestOneSixtyFourthStays forwards all gas at each of 32 levels: a level keeps ⌊L/64⌋, and the 33rd call is refused.
+// TestOneSixtyFourthStays forwards all gas at each of 32 levels: each level keeps ⌊L/64⌋, and the 33rd call is refused.
 func TestOneSixtyFourthStays(t *testing.T) {
 	c, e := withMachine(t)
 	var id types.ContractID
@@ -529,7 +529,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestEngineFaultsAreNoReceipts has the engine and the codes fail.
+// TestEngineFaultsAreNoReceipts has the engine fail, and then the reading of codes.
 func TestEngineFaultsAreNoReceipts(t *testing.T) {
 	c, e := withMachine(t)
 	id := c.deploy(e, "faulty", 0, map[string]script{"f": func(*guest) { panic(ended{err: errors.New("broken")}) }})

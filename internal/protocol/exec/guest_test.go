@@ -56,13 +56,13 @@ func (g *guest) call(f vm.Function, args ...uint64) uint64 {
 // trap ends the guest.
 func (g *guest) trap() { panic(ended{exit: vm.Trapped}) }
 
-// put writes bytes to the memory and returns where.
+// put writes bytes to the memory and returns their address.
 func (g *guest) put(pointer uint64, b []byte) uint64 {
 	copy(g.memory[pointer:], b)
 	return pointer
 }
 
-// text is put of a string, with its length.
+// text is put for a string, and also returns the length.
 func (g *guest) text(pointer uint64, s string) (uint64, uint64) {
 	return g.put(pointer, []byte(s)), uint64(len(s))
 }
@@ -91,14 +91,14 @@ func (g *guest) emit(name, data string) {
 	g.call(vm.Emit, n, nn, 0, 0, d, dn)
 }
 
-// nested calls another contract with all gas.
+// nested calls another contract with all its gas.
 func (g *guest) nested(to types.ContractID, function string, value types.Amount, args string) uint64 {
 	f, fn := g.text(0x100, function)
 	a, an := g.text(0x200, args)
 	return g.call(vm.Call, g.put(0x80, to[:]), f, fn, a, an, uint64(value), 1<<62)
 }
 
-// result is the result buffer.
+// result returns the content of the result buffer.
 func (g *guest) result() string {
 	n := g.call(vm.ResultLen)
 	g.call(vm.ResultRead, 0x3000)
@@ -111,7 +111,7 @@ func (g *guest) answer(format string, args ...any) {
 	g.call(vm.ReturnData, p, n)
 }
 
-// scripted is an engine that runs scripts in place of the code of modules.
+// scripted is an engine that runs scripts instead of the code of modules.
 type scripted struct {
 	modules map[types.CodeHash]*vm.Module
 	scripts map[types.CodeHash]map[string]script
@@ -209,7 +209,7 @@ func (c *testChain) deploy(e *scripted, label string, value types.Amount, script
 	return *r.Contract
 }
 
-// action is a transaction with an action.
+// action returns a transaction with an action.
 func (c *testChain) action(key crypto.PrivateKey, gas types.Gas, a action) *types.VerifiedTx {
 	c.t.Helper()
 	return c.transfer(key, func(tx *types.Transaction) { tx.GasLimit = gas; a.in(tx) })
@@ -227,7 +227,7 @@ func (c *testChain) runWith(to types.ContractID, function string, value types.Am
 	return c.block(c.action(alice, 100_000_000, calling(to, function, value)))
 }
 
-// listed are the keys of a result's accesses, as their bytes.
+// listed returns the keys of a result's accesses as bytes.
 func listed(r Result) (keys []string) {
 	for _, a := range r.Accesses {
 		keys = append(keys, string(a.Key))
@@ -235,5 +235,5 @@ func listed(r Result) (keys []string) {
 	return keys
 }
 
-// repeat is n bytes.
+// repeat returns n equal bytes.
 func repeat(n int) string { return strings.Repeat("x", n) }

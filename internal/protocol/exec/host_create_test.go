@@ -12,10 +12,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// outAt is the address at which [guest.create] has the new contract's ID written.
+// outAt is the address to which [guest.create] has the new contract's ID written.
 const outAt = 0x6000
 
-// create calls host function create with all gas.
+// create calls the host function create with all its gas.
 func (g *guest) create(template types.ContractID, salt byte, name, args string, value types.Amount) uint64 {
 	return g.createWith(template, salt, name, args, value, 1<<62)
 }
@@ -30,7 +30,7 @@ func (g *guest) createWith(
 	return g.call(vm.Create, g.put(0x80, template[:]), g.put(0x40, full[:]), n, nn, a, an, uint64(value), gas, outAt)
 }
 
-// out is the ID that create wrote.
+// out returns the ID that create wrote.
 func (g *guest) out() types.ContractID { return types.ContractID(g.memory[outAt : outAt+32]) }
 
 func (g *guest) replaceCode(template types.ContractID) uint64 {
@@ -139,8 +139,8 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// template is [testChain.deploy] for code with init, with pages of memory. Its own init runs as a script too, so it
-// must take any arguments.
+// template is [testChain.deploy] for code with an init and some pages of memory. Its own init runs as a script too, so
+// it must accept any arguments.
 func (c *testChain) template(e *scripted, label string, pages uint32, scripts map[string]script) types.ContractID {
 	c.t.Helper()
 	code := e.code(label, pages, scripts)
@@ -160,7 +160,7 @@ func entryPriceOf(function string, args int) types.Gas {
 // end the caller.
 func TestCreateRefuses(t *testing.T) {
 	c, e := withMachine(t)
-	fails := 0 // how the next init ends; a deploy's ends well
+	fails := 0 // how the next init fails; 0: it succeeds, as in a deploy
 	fussy := c.template(e, "fussy", 1, map[string]script{"init": func(g *guest) {
 		switch fails {
 		case 1:
@@ -182,7 +182,7 @@ func TestCreateRefuses(t *testing.T) {
 	var written types.ContractID
 	try := func(create func(g *guest) uint64) script {
 		return func(g *guest) {
-			g.nested(types.ContractID{9}, "f", 0, "") // leaves nothing in the buffer
+			g.nested(types.ContractID{9}, "f", 0, "") // leaves the buffer empty
 			code = create(g)
 			buffer, written = g.result(), g.out()
 			g.write("goes", "on")
@@ -210,14 +210,14 @@ func TestCreateRefuses(t *testing.T) {
 			try(func(g *guest) uint64 { return g.create(plain, 0, "", "", 0) })(g)
 		}
 	}
-	scripts["wide"] = func(g *guest) { // until the pages of the active calls are used
+	scripts["wide"] = func(g *guest) { // grows until the pages of all active calls are used
 		if g.host.Grow(g.memory, 12) {
 			if g.nested(factory, "wide", 0, "") == codeLimits {
 				try(func(g *guest) uint64 { return g.create(large, 0, "", "", 0) })(g)
 			}
 			return
 		}
-		// A template without init needs no memory.
+		// A template without init takes no memory.
 		if first := g.create(plain, 0x30, "", "", 0); first != 0 {
 			t.Errorf("without init it has code %d", first)
 		}
@@ -335,7 +335,7 @@ func TestCreateLists(t *testing.T) {
 		want     [][]byte
 	}{
 		"before step 1": {"f", entry + create - 1, nil},
-		"before step 9": {"f", entry + create, [][]byte{ // all steps up to 8: keys are listed before 9 is paid
+		"before step 9": {"f", entry + create, [][]byte{ // all steps up to 8: the keys are listed before step 9 is paid
 			state.ContractKey(template), state.ContractKey(one), state.AccountKey(types.Account(factory)),
 			state.AccountKey(types.Account(one)),
 		}},
@@ -390,7 +390,7 @@ func TestCreatorsInOneBlock(t *testing.T) {
 	}
 }
 
-// TestInitMayNotReenter: the init of a new contract meets its creator on the stack.
+// TestInitMayNotReenter: the init of a new contract calls its creator, which is still active.
 func TestInitMayNotReenter(t *testing.T) {
 	c, e := withMachine(t)
 	var factory types.ContractID
@@ -405,8 +405,8 @@ func TestInitMayNotReenter(t *testing.T) {
 	}
 }
 
-// TestReplaceCode has a contract replace its code while it runs: the call ends on the old code, later calls run the
-// new.
+// TestReplaceCode has a contract replace its code while it runs: the call ends with the old code, and later calls run
+// the new one.
 func TestReplaceCode(t *testing.T) {
 	c, e := withMachine(t)
 	version := func(n string) script { return func(g *guest) { g.answer("%s %s", n, g.read("kept")) } }
@@ -423,7 +423,7 @@ func TestReplaceCode(t *testing.T) {
 		"keep":    func(g *guest) { g.write("kept", "value") },
 		"upgrade": func(g *guest) {
 			code := g.replaceCode(second)
-			// The old code still runs, but a nested call back enters the new code, which allows re-entry.
+			// The old code still runs, but a nested call into the contract enters the new code, which allows re-entry.
 			said = fmt.Sprintf("%d", code)
 			g.nested(other, "back", 0, "")
 			said += " " + g.result()
@@ -464,13 +464,13 @@ func TestReplaceCode(t *testing.T) {
 	if c.stored(first, "init") != "" {
 		t.Error("init ran")
 	}
-	if len(result.Loaded) != 3 { // the old code, other's, and the new, which the call back loads
+	if len(result.Loaded) != 3 { // the old code, the other contract's, and the new code, which the nested call loads
 		t.Errorf("%d codes were loaded", len(result.Loaded))
 	}
 }
 
-// TestReplacedCodesAreKept: a code that a deploy brought stays part of the block if another contract took it over
-// before the deployed one replaced its own.
+// TestReplacedCodesAreKept: a deployed code remains part of the block if another contract adopted it before the
+// deployed contract replaced its own.
 func TestReplacedCodesAreKept(t *testing.T) {
 	c, e := withMachine(t)
 	var template, other types.ContractID
@@ -499,7 +499,7 @@ func TestReplacedCodesAreKept(t *testing.T) {
 	c.outcome(c.run(other, "f"), Success, "taken")
 }
 
-// TestReplaceCodeInInit: the init of a deploy may hand over to a code that exists.
+// TestReplaceCodeInInit: the init of a deploy may replace the code by an existing one.
 func TestReplaceCodeInInit(t *testing.T) {
 	c, e := withMachine(t)
 	plain := c.deploy(e, "plain", 0, map[string]script{"f": func(g *guest) { g.answer("plain") }})

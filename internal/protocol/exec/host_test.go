@@ -21,7 +21,7 @@ func entryPrice(args int) types.Gas {
 // hostCase is a host function with arguments: its total cost, its result, and the keys that it lists.
 type hostCase struct {
 	name     string
-	prepare  func(g *guest) // before the gas is looked at
+	prepare  func(g *guest) // before the gas is checked
 	function vm.Function
 	args     []uint64
 	price    uint64
@@ -300,10 +300,10 @@ func onHostChain(
 	return c.block(c.action(alice, gas(entryPrice(4)), call)), self
 }
 
-// TestHostFunctionsCostTheirPrice runs each host function with exactly the gas that it needs, and with one less. That
-// is its price or, for a look-up in storage, the price paid before it and the reserve that must be left.
+// TestHostFunctionsCostTheirPrice runs each host function with exactly the gas that it needs, and with one unit less.
+// That is its price or, for a look-up in storage, the price paid before the look-up and the reserve that must remain.
 func TestHostFunctionsCostTheirPrice(t *testing.T) {
-	covered := map[vm.Function]bool{vm.Revert: true} // which ends the call: TestOutcomes
+	covered := map[vm.Function]bool{vm.Revert: true} // it ends the call: see TestOutcomes
 	for _, tc := range hostCases(types.ContractID{}) {
 		covered[tc.function] = true
 		t.Run(tc.name, func(t *testing.T) {
@@ -468,7 +468,7 @@ func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
 							t.Errorf("trapped before its price was paid: %d of %d", before-g.gas.Left, price)
 						}
 						if exit == vm.OutOfGas && tc.args[len(tc.args)-1] == 1<<32-4 {
-							exit = vm.Trapped // nobody can pay for such a length
+							exit = vm.Trapped // no call can pay for such a length
 						}
 						panic(ended{exit, err})
 					}

@@ -38,9 +38,9 @@ func p256Point(key *ecdsa.PrivateKey) (point [64]byte) {
 	return point
 }
 
-// p256Sign signs a digest, with the lower s.
+// p256Sign signs a digest with the lower s.
 func p256Sign(key *ecdsa.PrivateKey, digest [32]byte) (signature [64]byte) {
-	der, err := key.Sign(nil, digest[:], stdcrypto.SHA256) // without randomness: by RFC 6979
+	der, err := key.Sign(nil, digest[:], stdcrypto.SHA256) // deterministic: by RFC 6979
 	if err != nil {
 		panic(err)
 	}
@@ -118,7 +118,7 @@ func (v *verifier) text() string {
 	return types.MessageText(types.Regtest, testChainID, v.id, v.account, v.message)
 }
 
-// holds verifies a witness in a block and in a view, and returns the verdict.
+// holds verifies a witness in a block and in a view, and returns whether it is valid.
 func (v *verifier) holds(w types.Witness) bool {
 	v.t.Helper()
 	return v.holdsBytes(types.EncodeWitness(w))
@@ -139,8 +139,8 @@ func (v *verifier) holdsBytes(encoded []byte) bool {
 	return inBlock == 1
 }
 
-// TestAccountVerify has every kind of witness hold, at its price, and not hold for another account, message, contract,
-// chain and role.
+// TestAccountVerify checks every kind of witness: it is valid at its price, and invalid for another account, message,
+// contract, chain and role.
 func TestAccountVerify(t *testing.T) {
 	p256Signer, passkey := p256Key("p256"), p256Key("passkey")
 	single256 := policyOf(1, nil, types.SignerP256{Point: p256Point(p256Signer)})
@@ -150,7 +150,7 @@ func TestAccountVerify(t *testing.T) {
 		name    string
 		account types.Account
 		witness func(v *verifier) types.Witness
-		proofs  uint64 // what they cost
+		proofs  uint64 // the price of verification
 	}{
 		{"key", account(alice), func(v *verifier) types.Witness { return keyWitness(alice, v.hash()) }, 270_000},
 		{"text", account(alice), func(v *verifier) types.Witness {
@@ -233,7 +233,7 @@ func TestAccountVerifyRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		witness []byte
-		paid    bool // for its proofs
+		paid    bool // whether its proofs are verified, and so paid
 	}{
 		{"nothing", nil, false},
 		{"a byte missing", good[:len(good)-1], false},
@@ -279,7 +279,7 @@ func TestAccountVerifyFollowsTheAuthority(t *testing.T) {
 	byPolicy := func() types.Witness {
 		return single(policy, types.EvidenceKey{Signature: keyWitness(owner, v.hash()).Signature})
 	}
-	byRecovery := func() types.Witness { // the recovery's rule never signs messages
+	byRecovery := func() types.Witness { // the recovery rule never signs messages
 		return single(policy, types.EvidenceKey{Signature: keyWitness(heir, v.hash()).Signature})
 	}
 	byNext := func() types.Witness {
@@ -336,7 +336,7 @@ func TestAccountVerifyFollowsTheAuthority(t *testing.T) {
 	}
 }
 
-// TestP256Verify: any s from 1 to n − 1 holds, for the digest alone.
+// TestP256Verify: every s from 1 to n − 1 is valid, but only for this digest.
 func TestP256Verify(t *testing.T) {
 	c, e := withMachine(t)
 	var point, signature [64]byte

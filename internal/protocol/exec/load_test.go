@@ -132,7 +132,8 @@ func TestLoadOfBlock(t *testing.T) {
 // Even the least load of a block is twice the most load of a transaction: a transaction that found no room has room as
 // the first in the next block.
 func TestBlockLoadHoldsAnyTransaction(t *testing.T) {
-	const largest = 12_000 + types.MaxCodeBytes + 40*5_000 + 100*(1_024+2_500+1_024) // by the limits of a module
+	// the load of a module at all limits
+	const largest = 12_000 + types.MaxCodeBytes + 40*5_000 + 100*(1_024+2_500+1_024)
 	if most := params.LoadToStop + largest; most > leastCheapLoad ||
 		2*leastCheapLoad > params.BlockLoad(params.MinGasLimit) {
 		t.Errorf("a transaction may load %d, the least block %d", most, params.BlockLoad(params.MinGasLimit))
@@ -162,7 +163,7 @@ func TestLoadsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// A value that no node is expected to have in memory costs more to look up, whatever is done with it.
+// A value that a node is not expected to have in memory costs more to look up, whatever is done with it.
 func TestLongValues(t *testing.T) {
 	c, e := withMachine(t)
 	id := c.deploy(e, "long", 0, map[string]script{
@@ -181,7 +182,7 @@ func TestLongValues(t *testing.T) {
 	for function, aByte := range map[string]types.Gas{"read": 16, "write": 16, "clear": 16} {
 		if short, long := used("short", function), used("long", function); long-short != 25_000+aByte &&
 			long-short != 25_000+aByte+1 {
-			// a byte more may be a gas of copying more
+			// copying one byte more may cost one gas more
 			t.Errorf("%s: %d gas of a short value, %d of a long one", function, short, long)
 		}
 	}

@@ -53,7 +53,7 @@ func (*bill) Storage(_, _, _ []byte) {}
 func (*bill) Event(types.Log)        {}
 func (*bill) Debug([]byte)           {}
 
-// check holds the parts to a receipt.
+// check compares the parts with a receipt.
 func (b *bill) check(used types.Gas) {
 	b.t.Helper()
 	if b.own != used || len(b.open) > 0 {

@@ -138,7 +138,7 @@ func (s *spender) action() (action, types.Gas) {
 		return deploying(value, types.Deploy{Name: "d", Code: code}), 20_000_000
 	case 1:
 		if s.r.IntN(4) == 0 {
-			contract = types.ContractID(s.party()) // perhaps of no contract
+			contract = types.ContractID(s.party()) // possibly of no contract
 		}
 		return instantiating(contract, value, types.Instantiate{Name: "i"}), 20_000_000
 	case 2, 3, 4:
@@ -182,7 +182,7 @@ func TestPaymentsAreAllThatMovesCoins(t *testing.T) {
 	}
 }
 
-// block makes a block and compares it with its payments.
+// block makes a block, and compares its payments with the model's.
 func (s *spender) block(ran map[string]int) {
 	s.t.Helper()
 	before, nonces := s.balances(), map[types.Account]uint64{}

@@ -25,7 +25,7 @@ func keyPolicy(owner, heir crypto.PrivateKey, delay uint64) types.Policy {
 	return p
 }
 
-// byPolicy is a witness of a policy by one key.
+// byPolicy is the witness of a policy by one key.
 func byPolicy(p types.Policy, key crypto.PrivateKey, message [32]byte) types.WitnessPolicy {
 	return single(p, types.EvidenceKey{Signature: keyWitness(key, message).Signature})
 }
@@ -86,15 +86,15 @@ func TestSetPolicy(t *testing.T) {
 	check(started, types.RecoveryStarted, 88, self, started.Header.Timestamp+5_000)
 	started = set(true, &other, heir, &policy) // replaces the one that is pending
 	check(started, types.RecoveryStarted, 88, other.Hash(), started.Header.Timestamp+5_000)
-	check(set(false, &policy, owner, &policy), types.PolicySet, 48, policy.Hash(), 0) // the owner stops it
+	check(set(false, &policy, owner, &policy), types.PolicySet, 48, policy.Hash(), 0) // the owner stops the recovery
 	started = set(true, &other, heir, &policy)
 	from := started.Header.Timestamp + 5_000
 	c.blockAt(from)
 	check(set(false, nil, heir, &other), types.PolicySet, 16, self, 0)
 }
 
-// TestMaturing: an account's first transaction after a recovery's time writes the new authority, though it fails; a
-// payment to the account does not.
+// TestMaturing: an account's first transaction after a recovery's time writes the new authority, even if the
+// transaction fails; a payment to the account does not.
 func TestMaturing(t *testing.T) {
 	c := newTestChain(t)
 	owner, heir := testKey("owner"), testKey("heir")
@@ -250,7 +250,7 @@ type person struct {
 	from      uint64 // 0: nothing is pending
 }
 
-// settle applies the effects of time.
+// settle applies all effects that are due.
 func (p *person) settle(now uint64) {
 	if p.from > 0 && now >= p.from {
 		p.authority, p.next, p.from = p.next, "", 0

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A transaction that is stopped leaves no trace, wherever it was: the block is the one without it.
+// A stopped transaction leaves no trace, wherever it was stopped: the block equals one without it.
 func TestStoppedTransactionLeavesNoTrace(t *testing.T) {
 	c, e := withMachine(t)
 	works := func(g *guest) {
@@ -32,7 +32,7 @@ func TestStoppedTransactionLeavesNoTrace(t *testing.T) {
 	errLate := errors.New("late")
 	for name, test := range map[string]struct {
 		action action
-		asked  int // before it is stopped
+		asked  int // number of checks before the transaction is stopped
 	}{
 		"before the code is loaded": {calling(outer, "works", 5), 0},
 		"in a call":                 {calling(outer, "works", 5), 1},

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestTransactionValidity has a corrupting case for each rule of validity that a key's transaction without a payer can
-// break: the change, and the error. The vectors have the other rules.
+// TestTransactionValidity breaks each rule of validity that a key's transaction without a payer can break, by a change,
+// and checks the error. The vectors cover the other rules.
 func TestTransactionValidity(t *testing.T) {
 	configure := func(edit func(*types.Parameters)) func(*types.Transaction) {
 		return func(tx *types.Transaction) {
@@ -126,7 +126,7 @@ func checkApply(t *testing.T, c *testChain, tx *types.VerifiedTx, want error) {
 	}
 }
 
-// TestPayerValidity has the errors about payers, and about an account that cannot pay without one.
+// TestPayerValidity checks the errors about payers, and about an account that cannot pay without one.
 func TestPayerValidity(t *testing.T) {
 	newcomer, poor := testKey("newcomer"), testKey("poor")
 	for _, tc := range []struct {

@@ -179,7 +179,7 @@ func TestNextBaseFee(t *testing.T) {
 	}
 }
 
-// next is docs/protocol.md's formula, written out with integers of any size.
+// next computes docs/protocol.md's formula literally, with integers of any size.
 func next(h types.Header, p types.Parameters) *big.Int {
 	number := func(v uint64) *big.Int { return new(big.Int).SetUint64(v) }
 	target := number(uint64(h.GasLimit))
@@ -209,13 +209,13 @@ func next(h types.Header, p types.Parameters) *big.Int {
 	return base
 }
 
-// spread draws numbers of all magnitudes between the bounds: rapid prefers small ones and the bounds.
+// spread draws numbers of all magnitudes between the bounds: rapid alone prefers small ones and the bounds.
 func spread(t *rapid.T, name string, from, to uint64) uint64 {
 	return min(to, from+rapid.Uint64Range(0, to-from).Draw(t, name)>>rapid.IntRange(0, 40).Draw(t, name+" shift"))
 }
 
-// The recurrence is the formula over the whole range of valid parameters. The parent's gas limit and base fee obey
-// other parameters than those in force after it: a Configure may have changed them.
+// The recurrence equals the formula over the whole range of valid parameters. The parent's gas limit and base fee obey
+// other parameters than those in force after the parent, as a Configure may have changed them.
 func TestNextBaseFeeAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := spread(t, "gas limit", uint64(params.MinGasLimit), uint64(params.MaxGasLimit))

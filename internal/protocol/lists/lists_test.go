@@ -18,7 +18,7 @@ func rootOfLeaves(tag uint32, leaves []poseidon.Digest) types.MerkleRoot {
 	return rootOf(tag, len(leaves), func(dst []poseidon.Digest, first int) { copy(dst, leaves[first:]) }, InOrder)
 }
 
-// plainRoot follows the definition of T to the letter.
+// plainRoot follows the definition of T literally.
 func plainRoot(tag uint32, leaves []poseidon.Digest) types.MerkleRoot {
 	level := append([]poseidon.Digest{}, leaves...)
 	for size := 1; len(level) == 0 || size < len(leaves) || len(level) < size; {
@@ -97,7 +97,7 @@ func sample(r *rand.Rand, n int) (txs []*types.Tx, receipts []types.Receipt) {
 	return txs, receipts
 }
 
-// The root is the same however it is computed.
+// The root does not depend on the way in which it is computed.
 func TestWays(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range sizes() {
@@ -152,7 +152,7 @@ func TestInclusion(t *testing.T) {
 	}
 }
 
-// corrupted returns proofs that differ from p in one thing.
+// corrupted returns proofs that each differ from p in one part.
 func corrupted(p types.InclusionProof) map[string]types.InclusionProof {
 	change := func(f func(p *types.InclusionProof)) types.InclusionProof {
 		c := p
@@ -178,7 +178,7 @@ func corrupted(p types.InclusionProof) map[string]types.InclusionProof {
 	return all
 }
 
-// A witness without a payer that it is of is in the leaf, so that no proof holds for it.
+// A leaf contains a payer's witness even if there is no payer, so that no proof holds for it.
 func TestStrayPayerWitness(t *testing.T) {
 	plain := types.SignedTransaction{
 		Transaction: types.Transaction{Payload: types.Transfer{}}, Witness: types.WitnessKey{},
@@ -190,7 +190,7 @@ func TestStrayPayerWitness(t *testing.T) {
 	}
 }
 
-// A receipt whose gas does not fit its limbs has no leaf.
+// A receipt has no leaf if its gas does not fit into the limbs.
 func TestReceiptGas(t *testing.T) {
 	most := types.Receipt{GasUsed: 1<<48 - 1}
 	if ReceiptLeaf(&most).IsZero() {

@@ -56,7 +56,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// bounds has each bound, at its edge and one beyond.
+// bounds checks each bound, at the limit and one beyond.
 func bounds(t *testing.T) []bound {
 	return []bound{
 		{
@@ -213,7 +213,7 @@ func TestCheckChange(t *testing.T) {
 	}
 }
 
-// An upgrade at the last of all times, with the longest notice, overflows nothing.
+// An upgrade at the last possible time, with the longest notice, causes no overflow.
 func TestCheckChangeAtTheEnds(t *testing.T) {
 	present, next := params.Default(producer(t)), params.Default(producer(t))
 	next.Notice, next.Upgrade = params.MaxNotice, &types.Upgrade{Version: 3, From: types.MaxTime}
@@ -221,7 +221,7 @@ func TestCheckChangeAtTheEnds(t *testing.T) {
 		0: nil, types.MaxTime - params.MaxNotice: nil, types.MaxTime - params.MaxNotice + 1: params.ErrUpgrade,
 		types.MaxTime: params.ErrVersion,
 	} {
-		if at == types.MaxTime { // announced before, it is in force
+		if at == types.MaxTime { // announced earlier, it is in force
 			present.Upgrade = next.Upgrade
 		}
 		if err := params.CheckChange(present, next, at); !errors.Is(err, want) {

@@ -139,8 +139,8 @@ func TestReservePaysForTheLongestValue(t *testing.T) {
 	}
 }
 
-// pricesDigest is the digest in data directories. A change of a price or a name changes it, and a node with one digest
-// does not continue a chain with another.
+// pricesDigest is the digest in data directories. A change of a price or a name changes it, and a node refuses to
+// continue a chain with another digest.
 const pricesDigest = "2ae4dbd6d4bd3d2440e58a64a8f839439c76e6b9cdac0b1e9b7fa365b87e07d9"
 
 func TestPricesDigest(t *testing.T) {

@@ -72,7 +72,7 @@ func TestOverlayReadsAndWrites(t *testing.T) {
 	expectAccesses(t, o, access("a", "1", "6"), access("absent", "", ""), access("b", "2", "3"), access("new", "", "4"))
 }
 
-// Keys of any length are returned in order, also if one is a prefix of another, or continues it with zeros.
+// Keys of any length are returned in order, even if one is a prefix of another or continues it with zeros.
 func TestOverlayListsInOrder(t *testing.T) {
 	o := state.NewOverlay(&committed{})
 	var want []string
@@ -108,7 +108,7 @@ func TestOverlayDeletes(t *testing.T) {
 	expectAccesses(t, o, access("a", "1", ""), access("b", "2", ""))
 }
 
-// A write that is undone, or that changes nothing, is an access and no write.
+// A write that is undone, or that changes nothing, is an access but not a write.
 func TestOverlayListsWhatWasUndone(t *testing.T) {
 	o := state.NewOverlay(&committed{values: map[string][]byte{"a": []byte("1")}})
 	checkpoint := o.Checkpoint()

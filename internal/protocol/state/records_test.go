@@ -202,7 +202,7 @@ func TestRecordRoundTrips(t *testing.T) {
 	})
 }
 
-// drawAccount draws an account that a chain can have. Its authority may be named though it is the account's own.
+// drawAccount draws an account that a chain can have. Its authority may be stored even if it is the account's own.
 func drawAccount(t *rapid.T) state.Account {
 	a := state.Account{Balance: types.Amount(rapid.Uint64().Draw(t, "balance")), Nonce: rapid.Uint64().Draw(t, "nonce")}
 	if rapid.Bool().Draw(t, "authority") {
@@ -248,8 +248,8 @@ func TestShortestForm(t *testing.T) {
 	})
 }
 
-// The authority in force changes at a recovery's time and not before, and the record keeps the recovery until it is
-// written again.
+// The authority in force changes at a recovery's time and not before. The record keeps the recovery until it is written
+// again.
 func TestAuthorityAt(t *testing.T) {
 	next := fill[types.Account](0x77)
 	a := state.Account{Nonce: 1, Authority: at(0x66), Pending: &state.Recovery{Next: next, From: 10}}

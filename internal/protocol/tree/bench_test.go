@@ -29,7 +29,7 @@ func accounts(n int) []Leaf {
 
 const million = 1_000_000
 
-// benchmarkSizes runs f with trees of a million leaves and, in a benchmark of its own name, of 8.4 million.
+// benchmarkSizes runs f with trees of a million leaves and of 8.4 million, each as its own benchmark.
 func benchmarkSizes(b *testing.B, f func(b *testing.B, leaves []Leaf)) {
 	for _, n := range []int{million, 84 * million / 10} {
 		b.Run(fmt.Sprintf("leaves=%d", n), func(b *testing.B) { f(b, accounts(n)) })

@@ -29,7 +29,7 @@ func union(lists [][]types.Access) []types.Access {
 	return slices.SortedFunc(maps.Values(byKey), func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
 }
 
-// modelOf is a state with these values.
+// modelOf returns a state with these values.
 func modelOf(values map[string][]byte) model {
 	m := model{}
 	for key, value := range values {
@@ -96,7 +96,8 @@ func TestJoinWitnesses(t *testing.T) {
 	}
 }
 
-// randomList is a block's accesses: reads, writes, and deletions, which are more frequent the larger the last argument.
+// randomList returns a block's accesses: reads, writes, and deletions, which become more frequent with the last
+// argument.
 func randomList(r *rand.Rand, now map[string][]byte, keys, deletes int) []types.Access {
 	byKey := map[string]types.Access{}
 	for range r.IntN(8) {

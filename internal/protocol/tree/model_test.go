@@ -53,7 +53,7 @@ func (m model) valueHash(path poseidon.Digest) (poseidon.Digest, error) {
 	return hash, nil
 }
 
-// read is a look-up of path.
+// read looks up a path.
 func (m model) read(path poseidon.Digest) item {
 	_, ok := m[path]
 	return item{key: keyAt(path), path: path, before: ok, after: ok}
@@ -73,7 +73,7 @@ func (m model) remove(path poseidon.Digest) item {
 	return it
 }
 
-// apply is the model after items.
+// apply returns the model after the items.
 func (m model) apply(items []item) model {
 	next := maps.Clone(m)
 	for _, it := range items {
@@ -120,7 +120,7 @@ func mustLoad(tb testing.TB, leaves []Leaf, parallel Parallel) *Tree {
 	return t
 }
 
-// partsOf returns the arguments with which [Load] loads leaves in parts: in 128 of them unless they are few.
+// partsOf returns the arguments with which [Load] loads leaves in parts: 128 parts unless there are few leaves.
 func partsOf(leaves []Leaf, parallel Parallel) (int, func(int, []Leaf) ([]Leaf, error), Parallel) {
 	parts := 0
 	if len(leaves) > 100 {
@@ -158,7 +158,7 @@ func accountKey(i int) []byte {
 	return k
 }
 
-// keyAt is a key for a path that a test has chosen: the tree uses keys only to tell them apart.
+// keyAt is a key for a path chosen by a test: the tree uses keys only to tell them apart.
 func keyAt(path poseidon.Digest) []byte {
 	b := path.Bytes()
 	return b[:]
@@ -177,8 +177,8 @@ func randomDigest(r *rand.Rand) (d poseidon.Digest) {
 	return d
 }
 
-// neighbour draws a path that agrees with p in the first n bits and differs in the next; after it, the path either
-// is random or agrees too. Where that would have an element that is not below P, n is drawn again.
+// neighbour draws a path that agrees with p in the first n bits and differs in the next one. The rest of the path is
+// random or agrees too. If an element of the path would not be below P, n is drawn again.
 func neighbour(r *rand.Rand, p poseidon.Digest, n int) poseidon.Digest {
 	q := p
 	if r.IntN(2) == 0 {
@@ -196,7 +196,7 @@ func neighbour(r *rand.Rand, p poseidon.Digest, n int) poseidon.Digest {
 	return q
 }
 
-// randomItems draws up to size accesses of all kinds: to paths of m, to new ones, and to new ones close to others.
+// randomItems draws up to size accesses of all kinds: to paths of m, to new paths, and to new paths close to others.
 func randomItems(r *rand.Rand, m model, size int) []item {
 	paths := m.paths()
 	items := map[poseidon.Digest]item{}

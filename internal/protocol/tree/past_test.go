@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestPastProofsOfModel proves paths in versions that random accesses make of random trees, and compares whole proofs
-// with those of a tree that was loaded with such a version.
+// TestPastProofsOfModel proves paths in versions that random accesses make of random trees, and compares each whole
+// proof with that of a tree that was loaded with the same version.
 func TestPastProofsOfModel(t *testing.T) {
 	ends := map[EndKind]int{}
 	for seed := range uint64(40) {
@@ -57,7 +57,7 @@ func TestPast(t *testing.T) {
 	tr, accounts, hashes := populated(t, 400)
 	root := tr.Root()
 	var forth, back []types.Access
-	for i := range 600 { // 100 are changed, 100 removed, 200 stay, 200 are new
+	for i := range 600 { // of the accounts, 100 are changed, 100 removed, 200 unchanged and 200 new
 		a := types.Access{Key: accountKey(i), New: []byte{1, byte(i)}}
 		switch {
 		case i < 100:

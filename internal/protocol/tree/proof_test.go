@@ -57,7 +57,8 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestProofsOfModel proves paths that share many bits with others: all chains and the depths at which they are left.
+// TestProofsOfModel proves paths that share many bits with others, so that all chains and the depths at which they end
+// occur.
 func TestProofsOfModel(t *testing.T) {
 	for seed := range uint64(40) {
 		r := newRand(seed)
@@ -134,7 +135,7 @@ func TestProofCorrupted(t *testing.T) {
 	}
 }
 
-// TestProofOfOther: a leaf at the end shows absence only for other paths that lead to it.
+// TestProofOfOther: a leaf at the end of a path shows absence only for other paths that lead to it.
 func TestProofOfOther(t *testing.T) {
 	tr, accounts, _ := populated(t, 20)
 	key, value := accounts[3].Key, accounts[3].New
@@ -143,7 +144,7 @@ func TestProofOfOther(t *testing.T) {
 	if err := p.Verify(tr.Root(), key, nil); !errors.Is(err, ErrMerkleProof) {
 		t.Errorf("absence by the key's own leaf: %v", err)
 	}
-	for i := range 400 { // the same end for keys that lead elsewhere
+	for i := range 400 { // the same end, for keys that lead elsewhere
 		absent := accountKey(1000 + i)
 		path := Path(absent)
 		leads := commonBits(&path, &p.End.Path) >= len(p.Siblings)

@@ -64,8 +64,8 @@ func cutAll(t *testing.T, ranges [][]Leaf) (types.StateRoot, []provenRange) {
 	return root, all
 }
 
-// Every range alone leads to the root, however the leaves are cut; the first has nothing on its left and the last
-// nothing on its right.
+// Every range alone leads to the root, however the leaves are cut. The first range has no neighbour on its left, and
+// the last none on its right.
 func TestRanges(t *testing.T) {
 	for seed := range uint64(60) {
 		r := newRand(seed)
@@ -85,7 +85,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// A range that is not whole, or not the tree's, leads to another root.
+// A range that is incomplete, or not of this tree, leads to another root.
 func TestRangesRefuse(t *testing.T) {
 	for seed := range uint64(60) {
 		r := newRand(1000 + seed)

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// readKeys is the witness of keys of a tree, joined of their proofs.
+// readKeys returns the witness of keys of a tree, joined from their proofs.
 func readKeys(t *testing.T, tr *Tree, hashes ValueHashes, values []KeyValue) Witness {
 	t.Helper()
 	keys, proofs := make([][]byte, len(values)), make([]MerkleProof, len(values))
@@ -85,7 +85,7 @@ func TestFalseReads(t *testing.T) {
 		}
 	}
 	for i := range values {
-		if len(values[i].Value) > 0 { // the absence of two may be shown by one leaf
+		if len(values[i].Value) > 0 { // one leaf may show the absence of two keys
 			refused("a key less", w, slices.Delete(slices.Clone(values), i, i+1))
 		}
 		other := slices.Clone(values)
@@ -130,7 +130,7 @@ func TestPathsOfLeavesBeside(t *testing.T) {
 	other[0] = path[0] ^ 1<<(elementBits-1) // it differs in the first bit
 	hash := poseidon.Hash(poseidon.TagValue, []byte{1})
 	leaf := leafDigest(other, hash)
-	pair := pairWithEmpty(leaf, &path, 0) // a tree that no state has: the leaf stands on the key's side
+	pair := pairWithEmpty(leaf, &path, 0) // a tree that no state has: the leaf is on the key's side
 	w := Witness{[]Shape{ShapeBranch, ShapeOther, ShapeEmpty}, []poseidon.Digest{other, hash}}
 	err := w.VerifyReads(nodeDigest(pair[0], pair[1]).Bytes(), []KeyValue{{Key: key}})
 	if !errors.Is(err, ErrWitness) {

@@ -28,7 +28,7 @@ func backwards(n int, f func(int)) {
 	}
 }
 
-// goroutines runs all at once.
+// goroutines runs all calls at once.
 func goroutines(n int, f func(int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -51,7 +51,7 @@ func workers(n int, f func(int)) {
 	wg.Wait()
 }
 
-// account is the access that gives account b (its 32 bytes all b) a balance and a nonce that it did not have.
+// account is the access that gives account b (its 32 bytes all b) a balance and a nonce that it did not have before.
 func account(b byte, balance, nonce byte) types.Access {
 	value := make([]byte, 16)
 	value[0], value[8] = balance, nonce
@@ -136,7 +136,7 @@ func TestAgainstModel(t *testing.T) {
 	}
 }
 
-// checkLeaves checks that c's leaves lead from m to next, ascend by path and hold only what is written.
+// checkLeaves checks that c's leaves lead from m to next, are sorted by path, and contain only written paths.
 func checkLeaves(t *testing.T, c *Change, m, next model) {
 	t.Helper()
 	got := maps.Clone(m)
@@ -271,7 +271,7 @@ func TestPrepareErrors(t *testing.T) {
 	}
 }
 
-// TestCommitPanics: a change can only follow the version that it was prepared from.
+// TestCommitPanics: a change can only be applied to the version that it was prepared from.
 func TestCommitPanics(t *testing.T) {
 	tr := &Tree{}
 	prepare := func(b byte) *Change {
@@ -406,7 +406,7 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// TestNodeSize: a leaf and an inner node together stay within the budget, and without pointers.
+// TestNodeSize: a leaf and an inner node together stay within the budget and contain no pointers.
 func TestNodeSize(t *testing.T) {
 	if size := reflect.TypeFor[inner]().Size() + reflect.TypeFor[poseidon.Digest]().Size(); size > 112 {
 		t.Errorf("%d bytes a leaf", size)

@@ -30,7 +30,7 @@ func verifyRoots(old types.StateRoot, accesses []types.Access, w Witness) (types
 	return after.Bytes(), nil
 }
 
-// proven is an access with the leaves that it has before and after; zero for none.
+// proven is an access with the leaves before and after it; zero means none.
 type proven struct {
 	path          poseidon.Digest
 	before, after poseidon.Digest
@@ -105,7 +105,7 @@ const (
 	outlineOpaque             // at least one leaf
 )
 
-// verifier reads a witness. After an error all that it computes is void.
+// verifier reads a witness. After an error, its results have no meaning.
 type verifier struct {
 	shapes  []Shape
 	digests []poseidon.Digest
@@ -139,7 +139,8 @@ func (v *verifier) digest() (d poseidon.Digest) {
 	return d
 }
 
-// touched computes the subtree at depth pos before and after, with all of entries below it; there is at least one.
+// touched computes the subtree at depth pos before and after the block, with all of entries below it; there is at least
+// one.
 func (v *verifier) touched(entries []proven, pos int) (before, after outline) {
 	had := 0
 	for i := range entries {
@@ -177,7 +178,7 @@ func (v *verifier) touched(entries []proven, pos int) (before, after outline) {
 	}
 }
 
-// branch is touched for a position that has more than one leaf before.
+// branch is touched for a position with more than one leaf before the block.
 func (v *verifier) branch(entries []proven, pos int) (before, after outline) {
 	var was, is [2]outline
 	i := sort.Search(len(entries), func(i int) bool { return bit(&entries[i].path, pos) == 1 })
@@ -192,7 +193,7 @@ func (v *verifier) branch(entries []proven, pos int) (before, after outline) {
 			was[i] = v.untouched(halves[1-i], pos, is[1-i].vanished)
 			is[i] = was[i]
 			if was[1-i].kind == outlineEmpty && was[i].kind == outlineOpaque {
-				is[i].kind = outlineNode // a leaf would stand higher
+				is[i].kind = outlineNode // a leaf would be higher up
 			}
 		}
 	}
@@ -221,7 +222,7 @@ func vanish(entries []proven) bool {
 	return false
 }
 
-// untouched reads the half without accesses of the position at depth pos, whose other half has those of sibling.
+// untouched reads the half without accesses of the position at depth pos. The other half has the entries of sibling.
 func (v *verifier) untouched(sibling []proven, pos int, open bool) outline {
 	switch shape := v.shape(); {
 	case v.err != nil:
@@ -249,7 +250,7 @@ func (v *verifier) untouched(sibling []proven, pos int, open bool) outline {
 	}
 }
 
-// join is the subtree that two halves make. Beside an empty half the other is never opaque: see branch.
+// join returns the subtree of two halves. If one half is empty, the other is never opaque: see branch.
 func join(halves [2]outline) outline {
 	for i := range halves {
 		if only := halves[1-i]; halves[i].kind == outlineEmpty && only.kind <= outlineLeaf {
@@ -259,7 +260,7 @@ func join(halves [2]outline) outline {
 	return outline{kind: outlineNode, digest: nodeDigest(halves[0].digest, halves[1].digest)}
 }
 
-// build is the subtree at depth pos with the leaves of entries after the block, by the definition.
+// build returns the subtree at depth pos with the leaves of entries after the block, by the definition.
 func build(entries []proven, pos int) outline {
 	var only poseidon.Digest
 	n := 0

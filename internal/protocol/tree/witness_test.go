@@ -93,7 +93,7 @@ func TestWitnessOfNothing(t *testing.T) {
 	}
 }
 
-// TestWitnessCorrupted changes every part of valid witnesses: none may hold any more.
+// TestWitnessCorrupted changes every part of valid witnesses: each must become invalid.
 func TestWitnessCorrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -179,8 +179,8 @@ func TestWitnessOfOtherAccesses(t *testing.T) {
 	}
 }
 
-// TestForgedLeafAsNode: a leaf whose sibling is deleted moves up. A witness that presents it as a node, which would
-// stay, must be refused.
+// TestForgedLeafAsNode: a leaf moves up if its sibling is deleted. A witness that presents the leaf as a node, which
+// would not move, must be refused.
 func TestForgedLeafAsNode(t *testing.T) {
 	m := model{poseidon.Digest{}: {1}, poseidon.Digest{1 << 30}: {2}}
 	items := []item{m.remove(poseidon.Digest{})}
@@ -209,8 +209,7 @@ func TestForgedLeafAsNode(t *testing.T) {
 	}
 }
 
-// TestWitnessOfWhatVanishes: the half beside one that loses all leaves is opened if it does so at any time, in the
-// order of paths.
+// TestWitnessOfWhatVanishes: if one half loses all leaves at any time, in the order of paths, the other half is opened.
 func TestWitnessOfWhatVanishes(t *testing.T) {
 	at := func(eighths uint32) poseidon.Digest { return poseidon.Digest{eighths << 28, eighths} }
 	m := model{at(1): {1}, at(2): {2}, at(4): {4}, at(5): {5}}

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// straight is a body of ordinary code: arithmetic on locals, loads, a loop and a call for every few dozen bytes.
+// straight is a body of ordinary code: arithmetic on locals and loads, with a loop and a call every few dozen bytes.
 func straight(size int) []byte {
 	var b []byte
 	for len(b) < size-100 {

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// Modules at the limits are accepted and grow by no more than Check promises.
+// Modules at the limits are accepted, and grow by no more than Check states.
 func TestBombs(t *testing.T) {
 	for _, bomb := range wasmgen.Bombs(32_768, 262_144) {
 		m, err := vm.Check(bomb.Code)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A module that was kept is the one that was checked, in everything that a price or an answer may depend on. Nodes that
-// load it and nodes that check its code must not differ.
+// A stored module equals the checked one in everything that a price or a result may depend on. Nodes that load the
+// module and nodes that check its code must not differ.
 func TestDecodedModuleIsTheCheckedOne(t *testing.T) {
 	files, err := filepath.Glob("../../../contracts/wasm/*.wasm")
 	if err != nil || len(files) < 5 {

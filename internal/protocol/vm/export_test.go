@@ -2,8 +2,8 @@ package vm
 
 import "math"
 
-// RewriteCore validates and rewrites a module by WebAssembly 1.0 alone, without the rules of contracts: floats, imports
-// of any kind and a start function are allowed.
+// RewriteCore validates and rewrites a module by WebAssembly 1.0 alone, without the additional rules of contracts:
+// floats, imports of any kind and a start function are allowed.
 func RewriteCore(code []byte) ([]byte, error) {
 	p, err := parse(code, bounds{
 		floats:    true,

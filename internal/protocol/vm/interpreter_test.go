@@ -38,11 +38,11 @@ type code struct {
 	locals    int // declared
 	otherwise map[int]int
 	ends      map[int]int    // of block, loop and if: offset of the end
-	costs     map[int]uint64 // of the metered block that begins there
+	costs     map[int]uint64 // prices of metered blocks, by the offset at which they begin
 	frame     uint64
 }
 
-// interpret makes an interpreter of a module.
+// interpret returns an interpreter of a module.
 func interpret(m *Module, gas uint64) *interpreter {
 	in := &interpreter{imported: len(m.Imports), gas: gas, table: make([]uint32, m.Tables[0][2])}
 	for _, t := range m.Types {
@@ -154,7 +154,7 @@ func prepare(b []byte, locals int, rule *naivemeter.Function) *code {
 	return c
 }
 
-// run calls a function of type () → () and says how it ended.
+// run calls a function of type () → () and returns how it ended.
 func (in *interpreter) run(function uint32) (exit vm.Exit) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -181,8 +181,8 @@ func trapIf(condition bool) {
 
 // label is an open block of a running function.
 type label struct {
-	to      int // where a branch goes
-	results int // what it takes there
+	to      int // target of a branch
+	results int // number of operands that it takes there
 	height  int
 	loop    bool
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 )
 
-// A block of the default gas limit can load nine hundred different codes like the reference token's.
+// A block of the default gas limit can load nine hundred different codes of the size of the reference token's.
 func TestBlockLoadsNineHundredTokens(t *testing.T) {
 	code, err := os.ReadFile("../../../contracts/wasm/nep20.wasm")
 	if err != nil {

@@ -90,7 +90,8 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 }
 
 // After a block that cannot be paid for, only one activation of one function continues, without another iteration of a
-// loop, for at most 1,000 gas. Code that counts its work in memory counts at most that much more than it can pay for.
+// loop, for at most 1,000 gas. So code that counts its work in memory counts at most that much more than it can pay
+// for.
 func TestUnpaidWork(t *testing.T) {
 	nextBlock := []byte{BlockOp, Empty, End}
 	const each = 28 // the price of count
@@ -109,7 +110,7 @@ func TestUnpaidWork(t *testing.T) {
 	straight.AddType(nil, 0)
 	straight.AddFunction(0, nil, repeat(200, Concat(count, nextBlock)...)...)
 	straight.Export("run", FunctionKind, 0)
-	// Where most of the text is stepped over by branches, each way has its own sum.
+	// Where branches skip most of the text, each way has its own sum.
 	arm := Concat(Const(I32, 0), Op(IfOp), []byte{Empty}, repeat(600, Nop), Op(End))
 	over := Contract(1, 1)
 	over.AddType(nil, 0)

@@ -83,7 +83,7 @@ func nativeFrame(t *testing.T, function []byte) uint64 {
 	return size
 }
 
-// nativeFrameAMD64 finds push %rbp, mov %rsp, %rbp, sub $n, %rsp.
+// nativeFrameAMD64 finds the sequence push %rbp; mov %rsp, %rbp; sub $n, %rsp.
 func nativeFrameAMD64(function []byte) (size uint64, ok bool) {
 	for i := range min(16, len(function)-7) {
 		switch {
@@ -96,8 +96,8 @@ func nativeFrameAMD64(function []byte) (size uint64, ok bool) {
 	return 0, false
 }
 
-// nativeFrameARM64 finds b.ge past the growth of the stack, which begins with the size in x27: an orr, or movz
-// and movk of 16 bits each.
+// nativeFrameARM64 finds the b.ge that skips the growth of the stack. The growth begins with the size in x27: an orr,
+// or movz and movk of 16 bits each.
 func nativeFrameARM64(function []byte) (size uint64, ok bool) {
 	var behind bool
 	for code := function[:min(80, len(function)/4*4)]; len(code) > 0; code = code[4:] {
@@ -222,7 +222,7 @@ func wideFunction(locals uint32, instructions []byte) []byte {
 type tangle struct {
 	*rand.Rand
 	locals uint32
-	kinds  []int // of statements, the likelier the more often
+	kinds  []int // kinds of statements; one that is listed more often is likelier
 	left   int   // statements
 	labels int
 }
@@ -306,7 +306,7 @@ func (g *tangle) statement() []byte {
 		return Concat(g.address(), g.value(), Op(I64Store, 0, 4))
 	case 8:
 		return rotated(0, 1+g.Uint32N(g.locals))
-	case 9: // operands held over a statement
+	case 9: // operands kept over a statement
 		n := 1 + g.IntN(30)
 		var b []byte
 		for range n {

@@ -21,7 +21,7 @@ var remainders = map[byte]struct {
 	0x82: {I64, func(a, b int64) uint64 { return uint64(a) % uint64(b) }},
 }
 
-// divided are machines that get modules without remainders.
+// divided are machines that run modules without remainders.
 func divided(t *testing.T) map[string]*machine {
 	machines := map[string]*machine{
 		"compiler":    newMachine(t, wazero.NewRuntimeConfigCompiler()),
@@ -79,7 +79,7 @@ func TestDivideRemainders(t *testing.T) {
 	}
 }
 
-// By 0 there is the same trap, for the same gas.
+// A division by 0 traps in the same way, at the same gas.
 func TestDividedByZero(t *testing.T) {
 	for opcode, r := range remainders {
 		m := Contract(1, 1)

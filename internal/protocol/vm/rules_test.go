@@ -65,8 +65,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("callable %q: %v", name, !want)
 		}
 	}
-	// init has 6 bytes, 1 branch and 1 + 4 variables; run 30 bytes, 4 branches (if, else, end, end), 1 + 4 + 4
-	// variables and 3 calls beside one mutable global.
+	// init has 6 bytes, 1 branch and 1 + 4 variables. run has 30 bytes, 4 branches (if, else, end, end), 1 + 4 + 4
+	// variables and 3 calls, and there is one mutable global.
 	if got := m.DeployGas(); got != 800_000+2*45_000+2_000*(6+30)+10*(1*5+16*9)+600*3*1 {
 		t.Errorf("deploy gas %d", got)
 	}
@@ -206,7 +206,7 @@ func loopOf(slots int) func() []byte {
 
 var none = Body(nil)
 
-// rules breaks each rule of a module once. good, if there is one, is just within the rule.
+// rules breaks each rule about modules once. good, if not nil, is just within the rule.
 var rules = []struct {
 	name      string
 	want      vm.Reason
@@ -559,7 +559,7 @@ var rules = []struct {
 	},
 }
 
-// padded is a contract with a custom section that makes it so long.
+// padded is a contract with a custom section that makes it the given length.
 func padded(size int) func() []byte {
 	return func() []byte {
 		code := contract().Encode()
@@ -614,7 +614,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// reasons reads the reasons from the source.
+// reasons reads the reasons from the sources.
 func reasons(t *testing.T) (all []vm.Reason) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "refused.go", nil, 0)

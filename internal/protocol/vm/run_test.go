@@ -20,7 +20,7 @@ var (
 type machine struct {
 	t       *testing.T
 	runtime wazero.Runtime
-	divided bool // whether it gets modules without remainders
+	divided bool // whether it runs modules without remainders
 	module  *vm.Module
 	gas     vm.Gas
 	refills int
@@ -122,19 +122,19 @@ func (m *machine) Invoke(vm.Function, vm.Memory, []uint64, *vm.Gas) (vm.Exit, er
 	return vm.Trapped, errHost
 }
 
-// memory is the memory of an instance as the interface wants it.
+// memory is the memory of an instance as vm's interface.
 type memory struct{ api.Memory }
 
 func (m memory) Range(pointer, n uint32) ([]byte, bool) { return m.Read(pointer, n) }
 func (m memory) Pages() uint32                          { return m.Size() >> 16 }
 
-// outcome is all that can be seen of a call.
+// outcome is everything observable of a call.
 type outcome struct {
 	exit    vm.Exit
 	left    uint64
 	refills int
 	memory  string
-	trap    string // what wazero calls it
+	trap    string // wazero's name for it
 }
 
 // call runs a function of a module with some gas in a fresh instance.

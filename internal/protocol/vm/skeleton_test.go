@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// tableContract has types of many params, functions that nothing outside names, and some in its table.
+// tableContract has types of many params, functions that are not exported, and some in its table.
 func tableContract() *wasmgen.Module {
 	m := contract()
 	wide := m.AddType(bytes.Repeat([]byte{vm.I64}, 100), 0)

@@ -117,7 +117,7 @@ type specification struct {
 	runtime wazero.Runtime
 	last    api.Module
 	named   map[string]api.Module
-	shared  api.Memory // of the host module
+	shared  api.Memory // memory of the host module
 }
 
 func newSpecification(t *testing.T) *specification {
@@ -202,7 +202,7 @@ func (s *specification) run(c command, code []byte, name string) {
 		if _, err := vm.RewriteCore(code); !errors.As(err, new(*vm.Refused)) {
 			s.t.Errorf("line %d: %s %s is accepted", c.Line, c.Type, c.Filename)
 		}
-	case "register": // done when it was instantiated
+	case "register": // done by instantiate
 	default:
 		s.act(c)
 	}
@@ -322,7 +322,7 @@ func (v specValue) number() uint64 {
 	return n
 }
 
-// is reports whether a result is as expected; of a NaN only that it is one.
+// is reports whether a result is as expected. For a NaN, only that it is one is checked.
 func (v specValue) is(got uint64) bool {
 	switch {
 	case !strings.HasPrefix(v.Value, "nan:"):

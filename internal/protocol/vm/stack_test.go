@@ -37,7 +37,7 @@ func TestFrames(t *testing.T) {
 		name   string
 		params []byte
 		locals int
-		after  []byte // instructions behind the call
+		after  []byte // instructions after the call
 		frame  int
 	}{
 		{"three operands", nil, 0, nil, own},
@@ -110,7 +110,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// The frame is taken before the first metered block: if it does not fit, gas does not matter.
+// The frame is reserved before the first metered block: if it does not fit, gas does not matter.
 func TestStackOverflowComesBeforeGas(t *testing.T) {
 	m := Contract(1, 1)
 	m.AddFunction(m.AddType(nil, 0), nil, Concat(count, Call(0))...)
@@ -125,7 +125,7 @@ func TestStackOverflowComesBeforeGas(t *testing.T) {
 	}
 }
 
-// Frames are given back however a function is left.
+// Frames are released however a function is left.
 func TestFramesAreGivenBack(t *testing.T) {
 	block := func(inside ...[]byte) []byte { return Concat(Op(BlockOp), []byte{Empty}, Concat(inside...), Op(End)) }
 	for name, body := range map[string][]byte{

@@ -11,19 +11,19 @@ import (
 
 var errFault = errors.New("injected fault")
 
-// memoryFS is a file system in memory that knows what is durable and fails where a test says so.
+// memoryFS is a file system in memory that records which bytes are durable, and fails where a test says so.
 type memoryFS struct {
 	mu      sync.Mutex
-	files   map[string]*memoryData // by name, as a process sees them
+	files   map[string]*memoryData // by name, as a process reads them
 	durable map[string]*memoryData // by name, as they are after a loss of power
 	fault   func(op, name string) error
-	room    int // bytes that can still be written; < 0 is without limit
+	room    int // bytes that can still be written; < 0: without limit
 	synced  chan struct{}
 }
 
 type memoryData struct {
 	bytes  []byte
-	synced int // of bytes durable
+	synced int // number of durable bytes
 }
 
 func newMemoryFS() *memoryFS {

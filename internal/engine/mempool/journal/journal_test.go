@@ -78,7 +78,7 @@ func expect(t testing.TB, fs FS, want ...string) {
 	}
 }
 
-// image is the bytes of a journal with these payloads.
+// image returns the bytes of a journal with these payloads.
 func image(payloads ...string) []byte {
 	b := []byte(magic)
 	for _, p := range payloads {
@@ -127,7 +127,7 @@ func TestOnDisk(t *testing.T) {
 	}
 }
 
-// TestKilled copies the file after every append: each copy has every record whose append returned.
+// TestKilled copies the file after every append: each copy contains every record whose append returned.
 func TestKilled(t *testing.T) {
 	fs := newMemoryFS()
 	j := create(t, fs, false, "first")
@@ -232,7 +232,7 @@ func TestZeroed(t *testing.T) {
 	}
 }
 
-// TestHugeLength has a header that is consistent but longer than any record.
+// TestHugeLength has a header that is consistent, but with a length greater than any record's.
 func TestHugeLength(t *testing.T) {
 	b := binary.LittleEndian.AppendUint32([]byte(magic), MaxPayloadBytes+1)
 	b = binary.LittleEndian.AppendUint32(b, 0)
@@ -303,7 +303,8 @@ func TestDiskFull(t *testing.T) {
 	expect(t, fs, "one", "three")
 }
 
-// TestDiskFullAndStuck cannot even cut: nothing more is taken until the file is a new one.
+// TestDiskFullAndStuck has a disk on which even truncation fails: the journal accepts nothing more until it has a new
+// file.
 func TestDiskFullAndStuck(t *testing.T) {
 	fs := newMemoryFS()
 	j := create(t, fs, false, "one")
@@ -322,11 +323,11 @@ func TestDiskFullAndStuck(t *testing.T) {
 	expect(t, fs, "one", "two")
 }
 
-// TestSyncedInBackground waits for the sync that an append without Sync brings about.
+// TestSyncedInBackground waits for the sync that follows an append without Sync.
 func TestSyncedInBackground(t *testing.T) {
 	fs := newMemoryFS()
 	j := create(t, fs, false)
-	<-fs.synced // of the new file
+	<-fs.synced // the new file
 	appendAll(t, j, "one", "two")
 	<-fs.synced
 	if err := j.Sync(); err != nil {
@@ -401,7 +402,7 @@ func TestSyncFails(t *testing.T) {
 	expect(t, fs.afterPowerLoss(), "one", "three")
 }
 
-// TestRewriteFails has every operation of a rewrite fail once: the old file stays in use and whole.
+// TestRewriteFails has every operation of a rewrite fail once: the old file stays in use, and is complete.
 func TestRewriteFails(t *testing.T) {
 	for _, op := range []string{"create", "write", "open", "read", "sync", "rename"} {
 		fs := newMemoryFS()
@@ -424,7 +425,8 @@ func TestRewriteFails(t *testing.T) {
 	}
 }
 
-// TestRewriteDirectoryFails cannot tell which file a loss of power would leave: nothing is taken until that is clear.
+// TestRewriteDirectoryFails: after the failed sync of the directory it is unknown which file a loss of power would
+// leave, so the journal accepts nothing until a rewrite succeeds.
 func TestRewriteDirectoryFails(t *testing.T) {
 	fs := newMemoryFS()
 	j := create(t, fs, false, "one", "two")
