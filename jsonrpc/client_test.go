@@ -164,7 +164,7 @@ func replying(contentType, text string) http.Handler {
 	})
 }
 
-// A client's ids begin with 1.
+// A client's IDs begin with 1.
 func TestBadAnswers(t *testing.T) {
 	good := `{"jsonrpc":"2.0","id":1,"result":7}`
 	for _, test := range []struct{ name, contentType, text, want string }{

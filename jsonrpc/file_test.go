@@ -117,7 +117,7 @@ func TestShrinkersTakeLittle(t *testing.T) {
 	}
 }
 
-// frameOf is b in one frame of zstd that says its length.
+// frameOf returns b as one zstd frame that states its length.
 func frameOf(t testing.TB, b []byte, options ...zstd.EOption) []byte {
 	t.Helper()
 	e, err := zstd.NewWriter(nil, options...)
@@ -133,7 +133,7 @@ func TestUnshrinkRefuses(t *testing.T) {
 	const limit = 1 << 20
 	zeros := make([]byte, 64<<20)
 	bomb, largest := frameOf(t, zeros), frameOf(t, zeros[:limit])
-	small := slices.Clip(frameOf(t, zeros[:999])) // with its length, as none under 256 bytes has
+	small := slices.Clip(frameOf(t, zeros[:999])) // with its length, which frames under 256 bytes lack
 	if len(bomb) > limit {
 		t.Fatalf("the bomb has %d bytes", len(bomb))
 	}
@@ -149,7 +149,7 @@ func TestUnshrinkRefuses(t *testing.T) {
 	// A frame of one byte, then blocks without content: more bytes than the output may have.
 	empty := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0, 1, 0, 0, 0}, bytes.Repeat([]byte{0, 0, 0}, limit)...)
 	understated := bytes.Clone(largest)
-	understated[7]-- // the third byte of the length, which begins after the magic and the descriptor
+	understated[7]-- // the third byte of the length, which follows the magic and the descriptor
 	// A byte, in a frame with a window of 2^(10 + w/8) bytes.
 	window := func(w byte) []byte {
 		return append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x80, w, 1, 0, 0, 0}, 1|1<<3, 0, 0, 'a')

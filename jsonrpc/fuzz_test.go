@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// FuzzServe holds for any body: there is no panic, and the answer is nothing or JSON. A call has at most one answer,
-// with a version, an id and exactly one of result and error.
+// FuzzServe checks for any body that nothing panics, and that the answer is empty or JSON. A call has at most one
+// answer, with a version, an ID and exactly one of result and error.
 func FuzzServe(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","method":"sum","params":[1,2,3],"id":1}`,
@@ -28,7 +28,7 @@ func FuzzServe(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	incident := func(context.Context, string, error) string { return "i" }
-	// The method size would answer with as much as the fuzzer asks for.
+	// The method size would answer with as many bytes as the fuzzer requests.
 	methods := testMethods()
 	methods = append(methods[:6:6], methods[7:]...)
 	s, err := jsonrpc.NewServer(jsonrpc.Options{Incident: incident, MaxBatch: 50}, methods...)
@@ -75,7 +75,7 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
-// A canned server answers every request with the same text.
+// The server answers every request with the same text.
 type canned struct{ text []byte }
 
 func (c *canned) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -101,7 +101,7 @@ func FuzzClientResponse(f *testing.F) {
 	f.Cleanup(transport.CloseIdleConnections)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		handler.text = text
-		// A new client counts its ids from 1.
+		// A new client's IDs begin with 1.
 		c, err := jsonrpc.NewClient(server.URL, jsonrpc.WithTransport(transport), jsonrpc.WithMaxAnswerBytes(1<<16))
 		if err != nil {
 			t.Fatal(err)

@@ -122,7 +122,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A group that was begun is made whole; answers beyond the limit say so, and no group begins after them.
+// A group that has begun is completed. Answers beyond the limit are errors, and no group begins after them.
 func TestGroupMeetsTheResponseLimit(t *testing.T) {
 	var handed [][]string
 	first := result("1", `"hello a"`)
@@ -154,7 +154,7 @@ func TestAppend(t *testing.T) {
 		{"notifications", `[{"jsonrpc":"2.0","method":"none"}]`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			before := strings.Repeat("[", 200) // counts for no limit
+			before := strings.Repeat("[", 200) // counts towards no limit
 			if got := string(s.Append(context.Background(), []byte(test.body), []byte(before))); got != before+test.want {
 				t.Errorf("got %s", got)
 			}
@@ -207,7 +207,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// color encodes itself, as its text does.
+// color encodes itself in the same form as its text.
 type color struct{ name string }
 
 func (c color) AppendJSON(dst []byte) []byte {

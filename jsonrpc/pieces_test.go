@@ -32,7 +32,7 @@ func (p *pauses) Yield(context.Context) error {
 	return nil
 }
 
-// atOnce are turns that all work has at once.
+// atOnce allows all work its turns at once.
 type atOnce struct{}
 
 func (atOnce) Enter(context.Context) error { return nil }
@@ -93,7 +93,8 @@ func jsonOf(value any) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// TestPieces encodes lists, and results that hold one, as encoding/json does. Others have their turn between the items.
+// TestPieces encodes lists, and results that contain one, as encoding/json does. Others take their turns between the
+// items.
 func TestPieces(t *testing.T) {
 	long := make([]item, 1000)
 	for i := range long {
@@ -136,7 +137,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// scant is a quota with room for the given number of bytes.
+// scant is a quota with memory for the given number of bytes.
 type scant int
 
 func (s scant) Room(bytes int) int { return int(s) }
@@ -160,7 +161,7 @@ func TestAListEndsWhereThereIsNoRoom(t *testing.T) {
 	}
 }
 
-// counted is 32 KiB of JSON, and counts how often it is made.
+// counted is 32 KiB of JSON, and counts how often it is encoded.
 type counted struct{ made *int }
 
 func (m *counted) AppendJSON(dst []byte) []byte {
@@ -175,7 +176,7 @@ type parts struct {
 	text   strings.Builder
 	count  int
 	most   int // bytes of a part
-	refuse int // which part; 0: none
+	refuse int // number of the part to refuse; 0: none
 }
 
 func (p *parts) take(part []byte) error {
@@ -237,7 +238,7 @@ func TestAStreamedAnswer(t *testing.T) {
 			t.Errorf("%s: got turns %+v and %+v for %d parts", method, running, heavy, p.count)
 		}
 	}
-	// Where an answer is held, it has its bound: in a batch, and without a sink.
+	// An answer that is held as a whole is bounded: in a batch, and without a sink.
 	p := new(parts)
 	batch := append(append([]byte("["), call("book")...), ']')
 	if got, err := s.AppendTo(t.Context(), batch, nil, p.take); err != nil || p.count > 0 ||
@@ -247,7 +248,7 @@ func TestAStreamedAnswer(t *testing.T) {
 	if got := s.Append(t.Context(), call("book"), nil); !strings.Contains(string(got), "response_size") {
 		t.Errorf("without a sink: got %.200s", got)
 	}
-	// A short one is no different from others.
+	// A short answer is held too, and not passed on in parts.
 	volume = &book{"short", pages[:3], false}
 	if got, err := s.AppendTo(t.Context(), call("book"), nil, p.take); err != nil || p.count > 0 ||
 		!strings.Contains(string(got), jsonOf(volume)) {

@@ -73,7 +73,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Calls of a context that has ended are answered with its cause where that is an Error.
+// Calls in an ended context are answered with its cause if that is an Error.
 func TestCauseAnswersCalls(t *testing.T) {
 	s := newServer(t, jsonrpc.Options{})
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -97,7 +97,7 @@ func checkMessages(t *testing.T, d *document, text []byte) {
 	}
 }
 
-// Every byte at every place of a string, which is read eight bytes at a time.
+// Every byte at every place in a string, which is read eight bytes at a time.
 func TestStringBytes(t *testing.T) {
 	for length := range 20 {
 		for at := range length {
@@ -114,7 +114,7 @@ func TestStringBytes(t *testing.T) {
 	}
 }
 
-// An ordinary call is taken apart without allocation.
+// Scanning an ordinary call allocates nothing.
 func TestReadAllocatesNothing(t *testing.T) {
 	text := []byte(
 		`[{"jsonrpc":"2.0","id":1,"method":"m","params":["a",{"b":[1]}]},{"jsonrpc":"2.0","id":2,"method":"m","params":{"a":1}}]`,

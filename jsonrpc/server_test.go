@@ -445,7 +445,7 @@ func TestResponseLimit(t *testing.T) {
 	}
 }
 
-// Past the budget a call is not made at all; a notification, which needs no room, still is.
+// Beyond the budget a call is not made at all. A notification is, as its answer takes no room.
 func TestSpentBudgetMakesNoCall(t *testing.T) {
 	calls := 0
 	s, err := jsonrpc.NewServer(jsonrpc.Options{MaxResponseBytes: 50}, jsonrpc.NewMethod("count", func(
@@ -487,7 +487,7 @@ func TestConcurrentServe(t *testing.T) {
 	wg.Wait()
 }
 
-// An error repeats only so much of a name that the client made up.
+// An error repeats only a limited part of a name that the client chose.
 func TestErrorsRepeatLittle(t *testing.T) {
 	s := newServer(t, jsonrpc.Options{})
 	long := strings.Repeat("ä", 1<<16)

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// encoded is the encoding of a value in an answer.
+// encoded returns the encoding of a value in an answer.
 func encoded(t *testing.T, value any) string {
 	t.Helper()
 	var out strings.Builder
@@ -20,7 +20,7 @@ func encoded(t *testing.T, value any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// TestSizeIsThatOfTheEncoding, of texts that are escaped in each way.
+// TestSizeIsThatOfTheEncoding checks texts with each kind of escape.
 func TestSizeIsThatOfTheEncoding(t *testing.T) {
 	for _, value := range []any{
 		nil, 7, "", "plain", "<&>", "\x00\x1f\x7f", "\"\\\n\t", "\u2028é😀", "\xff\xc0", []string{"a", "\x01"},

@@ -68,7 +68,7 @@ func TestRunning(t *testing.T) {
 			atWork++
 			most = max(most, atWork)
 			mu.Unlock()
-			<-time.After(time.Second) // of the bubble
+			<-time.After(time.Second) // time in the bubble
 			mu.Lock()
 			atWork--
 			mu.Unlock()
@@ -76,7 +76,7 @@ func TestRunning(t *testing.T) {
 		}
 		panics := func(context.Context, struct{}) (bool, error) { panic("at work") }
 		running, alone := newSlots(atATime, nil), newSlots(1, jsonrpc.NewError(7, "one at a time"))
-		once := func(context.Context, struct{}) (bool, error) { // its own kind: it holds no slot of the others
+		once := func(context.Context, struct{}) (bool, error) { // work of another kind: it takes no slot from the rest
 			if running.Taken() != atATime || alone.Taken() != 1 {
 				t.Errorf("%d calls run, and %d alone", running.Taken(), alone.Taken())
 			}
@@ -96,7 +96,7 @@ func TestRunning(t *testing.T) {
 		for range bodies { // more than may run, none of which is counted
 			all.Go(func() { s.Serve(waiting, []byte(`{"jsonrpc":"2.0","id":1,"method":"waits"}`)) })
 		}
-		for range bodies { // a panic gives its slot back
+		for range bodies { // a panic releases its slot
 			s.Serve(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"panics"}`))
 		}
 		synctest.Wait()
@@ -129,7 +129,7 @@ func TestRunning(t *testing.T) {
 				t.Errorf("answer %s", got)
 			}
 		})
-		// A call whose time ends while others run gets that error.
+		// A call whose time ends while others run gets the error of its context.
 		short, cancel := context.WithTimeout(t.Context(), time.Second/3)
 		defer cancel()
 		if got := string(s.Serve(short, []byte(`{"jsonrpc":"2.0","id":1,"method":"work"}`))); !strings.Contains(

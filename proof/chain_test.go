@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestChain verifies a chain from genesis, and from a block in the middle, block by block and as a range. Blocks
-// that do not begin at the last one are refused, and leave the chain unchanged.
+// TestChain verifies a chain from genesis and from a block in the middle, block by block and as a range. Blocks that do
+// not follow the last one are refused, and leave the chain unchanged.
 func TestChain(t *testing.T) {
 	blocks, r := provenchain.Make(t, 100), provenchain.Range(t, 100)
 	genesis := blocks[0].Bundle.Parent.Header.Hash()

@@ -21,7 +21,7 @@ func testKey(t *testing.T, n byte) crypto.PrivateKey {
 	return key
 }
 
-// sealed returns a header by key.
+// sealed returns a header sealed by key.
 func sealed(t *testing.T, h types.Header, key crypto.PrivateKey) types.SignedHeader {
 	t.Helper()
 	h.Producer = key.PublicKey()
@@ -33,7 +33,7 @@ func sealed(t *testing.T, h types.Header, key crypto.PrivateKey) types.SignedHea
 	return types.SignedHeader{Header: h, Seal: types.Seal{Signature: signature}}
 }
 
-// after returns the header after one, on a state with the parameters p, and the proof of them.
+// after returns the header after the given one, on a state with the parameters p, and the proof of p.
 func after(t *testing.T, last types.SignedHeader, p types.Parameters, key crypto.PrivateKey) types.SignedHeader {
 	t.Helper()
 	root, _ := stateOf(t, p)
@@ -43,7 +43,7 @@ func after(t *testing.T, last types.SignedHeader, p types.Parameters, key crypto
 	}, key)
 }
 
-// stateOf returns the root of a state with the parameters p alone, and the proof of them.
+// stateOf returns the root of a state with the parameters p alone, and the proof of p.
 func stateOf(t *testing.T, p types.Parameters) (types.StateRoot, *types.MerkleProof) {
 	t.Helper()
 	return stateOfValue(t, p.Encode())
@@ -161,7 +161,7 @@ func TestFollowerRefuses(t *testing.T) {
 	}
 }
 
-// A proof of the parameters decides, whichever key sealed the header.
+// The proof of the parameters decides, whichever key sealed the header.
 func TestFollowerProofs(t *testing.T) {
 	one, two := testKey(t, 1), testKey(t, 2)
 	mine, others := params.Default(one.PublicKey()), params.Default(two.PublicKey())

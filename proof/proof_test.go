@@ -16,7 +16,7 @@ import (
 // ErrRefused. A verification takes no more memory than the bundle's length allows, whatever lengths the
 // bundle claims.
 //
-// The fuzzer varies the replacement and not the bundle: it would spend its time on trying to shorten each of 200 KB.
+// The fuzzer varies the replacement and not the bundle, or it would spend its time on shortening bundles of 200 KB.
 func FuzzVerify(f *testing.F) {
 	var honest [][]byte
 	for i, b := range provenchain.Make(f, 100) {

@@ -11,7 +11,7 @@ import (
 
 // Each operation agrees with integers of any size, or returns ErrOverflow if the result does not fit 64 bits.
 func TestAmountArithmetic(t *testing.T) {
-	// The edges meet in every pair; rapid seldom draws them together.
+	// All pairs of limits, which rapid seldom draws together.
 	edges := []uint64{0, 1, 2, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 2, 1<<64 - 1}
 	for _, a := range edges {
 		for _, b := range edges {

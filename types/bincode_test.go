@@ -14,7 +14,7 @@ import (
 //go:embed testdata/bincode/vectors.json
 var vectorsJSON []byte
 
-// vector is a value as Rust's bincode 1.3 encodes it; testdata/bincode makes them.
+// vector is a value as Rust's bincode 1.3 encodes it. The program in testdata/bincode makes the vectors.
 type vector struct {
 	Type    string `json:"type"`
 	Name    string `json:"name"`
@@ -37,7 +37,7 @@ func vectors(t testing.TB) []vector {
 	return vectors
 }
 
-// decoders decode each encoded type, and encode the result again.
+// decoders decode a value of each type and encode it again.
 var decoders = map[string]func(b []byte) (value any, encoded []byte, err error){
 	"Parameters":        decoder(types.DecodeParameters, types.Parameters.Encode),
 	"Policy":            decoder(types.DecodePolicy, types.Policy.Encode),

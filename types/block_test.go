@@ -57,7 +57,7 @@ func TestSignedHeader(t *testing.T) {
 	}
 }
 
-// accesses_digest is over bincode(Vec<Access>); writes are the accesses that changed.
+// accesses_digest is the hash of bincode(Vec<Access>). writes are the accesses that changed a value.
 func TestAccessDigests(t *testing.T) {
 	read := types.Access{Key: []byte{2}, Old: []byte{7}, New: []byte{7}}
 	absent := types.Access{Key: []byte{2, 0}, New: []byte{}}

@@ -36,7 +36,7 @@ func FuzzDecodeReceipt(f *testing.F)           { fuzzDecoder(f, "Receipt") }
 func FuzzDecodeGenesis(f *testing.F)           { fuzzDecoder(f, "Genesis") }
 func FuzzDecodeAccesses(f *testing.F)          { fuzzDecoder(f, "Vec<Access>") }
 
-// A genesis in JSON that is accepted reads the same from its own rendering.
+// An accepted genesis in JSON equals the genesis that its own rendering describes.
 func FuzzParseGenesisJSON(f *testing.F) {
 	f.Add([]byte(genesisJSON))
 	f.Add([]byte(`{"chain_id":1,"chain_id":2}`))
@@ -56,7 +56,7 @@ func FuzzParseGenesisJSON(f *testing.F) {
 	})
 }
 
-// An account that parses is written as an address that parses to it.
+// A parsed account can be written as an address, from which the same account is parsed.
 func FuzzParseAccount(f *testing.F) {
 	f.Add(bip86Address)
 	f.Add(bip86Key)

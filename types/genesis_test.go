@@ -92,7 +92,7 @@ func TestGenesisJSONRoundTrip(t *testing.T) {
 	})
 }
 
-// The rendering names each member as the protocol's structures do.
+// The rendering gives each member its name in the protocol's structures.
 func TestGenesisJSONMembers(t *testing.T) {
 	got, err := json.Marshal(types.Genesis{
 		ChainID:     1,
@@ -181,7 +181,7 @@ func TestGenesisJSONRules(t *testing.T) {
 	}
 }
 
-// Lists may be empty but not absent. A chain id is any u64, and a string of its digits.
+// Lists may be empty but not absent. A chain ID is any u64, also as a string of its digits.
 func TestGenesisJSONForms(t *testing.T) {
 	from := strings.Index(genesisJSON, `[
 		{"account"`)

@@ -24,7 +24,7 @@ func parser[T any](parse func([]byte) (T, error)) func([]byte) (any, error) {
 	return func(b []byte) (any, error) { return parse(b) }
 }
 
-// unmarshal reads a struct by its UnmarshalJSON, which encoding/json calls.
+// unmarshal reads a struct by its UnmarshalJSON, as encoding/json does.
 func unmarshal[T any](b []byte) (T, error) {
 	var v T
 	err := json.Unmarshal(b, &v)
@@ -289,7 +289,7 @@ func TestJSONLimits(t *testing.T) {
 	}
 }
 
-// A batch that claims to nest deeply is refused at the first step, whatever its depth.
+// A batch that claims deep nesting is refused at the first step, whatever its depth.
 func TestJSONDepth(t *testing.T) {
 	const depth = 3_000
 	text := strings.Repeat(`{"type":"batch","steps":[{"target":"`+strings.Repeat("0", 64)+`","value":1,"action":`, depth)
@@ -299,7 +299,7 @@ func TestJSONDepth(t *testing.T) {
 	}
 }
 
-// TestJSONVectors has the JSON of docs/vectors.json, which has hex without 0x.
+// TestJSONVectors checks the JSON of docs/vectors.json, whose hex has no 0x.
 func TestJSONVectors(t *testing.T) {
 	file, err := os.ReadFile("../docs/vectors.json")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// longest returns proofs at the limits of decoding, one of each end.
+// longest returns proofs at the limits of decoding, one for each kind of end.
 func longest() []types.MerkleProof {
 	other := types.ProofEnd{Kind: types.EndOther, Path: [32]byte{0xff}, ValueHash: [32]byte{7}}
 	return []types.MerkleProof{

@@ -269,7 +269,7 @@ func roundTrip[T any](draw func(*rapid.T) T, decode func([]byte) (T, error), enc
 	})
 }
 
-// Whatever the value: its encoding decodes to it.
+// The encoding of any value decodes to the same value.
 func TestRoundTrips(t *testing.T) {
 	t.Run("Parameters", roundTrip(drawParameters, types.DecodeParameters, types.Parameters.Encode))
 	t.Run("Transaction", roundTrip(func(t *rapid.T) types.Transaction { return drawTransaction(t).Transaction },

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Every encoded type refuses a byte too many and a byte too few, wherever it is cut.
+// Every encoded type refuses an extra byte, and an encoding that is cut off anywhere.
 func TestWholeInput(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
@@ -77,7 +77,7 @@ const (
 	firstAccessKeyAt = 8
 )
 
-// One corrupted field at a time, in an encoding that is good otherwise.
+// One corrupted field at a time, in an otherwise valid encoding.
 func TestCorruptedFields(t *testing.T) {
 	encoded := map[string]vector{}
 	for _, v := range vectors(t) {

@@ -24,7 +24,7 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// The hashes of a transaction, from bytes put together here.
+// The hashes of a transaction, from bytes that this test puts together.
 func TestTransactionHashes(t *testing.T) {
 	signed := []types.SignedTransaction{sampleSponsored()}
 	for _, payload := range samplePayloads() {

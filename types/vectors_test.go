@@ -134,7 +134,7 @@ func TestTransactionVectors(t *testing.T) {
 	}
 }
 
-// Whatever byte of the witnesses changes: the transaction does not decode, its witnesses do not hold, or they claim
+// If any byte of the witnesses changes, the transaction does not decode, its witnesses are invalid, or they claim
 // another authority.
 func TestEachByteOfWitnesses(t *testing.T) {
 	v := readProtocolVectors(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// VerifyWitnesses tells good transactions from bad ones, whatever is bad about them and wherever they stand.
+// VerifyWitnesses distinguishes valid transactions from invalid ones, whatever their fault and position.
 func TestVerifyWitnesses(t *testing.T) {
 	key, payer := testKey(t, "sender"), testKey(t, "payer")
 	signature := func(tx *types.SignedTransaction) types.Signature { return tx.Witness.(types.WitnessKey).Signature }
@@ -115,7 +115,7 @@ func signWithPayer(
 	return signed, err
 }
 
-// A policy is refused for one wrong thing at a time.
+// A policy is refused for each single fault.
 func TestPolicyRules(t *testing.T) {
 	key := func(i byte) types.Signer { return types.SignerKey{Key: count[types.PublicKey](i)} }
 	many := func(n byte) (signers []types.Signer) {

@@ -11,7 +11,7 @@ import (
 // aboutAccount is m/86'/0'/0' of aboutMnemonic, as BIP-86 has it.
 const aboutAccount = "xpub6BgBgsespWvERF3LHQu6CnqdvfEvtMcQjYrcRzx53QJjSxarj2afYWcLteoGVky7D3UKDP9QyrLprQ3VCECoY49yfdDEHGCtMMj92pReUsQ"
 
-// TestAccount: the extended public key is BIP-86's, and gives the keys that the seed does, on both kinds of networks.
+// TestAccount: the extended public key is BIP-86's and gives the same keys as the seed, on both kinds of networks.
 func TestAccount(t *testing.T) {
 	seed, err := SeedFromMnemonic(aboutMnemonic, "")
 	if err != nil {

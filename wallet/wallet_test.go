@@ -48,7 +48,7 @@ func TestMnemonicVectors(t *testing.T) {
 	}
 }
 
-// The word list is the one of BIP-39, byte for byte.
+// The word list equals BIP-39's byte for byte.
 func TestWordList(t *testing.T) {
 	const want = "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
 	if got := sha256.Sum256([]byte(english)); hex.EncodeToString(got[:]) != want || len(words) != 2048 {
@@ -113,7 +113,7 @@ func TestSeedIsOfNormalizedText(t *testing.T) {
 			t.Errorf("%q: %x, %v", form, got, err)
 		}
 	}
-	// é as one character and as two: both are hashed as two.
+	// é as one code point and as two: both are hashed as two.
 	want, err = pbkdf2.Key(sha512.New, aboutMnemonic, []byte("mnemonice\u0301"), 2048, 64)
 	if err != nil {
 		t.Fatal(err)

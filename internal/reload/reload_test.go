@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A changed file is loaded again once it is time to look, or at once where the set is reloaded. One that does not load
+// A changed file is loaded again at the next check, or at once if the set is reloaded. A file that does not load
 // changes nothing.
 func TestFilesThatChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
@@ -43,7 +43,7 @@ func TestFilesThatChange(t *testing.T) {
 		}
 	}
 	write("b", start.Add(time.Hour))
-	holds("a", 1) // files are not looked at all the time
+	holds("a", 1) // files are not checked all the time
 	now = now.Add(2 * checkInterval)
 	holds("b", 2)
 	holds("b", 2)

@@ -49,7 +49,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// partsOf are the parts of a node of a new network with a producer's key.
+// partsOf returns the parts of a node in a new network that has a producer's key.
 func partsOf(t *testing.T, key crypto.PrivateKey) Parts {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "chain")

@@ -105,7 +105,7 @@ func newClient(t *testing.T, s *Server, address string, i p2p.Identity) *Client 
 	return c
 }
 
-// After block 3: requests that are signed, and each rule broken once. A refused request changes nothing.
+// After block 3: requests that are signed, and requests that each break a rule. A refused request changes nothing.
 func TestRules(t *testing.T) {
 	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"))
 	chain := headers(s.config.Key, 5)
@@ -225,7 +225,7 @@ func TestOneSignatureAHeight(t *testing.T) {
 	}
 }
 
-// lines is a log that may be read while it is written.
+// lines is a log that can be read while it is written.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -237,7 +237,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// has counts the lines with all of some words.
+// has counts the lines that contain all of some words.
 func (l *lines) has(words ...string) (count int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -283,7 +283,7 @@ func TestBothNodesAreToldOf(t *testing.T) {
 	sign(chain[1], 1)
 	sign(chain[2], 1)
 	s.mu.Lock()
-	s.last.refusedAt = s.last.refusedAt.Add(-contestedTime) // as if the second had ended
+	s.last.refusedAt = s.last.refusedAt.Add(-contestedTime) // as if the second node had ended
 	s.mu.Unlock()
 	if sign(chain[3], 1); first.contested {
 		t.Error("it is not forgotten that another one asked")
@@ -358,7 +358,7 @@ func TestOthersKeepNoNodeOut(t *testing.T) {
 	}
 }
 
-// A signer that hangs is said not to answer.
+// The error about a signer that hangs states that it does not answer.
 func TestHangingSigner(t *testing.T) {
 	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"))
 	hanging, err := net.Listen("tcp", "127.0.0.1:0")
@@ -403,8 +403,8 @@ func FuzzDecodeAnswer(f *testing.F) {
 	})
 }
 
-// A disk that is full under the sign state ends the signer at the block that it cannot hold, which gets no signature.
-// Once there is room, a new start signs that very block, and no other of its height.
+// A full disk under the sign state ends the signer at the block that it cannot record, which gets no signature. Once
+// there is room, a restarted signer signs this very block, and no other of its height.
 func TestFullDisk(t *testing.T) {
 	const path = "signed"
 	node, disk := identity(t), kv.NewCrashDisk()

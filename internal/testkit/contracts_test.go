@@ -69,7 +69,7 @@ type action struct {
 	gas     types.Gas
 }
 
-// calling is a call of a contract.
+// calling returns a call of a contract.
 func calling(id types.ContractID, function string, args []byte, value types.Amount, gas types.Gas) action {
 	return action{types.Account(id), value, types.Call{Function: function, Args: args}, gas}
 }
@@ -80,7 +80,7 @@ type builtBlock struct {
 	receipts []types.Receipt
 }
 
-// sign makes the user's next transactions.
+// sign makes transactions with the user's next nonces.
 func (c *contractChain) sign(actions []action) []*types.VerifiedTx {
 	c.t.Helper()
 	signed := make([]types.SignedTransaction, len(actions))
@@ -211,7 +211,7 @@ func (c *contractChain) simulate(call action, view bool) (exec.Outcome, error) {
 	return outcome, errors.Join(err, state.Close())
 }
 
-// numbers are the arguments of a forged host call: each in 8 bytes.
+// numbers are the arguments of a forged host call, of 8 bytes each.
 func numbers(values ...uint64) (b []byte) {
 	for _, v := range values {
 		b = binary.LittleEndian.AppendUint64(b, v)

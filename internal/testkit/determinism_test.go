@@ -13,8 +13,8 @@ import (
 )
 
 // TestEveryNodeMakesTheSameBlocks builds a chain of blocks of generated and hostile contracts on nodes that differ in
-// all that a node may differ in. They have compiler or interpreter, instances used again or fresh, code in memory or
-// compiled for each call, one processor or two. Headers, with their roots and gas, and receipts are the same.
+// everything in which nodes may differ: compiler or interpreter, reused or fresh instances, code in memory or compiled
+// for each call, one processor or two. Headers, with their roots and gas, and receipts must be the same.
 func TestEveryNodeMakesTheSameBlocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

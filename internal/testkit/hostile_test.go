@@ -27,7 +27,7 @@ type attack struct {
 	output   []byte
 }
 
-// attacks are calls of the first of two hostile contracts, a and b; both can be entered again, alone cannot.
+// attacks are calls of the first of two hostile contracts, a and b. Both allow re-entry; the contract alone does not.
 func attacks(a, b, alone types.ContractID) []attack {
 	code := func(n byte) []byte { return []byte{n, 0, 0, 0} }
 	return []attack{
@@ -43,14 +43,14 @@ func attacks(a, b, alone types.ContractID) []attack {
 		{"events", nil, exec.Reverted, []byte("too many logs")},
 		{"bigEvents", nil, exec.Reverted, []byte("too many logs")},
 		{"output", nil, exec.OutOfGas, nil},
-		{"relay", both(a, a), exec.Success, code(0)},     // itself, down to the greatest depth
+		{"relay", both(a, a), exec.Success, code(0)},     // itself, down to the maximum depth
 		{"relay", both(b, a), exec.Success, code(0)},     // each other
 		{"relay", both(alone, a), exec.Success, code(0)}, // a → alone → a → alone is refused
-		// 2^32 calls: the callee runs out of gas, the caller has its 64th left
+		// 2^32 calls: the callee runs out of gas, and the caller keeps a 64th
 		{"fork", both(b, a), exec.Success, code(2)},
-		{"growRelay", both(b, a), exec.Success, code(0)},  // 16 pages each, of 256 together
+		{"growRelay", both(b, a), exec.Success, code(0)},  // 16 pages each, 256 in total
 		{"arguments", both(b, a), exec.OutOfGas, nil},     // 64 KiB each time
-		{"arguments", nil, exec.OutOfGas, nil},            // to no contract
+		{"arguments", nil, exec.OutOfGas, nil},            // to an address without a contract
 		{"sink", make([]byte, 64<<10), exec.Success, nil}, // the longest arguments
 		{"nowhere", make([]byte, 64<<10), exec.NoSuchFunction, nil},
 	}
@@ -202,7 +202,7 @@ var hostRanges = map[string][]memoryRange{
 	"debug":          {{0, 1, 1, 1 << 10}},
 }
 
-// mustFail reports whether a range of a host call is not inside one page of memory or too long.
+// mustFail reports whether a range of a host call is too long or not inside one page of memory.
 func mustFail(function string, args []uint64) bool {
 	return slices.ContainsFunc(hostRanges[function], func(r memoryRange) bool {
 		length := r.size
@@ -213,7 +213,7 @@ func mustFail(function string, args []uint64) bool {
 	})
 }
 
-// drawNumber is often at an edge: of the memory, of a limit, of a type.
+// drawNumber often returns a limit: of the memory, of a parameter, of a type.
 func drawNumber(t *rapid.T) uint64 {
 	edge := rapid.SampledFrom([]uint64{
 		0, 1, 3, 32, 56, 64, 96, 256, 1 << 10, 16 << 10, 64 << 10, 1 << 17, 1 << 31, 1 << 32, 1 << 63, 0,
@@ -229,8 +229,8 @@ func drawNumber(t *rapid.T) uint64 {
 	return rapid.Uint64Range(0, 300).Draw(t, "small")
 }
 
-// TestForgedPointers calls every host function with any pointers and lengths over compiler and interpreter. No range
-// outside the memory or over its limit is ever taken, every call is billed, and both chains stay the same.
+// TestForgedPointers calls every host function with arbitrary pointers and lengths, with compiler and interpreter. No
+// range outside the memory or over its limit is ever accepted, every call is billed, and both chains stay equal.
 func TestForgedPointers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -240,7 +240,7 @@ func TestForgedPointers(t *testing.T) {
 	compiled, interpreted := newContractChain(t, wasm.Options{}), newContractChain(t, wasm.Options{Interpreter: true})
 	id := compiled.deploy(1_000, forger)[0]
 	interpreted.deploy(1_000, forger)
-	seen := map[string][2]int{} // calls that had to fail, and others
+	seen := map[string][2]int{} // number of calls that had to fail, and of others
 	rapid.Check(t, func(t *rapid.T) {
 		var actions []action
 		var failing []bool
@@ -280,8 +280,8 @@ func TestForgedPointers(t *testing.T) {
 	}
 }
 
-// FuzzMutatedModule deploys and calls changed modules, over compiler and interpreter: each is refused, or does the same
-// in both, is billed, and leaves the node working.
+// FuzzMutatedModule deploys and calls changed modules, with compiler and interpreter: each is refused, or behaves
+// equally in both, is billed, and leaves the node working.
 func FuzzMutatedModule(f *testing.F) {
 	f.Add(uint64(0), []byte{})
 	for seed := range uint64(20) {

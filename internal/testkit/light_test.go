@@ -58,7 +58,7 @@ func listed(t *testing.T) (txs []*types.Tx, receipts []types.Receipt) {
 	return txs, receipts
 }
 
-// TestBothVerifiersInclude has two verifiers look at inclusion proofs in random lists, and at changed ones.
+// TestBothVerifiersInclude has two verifiers check inclusion proofs in random lists, and changed proofs.
 func TestBothVerifiersInclude(t *testing.T) {
 	pool, receiptPool := listed(t)
 	r := rand.New(rand.NewPCG(21, 22))
@@ -119,7 +119,7 @@ func include(parts [][]byte) (proof.Included, error) {
 	return proof.VerifyInclusion(&header.Header, tx, receipt, proof.Inclusion{Transaction: first, Receipt: second})
 }
 
-// corrupt changes one of parts: a bit, or it puts another in its place.
+// corrupt changes one of parts: it flips a bit, or replaces the part by another.
 func corrupt(r *rand.Rand, parts, others [][]byte) {
 	i := r.IntN(len(parts))
 	if r.IntN(3) == 0 {
@@ -132,7 +132,7 @@ func corrupt(r *rand.Rand, parts, others [][]byte) {
 	}
 }
 
-// TestBothVerifiersFollow has two verifiers look at the next header of random chains, and at changed ones.
+// TestBothVerifiersFollow has two verifiers check the next header of random chains, and changed headers.
 func TestBothVerifiersFollow(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	var keys []crypto.PrivateKey

@@ -13,9 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/testkit/plainverifier"
 )
 
-// The verifier of bundles a second time, as docs/proofs.md and docs/protocol.md define it. It works on bytes and big
-// integers, and without a line of packages blockproof, verifier, types, codec, crypto and poseidon. The circuit is read
-// as data.
+// The second verifier of bundles, as docs/proofs.md and docs/protocol.md define it. It works on bytes and big integers,
+// and uses no code of packages blockproof, verifier, types, codec, crypto and poseidon. The circuit is read as data.
 
 // naiveReader reads bincode; its results after an error are meaningless.
 type naiveReader struct {
@@ -37,7 +36,7 @@ func (r *naiveReader) take(n uint64) []byte {
 func (r *naiveReader) u32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
 func (r *naiveReader) u64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
 
-// list returns a number of things of at least size bytes each.
+// list returns the length of a list whose items have at least size bytes each.
 func (r *naiveReader) list(size uint64) uint64 {
 	n := r.u64()
 	if n > uint64(len(r.rest))/size {
@@ -67,7 +66,7 @@ func (r *naiveReader) level() uint8 {
 	return level
 }
 
-// naiveHeader is the bytes of a header with its seal.
+// naiveHeader holds the bytes of a header with its seal.
 type naiveHeader []byte
 
 func (h naiveHeader) chainID() uint64   { return binary.LittleEndian.Uint64(h[4:]) }
@@ -87,7 +86,7 @@ func (h naiveHeader) isSealed() bool {
 	return bytes.Equal(h.seal()[:4], make([]byte, 4)) && naiveVerify(h.producer(), hash[:], h.seal()[4:])
 }
 
-// naiveVerify is the verification of BIP-340.
+// naiveVerify implements BIP-340's verification.
 func naiveVerify(public, message, signature []byte) bool {
 	x, r, s := number(public), number(signature[:32]), number(signature[32:])
 	if x.Cmp(curveP) >= 0 || r.Cmp(curveP) >= 0 || s.Cmp(curveOrder) >= 0 {
@@ -146,7 +145,7 @@ func digestOf(accesses []naiveAccess) [32]byte {
 	return sha256.Sum256(b)
 }
 
-// naiveVerifyBundle returns nil for a bundle that holds, with a proof of 100 bits or of 128.
+// naiveVerifyBundle returns nil for a valid bundle with a proof of 100 or 128 bits.
 func naiveVerifyBundle(bundle []byte, bits int) error {
 	r := &naiveReader{rest: bundle}
 	parent, header := naiveHeader(r.take(280)), naiveHeader(r.take(280))
@@ -237,7 +236,7 @@ func cmpError(err error) error {
 	return err
 }
 
-// naiveSegment is a proof's part about a segment.
+// naiveSegment is the part of a proof about one segment.
 type naiveSegment struct {
 	levels []byte
 	others []naiveOther
@@ -270,7 +269,7 @@ func readSegment(r *naiveReader) (s naiveSegment) {
 	return s
 }
 
-// terms is the public side of a segment with these entries.
+// terms returns the public side of a segment with these entries.
 func (s *naiveSegment) terms(entries []naiveAccess) (terms []plainverifier.Term) {
 	position := func(level uint8, path naiveDigest, leaves ...naiveDigest) {
 		tuple := []uint32{uint32(level)}

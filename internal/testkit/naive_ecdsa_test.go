@@ -49,7 +49,7 @@ func deviceSignature(t *testing.T, message string) (point [64]byte, digest [32]b
 	return [64]byte(public[1:]), digest, signature
 }
 
-// negateP256 replaces a number by the order less it.
+// negateP256 replaces a number s by the order minus s.
 func negateP256(s []byte) {
 	new(big.Int).Sub(elliptic.P256().Params().N, number(s)).FillBytes(s)
 }

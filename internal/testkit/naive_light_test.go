@@ -12,7 +12,7 @@ import (
 // a transaction with its receipt, and that headers follow each other. It works on bytes, without the packages proof,
 // lists, tree, types, codec, crypto and poseidon.
 
-// skipPayload reads a payload and forgets it.
+// skipPayload reads a payload and discards it.
 func (r *naiveReader) skipPayload() {
 	switch kind := r.u32(); kind {
 	case 0:
@@ -71,7 +71,7 @@ func (r *naiveReader) skipPolicy() {
 	}
 }
 
-// naiveTransactionLeaf is the leaf of an encoded SignedTransaction that decodes.
+// naiveTransactionLeaf returns the leaf of an encoded SignedTransaction that can be decoded.
 func naiveTransactionLeaf(signed []byte) (naiveDigest, error) {
 	r := &naiveReader{rest: signed[1:]}
 	r.take(112)
@@ -90,7 +90,7 @@ func naiveTransactionLeaf(signed []byte) (naiveDigest, error) {
 	return naiveSponge(4, 64, append(naivePair(hash[:]), naivePair(digest[:])...)), r.err
 }
 
-// naiveReceiptLeaf is the leaf of an encoded Receipt that decodes.
+// naiveReceiptLeaf returns the leaf of an encoded Receipt that can be decoded.
 func naiveReceiptLeaf(receipt []byte) (naiveDigest, error) {
 	gas, details := binary.LittleEndian.Uint64(receipt[1:9]), sha256.Sum256(receipt[9:])
 	if gas>>48 > 0 {
@@ -100,8 +100,8 @@ func naiveReceiptLeaf(receipt []byte) (naiveDigest, error) {
 	return naiveSponge(6, 20, append(naivePair(details[:]), limbs...)), nil
 }
 
-// naiveInclusion checks an encoded inclusion proof of a leaf under the root of a list with the tag. It returns number
-// and n.
+// naiveInclusion checks an encoded inclusion proof of a leaf under the root of a list with the tag. It returns the
+// item's number and the number of items.
 func naiveInclusion(tag uint32, root []byte, leaf naiveDigest, proof []byte) (number, n uint32, err error) {
 	r := &naiveReader{rest: proof}
 	number, n = r.u32(), r.u32()
@@ -181,7 +181,7 @@ func naiveValue(root, key, encoded []byte) ([]byte, error) {
 	return value, err
 }
 
-// rootOf recomputes the root that a proof of a key's value, or with an empty value of its absence, belongs to.
+// rootOf computes the root that belongs to a proof of a key's value, or of its absence if the value is empty.
 func (p naiveProof) rootOf(key, value []byte) (root [32]byte, err error) {
 	path := naivePath(key)
 	var digest naiveDigest
@@ -214,7 +214,7 @@ func (h naiveHeader) timestamp() uint64 { return binary.LittleEndian.Uint64(h[52
 
 const maxTime = 253_402_300_799_999
 
-// naiveNext checks the header after a trusted one, with an encoded Merkle proof of the parameters or none.
+// naiveNext checks the header after a trusted one, with an encoded Merkle proof of the parameters or without one.
 func naiveNext(last, next naiveHeader, proof []byte) error {
 	hash := last.hash()
 	switch {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The hash function, the state's tree and a block's lists as docs/protocol.md defines them, word for word: slow, and
-// without a line of packages poseidon, tree and lists.
+// The hash function, the state's tree and a block's lists literally as docs/protocol.md defines them: slow, and without
+// code of packages poseidon, tree and lists.
 
 const koalaBear = 1<<31 - 1<<24 + 1
 
@@ -74,7 +74,7 @@ func naivePermute(state [16]uint32) [16]uint32 {
 	return state
 }
 
-// naiveDigest is 8 elements of the field.
+// naiveDigest is 8 field elements.
 type naiveDigest [8]uint32
 
 func (d naiveDigest) bytes() (b [32]byte) {
@@ -157,7 +157,7 @@ func naiveNode(left, right naiveDigest) (parent naiveDigest) {
 
 func pathBit(path naiveDigest, depth int) int { return int(path[depth/31] >> (30 - depth%31) & 1) }
 
-// leafEntry is a key's place in the tree.
+// leafEntry is a key's leaf in the tree.
 type leafEntry struct{ path, valueHash naiveDigest }
 
 func entriesOf(state map[string][]byte) (entries []leafEntry) {
@@ -188,8 +188,8 @@ func naiveRoot(entries []leafEntry, depth int) naiveDigest {
 
 func stateRoot(state map[string][]byte) [32]byte { return naiveRoot(entriesOf(state), 0).bytes() }
 
-// naiveProof is a Merkle proof: the siblings from the root's child downwards, and the entry where the path ends, nil
-// where nothing is there.
+// naiveProof is a Merkle proof: the siblings from the root's child downwards, and the entry at which the path ends, or
+// nil if there is none.
 type naiveProof struct {
 	siblings []naiveDigest
 	end      *leafEntry

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The wallet as docs/protocol.md defines it, on big integers: slow, and without a line of package crypto.
+// The wallet as docs/protocol.md defines it, on big integers: slow, and without code of package crypto.
 
 func bigHex(s string) *big.Int {
 	v, ok := new(big.Int).SetString(s, 16)
@@ -83,7 +83,7 @@ func naiveTagged(tag string, parts ...[]byte) [32]byte {
 	return sha256.Sum256(message)
 }
 
-// naiveSeed is BIP-39's seed of an ASCII mnemonic without a passphrase.
+// naiveSeed computes BIP-39's seed of an ASCII mnemonic without a passphrase.
 func naiveSeed(t *testing.T, mnemonic string) []byte {
 	t.Helper()
 	seed, err := pbkdf2.Key(sha512.New, mnemonic, []byte("mnemonic"), 2048, 64)
@@ -107,7 +107,7 @@ func naiveMaster(seed []byte) extendedKey {
 	return extendedKey{[32]byte(i[:32]), [32]byte(i[32:])}
 }
 
-// child is CKDpriv of BIP-32; hardened numbers have bit 31 set.
+// child implements CKDpriv of BIP-32; hardened numbers have bit 31 set.
 func (e extendedKey) child(index uint32) extendedKey {
 	var data []byte
 	if index>>31 == 1 {
@@ -123,7 +123,7 @@ func (e extendedKey) child(index uint32) extendedKey {
 	return extendedKey{bytes32(k), [32]byte(i[32:])}
 }
 
-// evenSecret is the scalar of a private key or its negation, whichever has a point with even y, and that point's x.
+// evenSecret returns whichever of a private key's scalar and its negation has a point with even y, and that point's x.
 func evenSecret(key [32]byte) (d *big.Int, x [32]byte) {
 	d = number(key[:])
 	p := curveG.times(d)
@@ -133,7 +133,7 @@ func evenSecret(key [32]byte) (d *big.Int, x [32]byte) {
 	return d, bytes32(p.x)
 }
 
-// naiveTweak is taproot_tweak_seckey of BIP-341 without a script tree.
+// naiveTweak implements taproot_tweak_seckey of BIP-341 without a script tree.
 func naiveTweak(key [32]byte) (tweak, tweaked [32]byte) {
 	d, x := evenSecret(key)
 	tweak = naiveTagged("TapTweak", x[:])
@@ -141,7 +141,7 @@ func naiveTweak(key [32]byte) (tweak, tweaked [32]byte) {
 	return tweak, bytes32(d)
 }
 
-// naiveSign is BIP-340's default signing with 32 zero bytes of auxiliary data.
+// naiveSign implements BIP-340's default signing, with 32 zero bytes of auxiliary data.
 func naiveSign(key [32]byte, message []byte) (signature [64]byte) {
 	d, x := evenSecret(key)
 	masked, mask := bytes32(d), naiveTagged("BIP0340/aux", make([]byte, 32))

@@ -119,7 +119,7 @@ func TestPageExamples(t *testing.T) {
 	}
 }
 
-// decodeAs decodes an example strictly and checks that nothing of it is lost or missing.
+// decodeAs decodes an example strictly, and checks that no member is lost or missing.
 func decodeAs(t *testing.T, text []byte, as reflect.Type) {
 	t.Helper()
 	value := reflect.New(as)

@@ -111,9 +111,9 @@ func refusedValues(account string) (refused []abiValueVector) {
 	return refused
 }
 
-// quoted is a text as a JSON string.
+// quoted returns a text as a JSON string.
 func quoted(text string) json.RawMessage {
-	b, _ := json.Marshal(text) // a string always encodes
+	b, _ := json.Marshal(text) // a string can always be encoded
 	return b
 }
 

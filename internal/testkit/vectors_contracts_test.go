@@ -213,7 +213,7 @@ func (s *contractScene) vector(block types.Block, result exec.Result) contractBl
 	return v
 }
 
-// The contracts that deploys makes, by account 0: the probes by their nonces.
+// The contracts that account 0 deploys: the probes by their nonces.
 func (s *contractScene) whole() types.ContractID { return types.NewContractID(s.account(0), 0) }
 func (s *contractScene) plain() types.ContractID { return types.NewContractID(s.account(0), 1) }
 func (s *contractScene) wide() types.ContractID  { return types.NewContractID(s.account(0), 2) }

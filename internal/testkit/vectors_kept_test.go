@@ -198,7 +198,7 @@ func TestKeptBaseFees(t *testing.T) {
 	}
 }
 
-// same reports whether two JSON values are equal up to 0x before hex.
+// same reports whether two JSON values are equal, apart from 0x before hex.
 func same(t *testing.T, name string, value any, want json.RawMessage) {
 	t.Helper()
 	text, err := json.Marshal(value)
@@ -217,7 +217,7 @@ func same(t *testing.T, name string, value any, want json.RawMessage) {
 	}
 }
 
-// sorted is a JSON value with the members of objects in the order of their names. Numbers stay as they are written.
+// sorted returns a JSON value with the members of objects in the order of their names. Numbers keep their form.
 func sorted(t *testing.T, text []byte) []byte {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -292,7 +292,7 @@ type keptChain struct {
 	}
 }
 
-// TestKeptRoots computes the roots of the chains by the definitions.
+// TestKeptRoots computes the roots of the chains by the naive definitions.
 func TestKeptRoots(t *testing.T) {
 	v := readKept[struct{ Chain, Changing, Example keptChain }](t)
 	blocks := 0
@@ -319,7 +319,7 @@ func TestKeptRoots(t *testing.T) {
 	}
 }
 
-// TestFirstTransfer computes the block of the page by hand.
+// TestFirstTransfer computes the page's block step by step.
 func TestFirstTransfer(t *testing.T) {
 	const (
 		coins, value        = 100_000_000, 150_000_000

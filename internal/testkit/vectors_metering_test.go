@@ -25,7 +25,7 @@ type meteringVector struct {
 	Weight        uint64           `json:"weight,omitempty"`
 }
 
-// functionVector is a defined function.
+// functionVector is a function that the module defines.
 type functionVector struct {
 	Variables   uint64   `json:"variables"`
 	Frame       uint64   `json:"frame"`
@@ -220,7 +220,7 @@ func pricedInstructions() *Module {
 	return with(nil, body)
 }
 
-// atLimits are modules just within and just beyond limits, and two of random ones.
+// atLimits are modules just within and just beyond limits, and two random modules.
 func atLimits() []meteredModule {
 	// A loop that sets 99 locals and is the target of 161 branches.
 	wide := func(constants int) *Module {

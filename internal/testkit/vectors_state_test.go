@@ -21,7 +21,7 @@ type poseidonVectors struct {
 	Leaves          []pairVector    `json:"leaf"`
 	Paths           []hashVector    `json:"path"`
 	ValueHashes     []hashVector    `json:"value_hash"`
-	Pair            []uint32        `json:"pair"` // of the bytes 0 to 31
+	Pair            []uint32        `json:"pair"` // elements of the bytes 0 to 31
 	LeafOf96        bytesHex        `json:"tx_leaf_96"`
 	LeafOf64        bytesHex        `json:"tx_leaf_64"`
 	ReceiptLeaf     bytesHex        `json:"receipt_leaf"`

@@ -18,7 +18,8 @@ type storageVectors struct {
 	RefusedValues []refusedStoredVector `json:"refused_values"`
 }
 
-// storageKeyVector is a key: the cell's name, of a map the key or of a list the index, and the type of the value.
+// storageKeyVector is a key in storage: the cell's name, the key in a map or the index in a list, and the type of the
+// value.
 type storageKeyVector struct {
 	Bytes bytesHex        `json:"bytes"`
 	Cell  string          `json:"cell"`
@@ -50,7 +51,7 @@ const (
 		`{"name":"é","kind":"map","key":"bytes","value":"Offer"}]`
 )
 
-// storedBytes are keys or values of both encodings in hex, where a name is between quotes.
+// storedBytes are keys or values of both encodings in hex, with names in quotes.
 type storedBytes struct{ kind, prefixed, bare string }
 
 var storedKeys = []storedBytes{
@@ -116,7 +117,7 @@ var storedRefused = []storedBytes{
 	{"Gone", "00", "00"},
 }
 
-// bytes are a text of [storedBytes].
+// bytes returns the bytes of a text of [storedBytes].
 func (s storedBytes) bytes(t *testing.T, encoding abi.Encoding) bytesHex {
 	t.Helper()
 	text := s.prefixed
@@ -138,7 +139,7 @@ func (s storedBytes) bytes(t *testing.T, encoding abi.Encoding) bytesHex {
 	return b
 }
 
-// describedStorage is the ABI of the vectors with storage of an encoding.
+// describedStorage is the ABI of the vectors, with storage of the given encoding.
 func describedStorage(t *testing.T, encoding abi.Encoding) (storage string, declared abi.ABI) {
 	t.Helper()
 	storage = `{"encoding":"` + string(encoding) + `","cells":` + storedCells + `}`
@@ -157,7 +158,7 @@ func storageSection(t *testing.T) (sections []storageVectors) {
 		for _, key := range storedKeys {
 			data := key.bytes(t, encoding)
 			if len(data) == 0 {
-				continue // no key of this encoding
+				continue // not a key of this encoding
 			}
 			slot, ok := declared.Slot(data)
 			if !ok {

@@ -21,7 +21,7 @@ const chainID = 31337
 
 var update = flag.Bool("update", false, "rewrite docs/vectors.json instead of comparing with it")
 
-// bytesHex is bytes that JSON carries as lower-case hex without a prefix.
+// bytesHex is a byte string that JSON represents in lower-case hex without a prefix.
 type bytesHex []byte
 
 func (b bytesHex) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, b), nil }

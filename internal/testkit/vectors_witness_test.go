@@ -10,11 +10,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// witnessVector is a witness of keys that are read, as a proof of a view has it, and whether it holds.
+// witnessVector is a witness of keys that are read, as in a proof of a view, and whether it is valid.
 type witnessVector struct {
 	About   string         `json:"about"`
 	Root    bytesHex       `json:"root"`
-	Values  []recordVector `json:"values"` // an empty value: the key has none
+	Values  []recordVector `json:"values"` // empty: the key has no value
 	Witness bytesHex       `json:"witness"`
 	Holds   bool           `json:"holds"`
 }
@@ -67,7 +67,7 @@ func readWitness(t *testing.T, records []recordVector, keys ...[]byte) (v witnes
 	return v, w
 }
 
-// stateWitnesses has the shapes, and ways for a witness not to hold.
+// stateWitnesses has all shapes of witnesses, and witnesses that are invalid in each way.
 func stateWitnesses(t *testing.T) (vectors []witnessVector) {
 	t.Helper()
 	add := func(about string, v witnessVector) {
@@ -82,7 +82,7 @@ func stateWitnesses(t *testing.T) (vectors []witnessVector) {
 	one, _ := readWitness(t, exampleState(1), recordKey(0x11), recordKey(0x22))
 	add("a key with a value and one without, both where the one entry lies", one)
 
-	// In the state of ten, 33… ends at another entry and 35… at nothing.
+	// In the state of ten, the path of 33… ends at another entry, and that of 35… at nothing.
 	whole, w := readWitness(t, exampleState(10), recordKey(5), recordKey(0x11), recordKey(0x33), recordKey(0x35))
 	add("four keys, two of them with values", whole)
 	changed := func(change func(*witnessVector, *tree.Witness)) witnessVector {
@@ -101,7 +101,7 @@ func stateWitnesses(t *testing.T) (vectors []witnessVector) {
 		}
 		return i
 	}
-	// digestOf is the index of the first digest of the first shape of a kind.
+	// digestOf returns the index of the first digest of the first shape of a kind.
 	digestOf := func(shape tree.Shape) (n int) {
 		for _, s := range w.Shapes[:at(shape)] {
 			switch s {
@@ -156,13 +156,13 @@ func stateWitnesses(t *testing.T) (vectors []witnessVector) {
 	} {
 		add(c.about, changed(c.change))
 	}
-	// These give the root.
+	// These lead to the root.
 	add("a value that is hidden behind its own entry", hiddenValue(t))
 	add("nothing at a half without keys, said as a digest", zeroDigest(t))
 	return vectors
 }
 
-// hiddenValue says of the one key of a state that another entry lies there.
+// hiddenValue claims that another entry is at the place of a state's only key.
 func hiddenValue(t *testing.T) witnessVector {
 	t.Helper()
 	records := exampleState(1)
@@ -175,13 +175,13 @@ func hiddenValue(t *testing.T) witnessVector {
 	return v
 }
 
-// zeroDigest has the digest of nothing where a half of the tree has no entry.
+// zeroDigest has the digest of an empty subtree where a half of the tree has no entry.
 func zeroDigest(t *testing.T) witnessVector {
 	t.Helper()
 	records := exampleState(10)
 	for _, r := range records {
 		v, w := readWitness(t, records, r.Key)
-		at := slices.Index(w.Shapes, tree.ShapeEmpty) // of a half without keys, since the one key has a value
+		at := slices.Index(w.Shapes, tree.ShapeEmpty) // the half without keys, since the only key has a value
 		if at < 0 {
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 
 var everyByte = flag.Bool("every-byte", false, "let TestChangedBundles change every byte of a bundle")
 
-// bothRefuse asks both verifiers of bundles.
+// bothRefuse has both verifiers refuse a bundle.
 func bothRefuse(t *testing.T, name string, bundle []byte) {
 	t.Helper()
 	if _, err := proof.Verify(bundle, 100); err == nil {
@@ -25,7 +25,7 @@ func bothRefuse(t *testing.T, name string, bundle []byte) {
 	}
 }
 
-// TestBothVerifiersAccept has both verifiers of bundles look at blocks of all kinds, and at a demand for more bits.
+// TestBothVerifiersAccept has both verifiers check blocks of all kinds, and a requirement of more bits.
 func TestBothVerifiersAccept(t *testing.T) {
 	var inserted, deleted, read int
 	for _, b := range provenchain.Make(t, 100) {
@@ -47,7 +47,7 @@ func TestBothVerifiersAccept(t *testing.T) {
 			t.Errorf("%s: the second verifier: %v", b.Name, err)
 		}
 		if len(b.Bundle.Accesses) == 0 {
-			continue // nothing is argued
+			continue // it has no STARK proof
 		}
 		if _, err := proof.Verify(encoded, 128); err == nil {
 			t.Errorf("%s: 100 bits pass for 128", b.Name)
@@ -61,7 +61,7 @@ func TestBothVerifiersAccept(t *testing.T) {
 	}
 }
 
-// TestChangedBundles changes bytes of each part, cuts and lengthens: both verifiers refuse.
+// TestChangedBundles changes bytes of each part, truncates and lengthens: both verifiers refuse.
 func TestChangedBundles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -142,7 +142,7 @@ func TestForgedBundles(t *testing.T) {
 	}
 	for i := 0; i < 4; i++ {
 		c := b.Encode()
-		c[2*types.SignedHeaderBytes-68+i] = 1 // the variant of the seal
+		c[2*types.SignedHeaderBytes-68+i] = 1 // a byte of the seal's variant
 		bothRefuse(t, "a seal of another kind", c)
 	}
 	forge("another time", func(c *blockproof.Bundle) { c.Header.Header.Timestamp++ })

@@ -14,10 +14,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// longCause is as long as one can be.
+// longCause has the maximum length of a cause.
 var longCause = vm.Cause{Name: "event_name_size_and_more", Limit: math.MaxUint32}
 
-// answerBytes is the length of an answer that has the trace, as a node encodes it.
+// answerBytes returns the length of a node's encoded answer with the trace.
 func answerBytes(t *testing.T, shown *api.Trace) int {
 	t.Helper()
 	var out bytes.Buffer
@@ -29,7 +29,8 @@ func answerBytes(t *testing.T, shown *api.Trace) int {
 	return out.Len()
 }
 
-// TestTraceOfEndlessDebug: a contract that prints control characters until its gas is used fills the trace and no more.
+// TestTraceOfEndlessDebug: a contract that prints control characters until its gas is used up fills the trace, and no
+// more.
 func TestTraceOfEndlessDebug(t *testing.T) {
 	for _, message := range [][]byte{
 		make([]byte, 1024), bytes.Repeat([]byte("x"), 1024), bytes.Repeat([]byte{0xff, 1}, 512),
@@ -55,7 +56,7 @@ func TestTraceOfEndlessDebug(t *testing.T) {
 	}
 }
 
-// TestTraceOfDeepCalls: a stack of calls with the longest arguments and results is within the bound, too.
+// TestTraceOfDeepCalls: nested calls with the longest arguments and results stay within the bound too.
 func TestTraceOfDeepCalls(t *testing.T) {
 	const depth = 32
 	tracer, long := trace.New(), make([]byte, types.MaxArgsBytes)
@@ -99,7 +100,7 @@ func TestTraceOfBatch(t *testing.T) {
 	}
 }
 
-// TestTraceOfManySteps: the calls of a batch with the longest arguments are within the bound.
+// TestTraceOfManySteps: a batch of calls with the longest arguments stays within the bound.
 func TestTraceOfManySteps(t *testing.T) {
 	tracer, long := trace.New(), make([]byte, types.MaxArgsBytes)
 	for range types.MaxBatchSteps {

@@ -223,7 +223,7 @@ func TestValuesOfANode(t *testing.T) {
 	}
 }
 
-// TestCodeThatANodeLacks is refused by the node, which is then left for another.
+// TestCodeThatANodeLacks: if a node lacks a code, the next one is asked.
 func TestCodeThatANodeLacks(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {

@@ -53,7 +53,7 @@ func TestOthersRunBetween(t *testing.T) {
 		other := make(chan struct{})
 		for range many {
 			go func() {
-				_ = e.Wait(t.Context()) // it is woken
+				_ = e.Wait(t.Context()) // the goroutine is woken
 				mu.Lock()
 				defer mu.Unlock()
 				if woken++; woken == 1 {

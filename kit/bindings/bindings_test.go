@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// module is the ABI of a compiled example.
+// module returns the ABI of a compiled example.
 func module(t *testing.T, name string) abi.ABI {
 	t.Helper()
 	code, err := os.ReadFile("../../contracts/wasm/" + name + ".wasm")
@@ -68,7 +68,7 @@ func TestGoCompiles(t *testing.T) {
 		abis[strings.ReplaceAll(name, "-", "")] = module(t, name)
 	}
 	dir := t.TempDir()
-	var overlay struct{ Replace map[string]string } // files that are in the package bindings only for the compiler
+	var overlay struct{ Replace map[string]string } // files that exist in package bindings only for the compiler
 	overlay.Replace = map[string]string{}
 	here, err := filepath.Abs(".")
 	if err != nil {

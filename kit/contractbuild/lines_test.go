@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-// TestFunctionsAreFoundAgain matches every compiled example with itself, and with itself in another order.
+// TestFunctionsAreFoundAgain matches every compiled example with itself, and with a copy in another order.
 func TestFunctionsAreFoundAgain(t *testing.T) {
 	files, err := filepath.Glob("../../contracts/wasm/*.wasm")
 	if err != nil || len(files) < 20 {
@@ -44,7 +44,7 @@ func TestFunctionsAreFoundAgain(t *testing.T) {
 	}
 }
 
-// reversed has the functions from the last to the first.
+// reversed returns the module with its functions in reverse order.
 func reversed(c code) code {
 	r := c
 	r.functions = slices.Clone(c.functions)
@@ -90,7 +90,7 @@ func TestInstructionsAreShortened(t *testing.T) {
 }
 
 func TestSourceMap(t *testing.T) {
-	// Columns 100, 104 and 110: line 1 of a, line 3 of b, nothing.
+	// Columns 100, 104 and 110: line 1 of a, line 3 of b, no line.
 	rows, err := readSourceMap([]byte(`{"version":3,"sources":["a.ts","b.ts"],"mappings":"oGAAA,ICEA,M"}`), 90)
 	want := []row{{10, Position{"a.ts", 1}}, {14, Position{"b.ts", 3}}, {20, Position{}}}
 	if err != nil || !slices.Equal(rows, want) {

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-// contract is a module with a host function imported, two functions, names and other sections; the body of the second
-// one is given.
+// contract is a module with an imported host function, two functions, names and other sections. body is that of the
+// second function.
 func contract(body ...byte) []byte {
 	body = append([]byte{0}, append(body, 0x0b)...)
 	out := []byte(wasmHeader)

@@ -15,7 +15,7 @@ func rustSource(files map[string]string) contractsource.Source {
 	return s
 }
 
-// TestNamesInStorage: a name that two variables have is refused with both, wherever they are declared.
+// TestNamesInStorage: a name of two variables is refused, and the error names both, wherever they are declared.
 func TestNamesInStorage(t *testing.T) {
 	const count = "static COUNT: Cell<u64> = Cell::new(\"count\");\n"
 	for name, test := range map[string]struct {

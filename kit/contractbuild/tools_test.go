@@ -318,8 +318,8 @@ func TestCollectTellsLanguages(t *testing.T) {
 	}
 }
 
-// TestOwnTestsPassRustupBy has a rustup in front that ends with its error, as it does with an empty HOME. The right
-// cargo must run with the right compiler, in the project, and without RUSTFLAGS.
+// TestOwnTestsPassRustupBy has a rustup first in PATH that fails, as it does with an empty HOME. The right cargo must
+// run with the right compiler, in the project, and without RUSTFLAGS.
 func TestOwnTestsPassRustupBy(t *testing.T) {
 	rustup := t.TempDir()
 	no := "#!/bin/sh\necho 'error: rustup could not choose a version of cargo to run' >&2\nexit 1\n"

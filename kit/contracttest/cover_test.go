@@ -24,7 +24,7 @@ func branching() []byte {
 	return m.Encode()
 }
 
-// ranBlocks are the blocks of branching that ran.
+// ranBlocks returns the blocks of branching that ran.
 func ranBlocks(t *testing.T, code []byte) (ran []bool) {
 	t.Helper()
 	blocks, err := contracttest.Coverage(code)
@@ -46,7 +46,7 @@ func TestCoverage(t *testing.T) {
 	chain.Cover()
 	alice := chain.Account("alice")
 	k := chain.Deploy(alice, code, nil)
-	// Blocks: up to the if, its side, the other side, where both meet, never.
+	// Blocks: up to the if, its first branch, its second branch, where both join, never executed.
 	if ran := ranBlocks(t, code); !slices.Equal(ran, []bool{false, false, false, false, false}) {
 		t.Errorf("after the deploy %v ran", ran)
 	}
@@ -68,7 +68,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestCoverageChangesNothing makes the same calls of a real contract with and without notes.
+// TestCoverageChangesNothing makes the same calls of a real contract with and without coverage.
 func TestCoverageChangesNothing(t *testing.T) {
 	code, err := os.ReadFile("../../contracts/wasm/nep20.wasm")
 	if err != nil {

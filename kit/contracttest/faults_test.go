@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// TestConstantsOf: the operands of constants are read past all other immediates.
+// TestConstantsOf: the operands of constants are found among all other immediates.
 func TestConstantsOf(t *testing.T) {
 	m := wasmgen.Contract(1, 1)
 	m.Export("f", wasmgen.FunctionKind, m.AddFunction(m.AddType(nil, 0), []byte{wasmgen.I64}, wasmgen.Concat(

@@ -22,7 +22,7 @@ func (w *watched) Failed() bool                      { return w.errors != "" }
 func (w *watched) Errorf(format string, args ...any) { w.errors += fmt.Sprintf(format, args...) }
 func (w *watched) Logf(format string, args ...any)   { w.logged += fmt.Sprintf(format, args...) }
 
-// snapshotOf runs a test that takes a snapshot of some increments of the counter: the first one writes a new key.
+// snapshotOf runs a test that takes a snapshot of some increments of the counter. The first one writes a new key.
 func snapshotOf(t *testing.T, file, mode string, tolerance float64, names ...string) *watched {
 	t.Helper()
 	t.Setenv(contracttest.GasSnapshotVariable, mode)

@@ -41,7 +41,7 @@ func TestRehearsal(t *testing.T) {
 	if r.Undo(begin); value() != "0" || count(t, k) != 0 {
 		t.Errorf("back to %s, the chain has %d", value(), count(t, k))
 	}
-	// Other code sees the contract's storage and account.
+	// The other code works on the contract's storage and account.
 	r.SetStorage(k.ID, []byte{0}, []byte{0, 0, 2, 0, 'h', 'i', 0, 0})
 	other := chain.AddCode(contracts.Adversary())
 	if said := r.ViewWith(other, k.ID, "f00", nil).Must(t); string(said.Output) != "hi" {

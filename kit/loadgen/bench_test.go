@@ -18,19 +18,19 @@ import (
 // toyNode is a node whose transactions are the text of a call's one parameter. Each query of the height makes a block
 // of the transactions accepted since the last one.
 type toyNode struct {
-	refuse func(tx string, try int) *CallError // nil: everything is accepted
+	refuse func(tx string, try int) *CallError // nil: every call is accepted
 
 	mu       sync.Mutex
 	tries    map[string]int
 	accepted []string // in order
 	blocks   [][][32]byte
 	reads    int
-	sizes    map[int]int // requests by their number of calls
+	sizes    map[int]int // number of requests by their number of calls
 }
 
 func hashOf(tx string) [32]byte { return sha256.Sum256([]byte(tx)) }
 
-// toyCall is a call that the toy node understands.
+// toyCall is a call in the form that the toy node reads.
 type toyCall struct {
 	ID     int       `json:"id"`
 	Method string    `json:"method"`
@@ -71,7 +71,7 @@ func (n *toyNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !batch {
 		answer = answers[0]
 	}
-	// net/http sends a long answer in chunks, a short one with its length.
+	// net/http sends a long answer in chunks, and a short one with its length.
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
 		panic(err)
 	}
@@ -199,7 +199,7 @@ func TestRefusedTransfers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := &toyNode{refuse: func(tx string, try int) *CallError {
-				if tx[0] == '1' && (test.always || try == 1) { // sender 1's, of ten
+				if tx[0] == '1' && (test.always || try == 1) { // sender 1's transactions, of ten senders
 					return &CallError{Code: test.code, Message: "refused"}
 				}
 				return nil

@@ -77,7 +77,7 @@ func TestSlowAnswersAreNotOmitted(t *testing.T) {
 	if w.requestCount.Load() != requests || w.latency.TotalCount() != requests {
 		t.Fatalf("%d requests, %d latencies", w.requestCount.Load(), w.latency.TotalCount())
 	}
-	// The last was due after 0.9 s and answered after 10 s.
+	// The last request was due after 0.9 s and answered after 10 s.
 	p := percentiles(w.latency)
 	if p.Max < 9_000 || p.Max > 9_200 || p.P50 < 4_500 || p.P50 > 5_600 {
 		t.Errorf("latencies %+v", p)

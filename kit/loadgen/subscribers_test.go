@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// frame is a frame of a server.
+// frame is a WebSocket frame of a server.
 func frame(opcode byte, fin bool, payload string) []byte {
 	head := []byte{opcode, byte(len(payload))}
 	if fin {
@@ -151,7 +151,7 @@ func TestReadMetricsOfANode(t *testing.T) {
 type pushNode struct {
 	toyNode
 	subscribed chan net.Conn
-	refuse     int // HTTP status of handshakes; 0: they are taken
+	refuse     int // HTTP status of handshakes; 0: they succeed
 }
 
 func (n *pushNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -172,7 +172,7 @@ func (n *pushNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
 		acceptOf(r.Header.Get("Sec-WebSocket-Key")),
 	)
-	var head [8]byte // of a masked frame with a length of two bytes
+	var head [8]byte // header of a masked frame with a length of two bytes
 	if _, err := io.ReadFull(buffered, head[:2]); err != nil {
 		panic(err)
 	}
@@ -190,8 +190,8 @@ func (n *pushNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.subscribed <- conn
 }
 
-// TestWhatSubscribersMiss has three subscribers: one gets every block, one misses a block and gets another twice, one
-// is closed.
+// TestWhatSubscribersMiss has three subscribers: one gets every block, one misses a block and gets another twice, and
+// one is disconnected.
 func TestWhatSubscribersMiss(t *testing.T) {
 	n := &pushNode{subscribed: make(chan net.Conn, 3)}
 	server := httptest.NewServer(n)
@@ -222,7 +222,7 @@ func TestWhatSubscribersMiss(t *testing.T) {
 			}
 		}
 	}
-	// The chain's head is made 4, which settle waits for.
+	// The head becomes block 4, for which settle waits.
 	n.mu.Lock()
 	n.blocks = make([][][32]byte, 4)
 	n.accepted = nil

@@ -60,7 +60,7 @@ const (
 	ignoresRefusal
 )
 
-// model is a contract in a few lines, and the chain that it is on.
+// model is a contract in a few lines, and its chain.
 type model struct {
 	flaw     flaw
 	minter   types.Account
@@ -152,7 +152,7 @@ func (m *model) ABI(context.Context) (*abi.ABI, error) {
 	return &a, errors.Join(m.fault, err)
 }
 
-// refusal is a revert.
+// refusal is the error of a revert.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
@@ -227,7 +227,7 @@ func (m *model) view(function string, g given) (any, error) {
 	return `{"name":"one"}`, nil
 }
 
-// list are the tokens of an owner, or all.
+// list returns the tokens of an owner, or all.
 func (m *model) list(owner *types.Account) (list []string) {
 	for _, id := range m.order {
 		if owner == nil || m.owners[id] == *owner {
@@ -343,7 +343,7 @@ func (m *model) Pass(context.Context, time.Duration) error { return m.noDeploy }
 
 func (m *model) Called(context.Context) (bool, error) { return false, m.noDeploy }
 
-// tell is onNEP11Payment of the receiver.
+// tell calls onNEP11Payment of the receiver.
 func (m *model) tell(from types.Account, id string, data *tokenID) error {
 	amount, text := 1, []byte("null")
 	switch {
@@ -420,7 +420,7 @@ func TestSoundContract(t *testing.T) {
 	}
 }
 
-// TestFlaws: each flaw breaks the rule that is about it, and each rule has one.
+// TestFlaws: each flaw breaks exactly its rule, and each rule has a flaw.
 func TestFlaws(t *testing.T) {
 	broken := map[string]bool{}
 	for f, rule := range map[flaw]string{

@@ -53,7 +53,7 @@ const (
 	burnKeepsSupply
 )
 
-// model is a token in a few lines, and the chain that it is on.
+// model is a token in a few lines, and its chain.
 type model struct {
 	flaw       flaw
 	owner      types.Account
@@ -62,7 +62,7 @@ type model struct {
 	allowances map[[2]types.Account]uint64
 	logs       []Log
 	fault      error // error of the chain
-	shared     bool  // whether others use the chain, which is never taken back
+	shared     bool  // whether others use the chain, so that it is never reverted
 }
 
 var (
@@ -113,7 +113,7 @@ func (m *model) ABI(context.Context) (*abi.ABI, error) {
 	return &a, errors.Join(m.fault, err)
 }
 
-// refusal is a revert.
+// refusal is the error of a revert.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
@@ -362,7 +362,7 @@ func TestOnAChainOfOthers(t *testing.T) {
 	}
 }
 
-// TestFlaws: each flaw breaks the rule that is about it.
+// TestFlaws: each flaw breaks exactly its rule.
 func TestFlaws(t *testing.T) {
 	for f, rule := range map[flaw]string{
 		wrongABI:            "interface",

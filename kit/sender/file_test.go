@@ -19,7 +19,7 @@ var scope = sender.Scope{Genesis: types.BlockHash{1}, Account: types.Account{2}}
 
 func refusal(id string) sender.Entry { return sender.Entry{Type: sender.Refused, ID: id, Reason: "x"} }
 
-// write appends entries, each by itself.
+// write appends entries one by one.
 func write(t *testing.T, path string, ids ...string) {
 	t.Helper()
 	f := sender.NewFile(path)
@@ -85,7 +85,7 @@ func TestFileKeepsWhatIsAppended(t *testing.T) {
 	}
 }
 
-// Wherever the last append is torn the others stand, and the next follows them.
+// Wherever the last append is cut off, the others remain, and the next one follows them.
 func TestFileTornAtItsEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	write(t, path, "a")
@@ -102,14 +102,14 @@ func TestFileTornAtItsEnd(t *testing.T) {
 	wantIDs(t, path, "a")
 }
 
-// A flipped bit of any byte is reported, and only the line that it is in is lost.
+// A flipped bit in any byte is reported, and only its line is lost.
 func TestFileSalvages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	ids := []string{"a", "b", "c"}
 	write(t, path, ids...)
 	text := content(t, path)
 	for at := range len(text) {
-		if text[at] == '\n' || text[at]^4 == '\n' { // makes one line of two, or two of one
+		if text[at] == '\n' || text[at]^4 == '\n' { // joins two lines, or splits one
 			continue
 		}
 		replace(t, path, text[:at]+string([]byte{text[at] ^ 4})+text[at+1:])
@@ -137,7 +137,7 @@ func TestFileSalvages(t *testing.T) {
 	}
 }
 
-// Two lines that are damaged cost these two; versions of a job go with its beginning, and all IDs are named.
+// Two damaged lines lose only these two: versions of a job are lost with its first entry, and the error names all IDs.
 func TestFileSalvagesNamesJobs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	f := sender.NewFile(path)

@@ -39,7 +39,7 @@ func (d *dying) Append(entries []sender.Entry) error {
 	return errCrash
 }
 
-// Whatever happens between the sender and the chain, each job that was not refused is in a block once.
+// Whatever happens between the sender and the chain, each job that was not refused is in a block exactly once.
 func TestEachJobIsDoneOnce(t *testing.T) {
 	happened := make(map[string]int)
 	for seed := range uint64(24) {
@@ -96,7 +96,7 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 		}
 		s, err := sender.Open(t.Context(), c, signer, options)
 		if err != nil {
-			continue // the network is bad
+			continue // the network is faulty
 		}
 		if err := pay(t, s, jobs, &results); err != nil {
 			t.Fatal(err)

@@ -58,7 +58,7 @@ type scriptPost struct {
 	Fails   any
 }
 
-// play is a script that is being played.
+// play is a script while it runs.
 type play struct {
 	t      *testing.T
 	script script
@@ -73,10 +73,10 @@ type play struct {
 
 	idle  event // the sender has nothing to do for the first time
 	begun event // the first jobs are queued
-	over  event // the script is
+	over  event // the script has ended
 }
 
-// told records the sender's jobs, by ID, and its notifications.
+// told records the sender's jobs by ID, and its notifications.
 type told struct {
 	heard  []any
 	sent   map[string]*sender.Sent
@@ -105,7 +105,7 @@ func TestScripts(t *testing.T) {
 			p := &play{
 				t:      t,
 				signer: testSigner(t, 3),
-				now:    time.UnixMilli(1_000_000), // as the TypeScript SDK has it
+				now:    time.UnixMilli(1_000_000), // in the form of the TypeScript SDK
 				told:   told{nil, make(map[string]*sender.Sent), make(map[string]*sender.Sent)},
 				idle:   event{happened: make(chan struct{})},
 				begun:  event{happened: make(chan struct{})},
@@ -324,7 +324,7 @@ func (p *play) Sleep(d time.Duration, woken <-chan struct{}) {
 	posted := len(p.posts) > 1
 	p.mu.Unlock()
 	if posted {
-		p.over.happen() // nothing is open any more
+		p.over.happen() // no job is open any more
 	}
 	<-woken
 }
@@ -403,7 +403,7 @@ func codeOf(reason string) int {
 	return -32000
 }
 
-// resolve puts hashes and the account in the place of their names.
+// resolve replaces names by hashes and the account.
 func (p *play) resolve(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -433,7 +433,7 @@ func (p *play) resolve(v any) any {
 	return v
 }
 
-// call writes a call as scripts do.
+// call writes a call in the form of the scripts.
 func (p *play) call(c scriptCall) []any {
 	out := []any{strings.TrimPrefix(c.Method, "svc_")}
 	switch c.Method {
@@ -490,7 +490,7 @@ func (p *play) decode(raw string) *types.Tx {
 	return tx
 }
 
-// summary is a transaction as scripts write it.
+// summary writes a transaction in the form of the scripts.
 func (p *play) summary(raw string) map[string]any {
 	tx := p.decode(raw).Signed().Transaction
 	out := map[string]any{
@@ -508,7 +508,7 @@ func (p *play) summary(raw string) map[string]any {
 	return out
 }
 
-// entry writes an entry of the journal as scripts do.
+// entry writes an entry of the journal in the form of the scripts.
 func (p *play) entry(e sender.Entry) map[string]any {
 	id := e.ID
 	if kind, _, _ := strings.Cut(strings.TrimPrefix(id, "cairn:"), ":"); strings.HasPrefix(id, "cairn:") {
@@ -530,7 +530,7 @@ func (p *play) entry(e sender.Entry) map[string]any {
 	return out
 }
 
-// watched is a journal that holds the sender to telling nobody before it is written.
+// watched is a journal that checks that the sender notifies nobody before the entry is written.
 type watched struct {
 	sender.Memory
 	play *play

@@ -72,7 +72,7 @@ func BenchmarkRange(b *testing.B) {
 	})
 }
 
-// compressed returns the number of bytes that a node sends of a file to another node.
+// compressed returns the number of bytes that a node sends when another node downloads a file.
 func compressed(file []byte) int {
 	if shrunk, coding := jsonrpc.Shrink(file, "zstd"); coding != "" {
 		return len(shrunk)

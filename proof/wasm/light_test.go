@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// following are headers for a follower, from a trusted one on.
+// following are headers for a follower, the first of them trusted.
 type following struct {
 	Header    string        `json:"header"`
 	Hash      string        `json:"hash"`
@@ -38,7 +38,7 @@ type headerStep struct {
 	Refused    string `json:"refused"`
 }
 
-// inclusionCase is an answer of svc_getInclusionProof with the verifier's result, nil if it refuses.
+// inclusionCase is an answer of svc_getInclusionProof, with the verifier's result or nil for a refusal.
 type inclusionCase struct {
 	Answer map[string]any `json:"answer"`
 	Said   any            `json:"said,omitempty"`

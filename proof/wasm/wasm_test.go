@@ -41,7 +41,7 @@ type steps struct {
 	Steps   []step   `json:"steps"`
 }
 
-// step is a proof in base64, and the block that the chain ends with then, nil if it is refused.
+// step is a proof in base64, with the last block of the chain afterwards, or nil if the proof is refused.
 type step struct {
 	Proof string    `json:"proof"`
 	End   *blockRef `json:"end,omitempty"`
@@ -85,7 +85,7 @@ func chainCases(blocks []provenchain.Block, whole blockproof.Range) (all []testC
 	return all
 }
 
-// result is the result of testdata/check.js.
+// result is the output of testdata/check.js.
 type result struct {
 	Checked      int       `json:"checked"`
 	Problems     []string  `json:"problems"`
@@ -184,7 +184,7 @@ func buildWithCases(t *testing.T) (dir string, count int) {
 	return dir, len(all)
 }
 
-// TestVerifier asks the verifier in Node.js and in a browser, with a page that loads it from a server.
+// TestVerifier runs the verifier in Node.js, and in a browser with a page that loads it from a server.
 func TestVerifier(t *testing.T) {
 	dir, count := buildWithCases(t)
 	for name, run := range map[string]func(*testing.T, string) []byte{"node": inNode, "browser": inBrowser} {
@@ -227,7 +227,7 @@ func inBrowser(t *testing.T, dir string) []byte {
 	})
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	// The browser's sandbox needs more of a container than it has; the page is the test's own.
+	// The container does not support the browser's sandbox. The page is the test's own.
 	browser := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu",
 		"--disable-dev-shm-usage",
 		"--no-first-run", "--user-data-dir="+t.TempDir(), server.URL+"/browser.html")

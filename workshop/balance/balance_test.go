@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// stub answers as a replica does that is live. It is ready, or not, and has no room for requests that say "large".
+// stub answers like a live replica. It is ready or not, and has no room for requests that contain "large".
 type stub struct {
 	ready atomic.Bool
 }
@@ -68,7 +68,7 @@ func front(t *testing.T, name string) (stubs []*stub, ask func(body string) (sta
 	}
 }
 
-// freePorts is the first of five ports that nobody listens on.
+// freePorts returns the first of five ports on which nothing listens.
 func freePorts(t *testing.T) int {
 	t.Helper()
 	for {
@@ -136,7 +136,7 @@ func TestOneClientsRefusalsAreItsOwn(t *testing.T) {
 	}
 }
 
-// HAProxy uses the ready nodes or, if there are none, all that are alive. No request fails when that changes.
+// HAProxy uses the ready nodes or, if there are none, all that are alive. No request fails when this changes.
 func TestReadyOnesComeFirst(t *testing.T) {
 	stubs, ask := front(t, "haproxy")
 	answered := false

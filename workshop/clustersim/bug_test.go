@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// planted is a mistake in the code of a member. A piece of that is replaced by another one, which does the wrong thing
-// when the bug's name is in the environment.
+// planted is a bug in a member's code. It replaces a piece of the code by one that does the wrong thing if the bug's
+// name is in the environment.
 type planted struct {
 	name   string
 	soon   bool        // whether it is found within seconds

@@ -10,7 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 )
 
-// A member that is added follows the first snapshot that it is sent: one from before it was added would not name it.
+// An added member installs the first snapshot that it gets, although a snapshot from before the addition would not name
+// it.
 func TestAddedMemberFollowsItsFirstSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSimulation(Setup{Seed: 1, Members: 3})
@@ -23,7 +24,7 @@ func TestAddedMemberFollowsItsFirstSnapshot(t *testing.T) {
 			w.after(w.upTo(time.Second), c.act)
 		}
 		w.runUntil(20 * time.Second) // the log is cut by then
-		for range 5 {                // at several moments of a block
+		for range 5 {                // at several points of making a block
 			w.add()
 			added := w.machines[len(w.machines)-1]
 			w.runUntil(w.now + 3*time.Second + 70*time.Millisecond)
@@ -71,7 +72,7 @@ func TestChangesInARow(t *testing.T) {
 			last := busy.sent[len(busy.sent)-1].Encode()
 			leader.step(cluster.Sent([][]byte{last}, "somebody", false, func([]mempool.Result, cluster.Answer) {}))
 		}
-		leader.slow = 20 * time.Millisecond // so that much is decided together
+		leader.slow = 20 * time.Millisecond // so that much is decided at once
 		const rounds = 20
 		for i := range rounds {
 			r := cluster.Record{ID: uint64(1000 + i), Name: fmt.Sprint("absent ", i)}

@@ -19,7 +19,7 @@ func (w *simulation) terms() (highest uint64) {
 	return highest
 }
 
-// longestGap runs for a time and returns the longest time without a block in it.
+// longestGap runs for a time and returns the longest time without a block.
 func (w *simulation) longestGap(d time.Duration) (longest time.Duration) {
 	last := w.now
 	for end := w.now + d; w.now < end; {
@@ -57,7 +57,8 @@ func TestLeaderThatCannotHandsOn(t *testing.T) {
 				if terms := w.terms() - before; terms > 2 {
 					t.Errorf("there were %d terms, one is needed", terms)
 				}
-				if reason := bad.process.member.Status().Unfit; reason == "" && name != "its signer" { // it is not asked again
+				// A member whose signer hangs does not ask it again, and has no reason then.
+				if reason := bad.process.member.Status().Unfit; reason == "" && name != "its signer" {
 					t.Error("its status does not say why it does not lead")
 				} else if reason != "" {
 					var told error
@@ -83,7 +84,7 @@ func TestLeaderThatCannotHandsOn(t *testing.T) {
 	}
 }
 
-// While no member can make blocks one of them leads, and keeps leadership. It makes blocks as soon as it can.
+// While no member can make blocks, one of them leads and keeps the leadership. It makes blocks as soon as it can.
 func TestNobodyCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ready(t)
@@ -113,7 +114,7 @@ func TestNobodyCan(t *testing.T) {
 	})
 }
 
-// Among three of whom one cannot make blocks the others bear the loss of the leader without it.
+// If one of three members cannot make blocks, the other two still survive the loss of the leader.
 func TestWhoCannotStandsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 5 {

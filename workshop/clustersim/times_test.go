@@ -24,7 +24,8 @@ func TestTimesOfDecisions(t *testing.T) {
 			w.after(w.upTo(time.Second), c.act)
 		}
 		w.runUntil(10 * time.Second)
-		// The last block's time may have been announced just now: a follower can release it before the leader does.
+		// The last block's time may just have been announced, so a follower can release the block before the leader
+		// does.
 		for until := w.now + 50*time.Millisecond; len(w.book.releases) < len(w.book.released) && w.now < until; {
 			w.runUntil(w.now + time.Millisecond)
 		}
@@ -39,7 +40,7 @@ func TestTimesOfDecisions(t *testing.T) {
 				t.Errorf("a decision took %v", took)
 			}
 		}
-		for _, m := range w.machines { // they are cut off from one another
+		for _, m := range w.machines { // the members are cut off from each other
 			w.cutWhere(func(from, _ int) bool { return from == m.index })
 		}
 		before := w.leader().member.Status().AppliedAt

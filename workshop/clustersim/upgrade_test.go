@@ -47,7 +47,7 @@ func TestUpgradeSeeds(t *testing.T) {
 }
 
 // upgrading is a simulation of three members under load, with an upgrade announced for 6 s after the start. Only some
-// of its members know the new version.
+// members know the new version.
 func upgrading(t *testing.T, know ...bool) *simulation {
 	t.Helper()
 	w := newSimulation(Setup{Seed: 1, Members: 3, Upgrade: 6 * time.Second})
@@ -157,7 +157,7 @@ func TestFewKnowAVersion(t *testing.T) {
 	}
 }
 
-// An upgrade that is cancelled in time halts nobody.
+// An upgrade that is cancelled in time halts no member.
 func TestCancelledUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSimulation(Setup{Seed: 1, Members: 3, Upgrade: 6 * time.Second})

@@ -32,7 +32,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The keys of the guarded node.
+// The guarded node's keys.
 const (
 	openKey   = "the-key-without-a-limit"
 	hashedKey = "the-key-whose-digest-is-filed"
@@ -50,7 +50,7 @@ type guarded struct {
 
 func (g guarded) file(name string) string { return filepath.Join(g.dir, name) }
 
-// startGuarded starts a development node that is guarded.
+// startGuarded starts a guarded development node.
 func startGuarded(t *testing.T) guarded {
 	t.Helper()
 	g := guarded{dir: t.TempDir()}
@@ -111,7 +111,7 @@ func (g guarded) certify(t *testing.T, serial int64) {
 	g.write(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})))
 }
 
-// transport trusts the node's present certificate and no other.
+// transport trusts only the node's current certificate.
 func (g guarded) transport(t *testing.T) *http.Transport {
 	t.Helper()
 	certificate, err := os.ReadFile(g.file("cert.pem"))
@@ -138,7 +138,7 @@ func (g guarded) client(t *testing.T, token string) *client.Client {
 	return c
 }
 
-// token is a JWT (RFC 7519) with claims, signed with HMAC-SHA256 and a secret, by this test's own hand.
+// token is a JWT (RFC 7519) with claims, signed with HMAC-SHA256 and a secret by this test itself.
 func token(secret []byte, algorithm, claims string) string {
 	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"`+algorithm+`","typ":"JWT"}`)) + "." +
 		base64.RawURLEncoding.EncodeToString([]byte(claims))
@@ -147,7 +147,7 @@ func token(secret []byte, algorithm, claims string) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// exchange sends one request and returns the answer's status, header and body.
+// exchange sends one request and returns the status, header and body of the response.
 func exchange(
 	t *testing.T, transport http.RoundTripper, method, url, body string, header map[string]string,
 ) (int, http.Header, string) {
@@ -234,11 +234,11 @@ func TestWhoMayCall(t *testing.T) {
 			"a page that may", map[string]string{"Authorization": good, "Origin": "https://app.example.org"}, 200,
 			"https://app.example.org",
 		},
-		// the browser keeps the answer
+		// the browser withholds the answer from the page
 		{"a page that may not", map[string]string{"Authorization": good, "Origin": "https://evil.example"}, 200, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for _, odd := range []string{"", "odd"} { // the fast loop, and net/http
+			for _, odd := range []string{"", "odd"} { // the fast loop and net/http
 				header := map[string]string{"Content-Type": "application/json", "Host": "127.0.0.1"}
 				if odd != "" {
 					header["Connection"] = "keep-alive, odd"
@@ -258,7 +258,7 @@ func TestWhoMayCall(t *testing.T) {
 			want := test.want
 			switch {
 			case test.header["Origin"] != "" && test.page == "":
-				want = 403 // no browser would keep a WebSocket from the page
+				want = 403 // a browser would not withhold a WebSocket from the page
 			case want == 200:
 				want = 101
 			}
@@ -290,7 +290,8 @@ func TestWhoMayCall(t *testing.T) {
 	for i, call := range []struct {
 		body string
 		want int
-	}{{blockNumberCall, 200}, {batch, 200}, {blockNumberCall, 429}} { // a batch is admitted, and owed for 100 s
+		// A batch is admitted, and its debt lasts for 100 s.
+	}{{blockNumberCall, 200}, {batch, 200}, {blockNumberCall, 429}} {
 		status, answer, _ := exchange(t, transport, http.MethodPost, node.RPC, call.body,
 			map[string]string{"Host": "127.0.0.1", "Content-Type": "application/json", "Authorization": "Bearer " + slowKey})
 		if status != call.want || (status == 429) != (answer.Get("Retry-After") != "") {
@@ -299,7 +300,7 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-// TestAllowedHost has a node that is called by one name only.
+// TestAllowedHost has a node that accepts only one host name.
 func TestAllowedHost(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--allowed-host", "rpc.example.org")
@@ -315,7 +316,7 @@ func TestAllowedHost(t *testing.T) {
 	}
 }
 
-// TestClientOfGuardedNode calls and subscribes with the client package.
+// TestClientOfGuardedNode calls and subscribes with package client.
 func TestClientOfGuardedNode(t *testing.T) {
 	t.Parallel()
 	node := startGuarded(t)
@@ -361,7 +362,7 @@ func TestClientOfGuardedNode(t *testing.T) {
 	}
 }
 
-// TestCommandsOfGuardedNode uses the node with the commands that a person has.
+// TestCommandsOfGuardedNode uses the node with the program's commands.
 func TestCommandsOfGuardedNode(t *testing.T) {
 	t.Parallel()
 	node := startGuarded(t)
@@ -396,7 +397,7 @@ func TestCommandsOfGuardedNode(t *testing.T) {
 	}
 }
 
-// TestFilesAreReadAgain renews the certificate and the keys of a node that runs.
+// TestFilesAreReadAgain renews the certificate and the keys of a running node.
 func TestFilesAreReadAgain(t *testing.T) {
 	t.Parallel()
 	node := startGuarded(t)

@@ -28,8 +28,8 @@ type shownAccount struct {
 	Recovery           *api.PendingRecovery
 }
 
-// TestAccountsByCommands lets several keys sign for an account, recovers it, stops a recovery, and has another account
-// pay the fees, with the commands that people type.
+// TestAccountsByCommands uses only commands. Several keys sign for an account, the account is recovered, a recovery is
+// stopped, and another account pays the fees.
 func TestAccountsByCommands(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
@@ -44,7 +44,7 @@ func TestAccountsByCommands(t *testing.T) {
 		"--recovery-signer dev4 --delay 24h")...)
 	u.succeeds(&rescued, words("account policy new rescued --signer dev6")...)
 
-	var first receipt // of an account without coins
+	var first receipt // on an account without coins
 	u.succeeds(&first, words("send dev5 0 --from treasury --payer dev0")...)
 	payer := types.Regtest.Address(devAccount(t, node, 0))
 	for want, command := range map[string]string{
@@ -92,7 +92,7 @@ func TestAccountsByCommands(t *testing.T) {
 	}
 	u.succeeds(nil, words("send dev5 1 --from treasury")...) // dev6 signs
 
-	// The account's first policy signs again, and the change says so.
+	// The account's first policy signs again, and the output of the change states it.
 	back := u.run(words("account policy set own --from treasury --yes")...)
 	if back.code != exitDone || !strings.Contains(back.stderr, "the policy with this hash signs again: 2 of these") {
 		t.Errorf("set own: %s", back)
@@ -107,7 +107,7 @@ func TestAccountsByCommands(t *testing.T) {
 	u.succeeds(nil, words("send dev5 1 --from treasury")...)
 }
 
-// TestDevelopmentAdmin changes the parameters of a development chain by its admin's name.
+// TestDevelopmentAdmin changes the parameters of a development chain with the name of its admin.
 func TestDevelopmentAdmin(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")

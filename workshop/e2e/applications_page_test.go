@@ -22,7 +22,7 @@ func applicationsPage(t *testing.T) string {
 // promised returns the answer that a comment in the page gives for a call, up to an omission.
 var promised = regexp.MustCompile(`# \{.*("result":[^…]*?)(?:…|\}(?:: .*)?$)`)
 
-// The calls of docs/applications.md, in their order and in a shell, are answered, and as its comments say.
+// The calls of docs/applications.md, run in order in a shell, get the answers in the page's comments.
 func TestCallsOfTheApplicationsPage(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
@@ -87,7 +87,8 @@ func TestProgramOfTheApplicationsPage(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	command := exec.CommandContext(t.Context(), "go", "run", source, node.RPC)
 	command.Dir = "../.."
-	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as the tests are run: packages are not compiled again
+	// As for the tests themselves, so that packages are not compiled again.
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	output, err := command.CombinedOutput()
 	if want := "paid in block 1; dev1 has 1000150000000 units\n"; err != nil || string(output) != want {
 		t.Errorf("the program printed %q (%v), want %q", output, err, want)

@@ -50,7 +50,7 @@ func TestModesOfADirectory(t *testing.T) {
 	newUser(t).succeeds(nil, "db", "check", "--data-dir", dir)
 }
 
-// head is a node's height.
+// head returns a node's height.
 func (h *handover) head(node *process) types.Height {
 	h.t.Helper()
 	height, err := h.client(node).BlockNumber(h.t.Context())

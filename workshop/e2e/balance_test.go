@@ -11,7 +11,7 @@ import (
 )
 
 // TestBalancers kills a replica behind nginx and behind HAProxy with the shipped configurations, while clients read and
-// send, and in the end the primary; and likewise members of a cluster. `make balance` does more.
+// send, and finally the primary. It does the same with members of a cluster. `make balance` does more.
 func TestBalancers(t *testing.T) {
 	t.Parallel()
 	balance := filepath.Join(t.TempDir(), "balance")

@@ -19,7 +19,7 @@ func TestBench(t *testing.T) {
 		args             []string
 		calls, transfers int64
 		requests         int64
-		preparing        int64 // the most transactions before the load
+		preparing        int64 // maximum number of transactions before the load
 	}{
 		{"transfers singly", []string{"--per-sender", "25"}, 200, 200, 200, 8},
 		{
@@ -59,7 +59,7 @@ func TestBench(t *testing.T) {
 	u.fails(exitUsage, "bench", "--batch", "0")
 }
 
-// includedOn counts the transactions of a node's chain.
+// includedOn counts the transactions in a node's chain.
 func includedOn(t *testing.T, node *process) (count int64) {
 	t.Helper()
 	c, err := client.New(node.RPC, client.WithRetry(0))

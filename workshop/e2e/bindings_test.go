@@ -43,7 +43,8 @@ func newDriver(t *testing.T) *driver {
 	return &driver{t, c, client.NewSigner(key)}
 }
 
-// send sends an action that a binding made. A call has a fixed gas limit, so that one that reverts is in a block too.
+// send sends an action made by a binding. Calls have a fixed gas limit, so that even a reverting call is included in a
+// block.
 func (d *driver) send(action client.Action, err error) api.Receipt {
 	d.t.Helper()
 	if err != nil {
@@ -78,7 +79,7 @@ func module(t *testing.T, name string) []byte {
 	return code
 }
 
-// Generated Go drives a token on a real node: deploy, calls, results, events and views.
+// Generated Go uses a token on a real node: deploy, calls, results, events and views.
 func TestGoBindingsOfAToken(t *testing.T) {
 	t.Parallel()
 	d := newDriver(t)
@@ -108,7 +109,7 @@ func TestGoBindingsOfAToken(t *testing.T) {
 	}
 }
 
-// Generated Go drives a contract of every type on a real node.
+// Generated Go uses a contract with every type on a real node.
 func TestGoBindingsOfEveryType(t *testing.T) {
 	t.Parallel()
 	d := newDriver(t)

@@ -24,7 +24,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// mirror is an upstream that hands everything on to a node, and does something to the chunks of snapshots.
+// mirror is an upstream that forwards all requests to a node, and changes the chunks of snapshots.
 type mirror struct {
 	server *httptest.Server
 	chunk  func(r *http.Request, data []byte) []byte // may change the answer, and wait
@@ -98,7 +98,7 @@ func snapshotCluster(t *testing.T) (c *cluster, offered *api.StateSnapshot) {
 	return c, offered
 }
 
-// fromSnapshot are the arguments of a replica that begins with a snapshot.
+// fromSnapshot returns the arguments of a replica that begins with a snapshot.
 func (c *cluster) fromSnapshot(name string, upstreams ...string) []string {
 	arguments := []string{
 		"node", "--data-dir", c.path(name), "--mode", "replica", "--bootstrap", "snapshot", "--genesis-hash", c.hash,
@@ -110,7 +110,7 @@ func (c *cluster) fromSnapshot(name string, upstreams ...string) []string {
 }
 
 // TestReplicaFromSnapshot begins replicas from a snapshot that a primary made under load. Each has the same state,
-// without the blocks before. It follows on, also after a further start.
+// without the earlier blocks, and follows the primary, even after a restart.
 func TestReplicaFromSnapshot(t *testing.T) {
 	t.Parallel()
 	c, offered := snapshotCluster(t)
@@ -260,8 +260,8 @@ func TestBootstrapKilled(t *testing.T) {
 	}
 }
 
-// killImporting starts a replica and kills it once its import has begun. It reports whether the import was still going
-// on; if not, the replica has only the snapshot that it had fetched.
+// killImporting starts a replica and kills it once its import has begun. It reports whether the import was still
+// running; if not, the replica has only downloaded the snapshot.
 func killImporting(t *testing.T, dir string, arguments []string) bool {
 	t.Helper()
 	database, importing := filepath.Join(dir, "db"), filepath.Join(dir, "db.importing")

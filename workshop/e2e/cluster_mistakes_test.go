@@ -78,7 +78,7 @@ func endsWith(t *testing.T, p *process, code int, says ...string) {
 	}
 }
 
-// readiness is the status and the reason of a node's /ready, once it answers.
+// readiness returns the status and the reason in a node's /ready, once the node answers.
 func readiness(t *testing.T, admin string) (status int, reason string) {
 	t.Helper()
 	response, err := http.Get(admin + "/ready")
@@ -156,7 +156,7 @@ func TestClusterForgivesMistakes(t *testing.T) {
 	c.awaitHeight(c.nodes["a"], types.Height(c.status("a").Height)+2)
 }
 
-// genesis is the hash of a member's block 0.
+// genesis returns the hash of a member's block 0.
 func (c *clusterOfNodes) genesis(name string) string {
 	c.t.Helper()
 	block, err := c.clientOf(c.nodes[name]).BlockByNumber(c.t.Context(), api.AtHeight(0), false)
@@ -224,7 +224,7 @@ func TestClusterTellsTheTruth(t *testing.T) { // not in parallel: on a busy mach
 	c.await("the member that is left has no majority", func() bool {
 		return strings.HasPrefix(c.status(kept).Verdict, "1 of 3 voters reachable, quorum is 2: no quorum")
 	})
-	height := c.status(kept).Height // the last one ever of that cluster
+	height := c.status(kept).Height // of the cluster's last block
 	if err := c.nodes[kept].Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestClusterTellsTheTruth(t *testing.T) { // not in parallel: on a busy mach
 	c.awaitHeight(c.nodes[kept], types.Height(c.status(kept).Height)+2)
 }
 
-// TestClusterRotatesItsKey follows the section of docs/cluster.md: no block is late for it.
+// TestClusterRotatesItsKey follows the section of docs/cluster.md. The rotation delays no block.
 func TestClusterRotatesItsKey(t *testing.T) { // not in parallel: on a busy machine leadership may change
 	l := newLoad(1)
 	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off")
@@ -294,7 +294,7 @@ func TestClusterRotatesItsKey(t *testing.T) { // not in parallel: on a busy mach
 	}
 }
 
-// roll starts all members again, the leader last, with more flags.
+// roll restarts all members, the leader last, with additional flags.
 func (c *clusterOfNodes) roll(flags ...string) {
 	c.t.Helper()
 	rolled := make(map[string]bool)

@@ -38,8 +38,8 @@ func (c *clusterOfNodes) awaitProofs(from, to types.Height) map[string]float64 {
 	return c.made()
 }
 
-// TestClusterSharesProofs has three members with a prover each share the work: each proof is made once, by a member
-// that does not lead, and all members serve it. One that is killed leaves its blocks to the other.
+// TestClusterSharesProofs: three members with a prover each share the work. Each proof is made once, by a member that
+// does not lead, and all members serve it. If one member is killed, the other proves its blocks.
 func TestClusterSharesProofs(t *testing.T) { // not in parallel: on a busy machine leadership may change
 	l := newLoad(1)
 	c := newClusterOfNodes(t, l, "--block-time", "2s", "--proof-bits", "100")
@@ -70,7 +70,7 @@ func TestClusterSharesProofs(t *testing.T) { // not in parallel: on a busy machi
 	if c.leader(leader) != leader {
 		t.Fatal("another member leads")
 	}
-	if ended[leader] > began[leader]+1 { // it may have begun one before the others asked
+	if ended[leader] > began[leader]+1 { // it may have started a proof before the others asked
 		t.Errorf("the leader made proofs: %v before, %v after", began, ended)
 	}
 	c.checkMadeOnce("b")

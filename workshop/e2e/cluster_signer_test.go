@@ -45,7 +45,7 @@ func newSignedCluster(t *testing.T, l *load) *signedCluster {
 	return s
 }
 
-// startSigner starts the signer; it is there when its address is.
+// startSigner starts the signer, and returns when its address is reachable.
 func (s *signedCluster) startSigner() *program.Process {
 	s.t.Helper()
 	log := filepath.Join(s.t.TempDir(), "log")
@@ -83,7 +83,7 @@ func TestClusterOnOneSigner(t *testing.T) {
 	l := newLoad(64)
 	s := newSignedCluster(t, l)
 	for name := range s.dirs {
-		s.start(name) // without its signer it starts
+		s.start(name) // the member starts without its signer
 	}
 	signer := s.startSigner()
 	s.goesOn("a")

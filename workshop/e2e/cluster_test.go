@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// clusterOfNodes is several processes that are one producer.
+// clusterOfNodes is several processes that form one producer.
 type clusterOfNodes struct {
 	t     *testing.T
 	files map[string][]byte // the initial files of each new directory: the genesis and the key
@@ -62,7 +62,7 @@ func newClusterOfNodes(t *testing.T, l *load, flags ...string) *clusterOfNodes {
 	return c
 }
 
-// shortenNotice has upgrades of a new chain announced a second ahead instead of a week.
+// shortenNotice shortens the notice for upgrades of a new chain from a week to a second.
 func shortenNotice(t *testing.T, genesis string) {
 	t.Helper()
 	content, err := os.ReadFile(genesis)
@@ -118,7 +118,7 @@ func (c *clusterOfNodes) status(of string) members.Status {
 	return s
 }
 
-// leader waits until a member hears of a leader that runs.
+// leader waits until a running member reports a running leader.
 func (c *clusterOfNodes) leader(of string) (name string) {
 	c.t.Helper()
 	c.await("there is a leader", func() bool {
@@ -171,13 +171,13 @@ func (c *clusterOfNodes) other(names ...string) string {
 	return ""
 }
 
-// kill ends a member as a power cut would.
+// kill ends a member abruptly, like a power cut.
 func (c *clusterOfNodes) kill(name string) {
 	c.nodes[name].Kill()
 	delete(c.nodes, name)
 }
 
-// checkIncluded waits until every transaction that was acknowledged is in a block that a member has.
+// checkIncluded waits until a member has every acknowledged transaction in a block.
 func (c *clusterOfNodes) checkIncluded(l *load, member string) {
 	c.t.Helper()
 	asked := c.clientOf(c.nodes[member])
@@ -204,7 +204,7 @@ func (c *clusterOfNodes) checkIncluded(l *load, member string) {
 	}
 }
 
-// checkOneHeader compares every block of all members that run.
+// checkOneHeader compares every block of all running members.
 func (c *clusterOfNodes) checkOneHeader(height types.Height) {
 	c.t.Helper()
 	seen := map[types.Height]types.BlockHash{}
@@ -286,7 +286,7 @@ func TestCluster(t *testing.T) {
 	}
 
 	var transferred struct{ Leader string }
-	c.await("leadership is handed over", func() bool { // a member on a slow machine may lose it a moment before
+	c.await("leadership is handed over", func() bool { // on a slow machine it may have lost the lead just before
 		leader = c.leader(taker)
 		u := newUser(t)
 		r := u.run(append([]string{"cluster", "transfer", "--json"}, c.nodes[leader].AdminFlags()...)...)

@@ -73,7 +73,7 @@ func TestDevNamesNoAccountsOfAnotherMnemonic(t *testing.T) {
 	}
 }
 
-// TestSendAgreesToTheUnit sends coins and recomputes all accounts from the blocks.
+// TestSendAgreesToTheUnit sends coins, recomputes all accounts from the blocks and compares them exactly.
 func TestSendAgreesToTheUnit(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
@@ -131,7 +131,7 @@ func devAccount(t *testing.T, node *process, index int) types.Account {
 	return account
 }
 
-// firstTransaction is the transaction of block 1.
+// firstTransaction returns the transaction in block 1.
 func firstTransaction(t *testing.T, c *client.Client) types.TxID {
 	t.Helper()
 	block, err := c.BlockByNumber(t.Context(), api.AtHeight(1), false)
@@ -141,7 +141,7 @@ func firstTransaction(t *testing.T, c *client.Client) types.TxID {
 	return block.Transactions.Hashes[0]
 }
 
-// TestLookups runs every command that asks a node, for people and for programs.
+// TestLookups runs every command that queries a node, for people and for programs.
 func TestLookups(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
@@ -207,7 +207,7 @@ func TestFailures(t *testing.T) {
 	for _, tc := range []struct {
 		args string
 		exit int
-		code int // of the error that programs see
+		code int // code of the error in the output for programs
 	}{
 		{"send dev1 20000 --from dev0", exitFailed, api.CodeCannotPay},
 		{"send dev1 1 --from dev0 --max-fee 9", exitFailed, api.CodeFeeTooLow},
@@ -235,7 +235,7 @@ func TestFailures(t *testing.T) {
 		{"nonsense", exitUsage, exitUsage},
 		{"keys", exitUsage, exitUsage},
 		{"keys show nobody", exitUsage, exitUsage},
-		{"keys new alice", exitUsage, exitUsage}, // no terminal, no --password-file
+		{"keys new alice", exitUsage, exitUsage}, // neither terminal nor --password-file
 		{"configure --gas-limit 5000000", exitUsage, exitUsage},
 		{"status --rpc-url nonsense", exitUsage, exitUsage},
 		{"dev --accounts 0", exitUsage, exitUsage},
@@ -271,7 +271,7 @@ func TestNoNodeAnswers(t *testing.T) {
 	}
 }
 
-// TestNetworkJourney starts a network with an account of the keystore, and lets the producer change it.
+// TestNetworkJourney starts a network with an account of the keystore, and has the producer changed.
 func TestNetworkJourney(t *testing.T) {
 	t.Parallel()
 	u, dir := newUser(t), filepath.Join(t.TempDir(), "chain")
@@ -312,7 +312,7 @@ func TestNetworkJourney(t *testing.T) {
 	if shop.Balance != 1_250_000_000 || len(shop.Transactions) != 1 || shop.Transactions[0].Hash != sent.TransactionHash {
 		t.Errorf("the shop has %+v", shop)
 	}
-	u.fails(exitUsage, "send", "shop", "1", "--from", "dev0") // the public keys are for development chains
+	u.fails(exitUsage, "send", "shop", "1", "--from", "dev0") // the public keys are only for development chains
 
 	u.succeeds(nil, "bench", "--senders", "2", "--per-sender", "2", "--from", "alice", "--password-file", password)
 
@@ -323,11 +323,11 @@ func TestNetworkJourney(t *testing.T) {
 	databaseJourney(t, u, node, dir)
 }
 
-// configureJourney lets the admin raise the bounds of the base fee.
+// configureJourney has the admin raise the bounds of the base fee.
 func configureJourney(t *testing.T, u *user, node *process, dir string) {
 	t.Helper()
 	key := filepath.Join(dir, "admin.key")
-	u.fails(exitUsage, "configure", "--admin-key", key, "--min-base-fee", "10") // as it is
+	u.fails(exitUsage, "configure", "--admin-key", key, "--min-base-fee", "10") // unchanged
 	if refused := u.fails(
 		exitFailed, "configure", "--admin-key", key, "--min-base-fee", "0",
 	); refused.Code != api.CodeNotAllowed {
@@ -365,7 +365,7 @@ func configureJourney(t *testing.T, u *user, node *process, dir string) {
 	}
 }
 
-// databaseJourney looks after the database of a node, while it runs and when it does not.
+// databaseJourney maintains the database of a node, running and stopped.
 func databaseJourney(t *testing.T, u *user, node *process, dir string) {
 	t.Helper()
 	if refused := u.fails(exitFailed, "db", "check", "--data-dir", dir); !strings.Contains(refused.Message, "in use") {
@@ -401,7 +401,7 @@ func databaseJourney(t *testing.T, u *user, node *process, dir string) {
 	}
 }
 
-// TestDevelopmentMethods moves a development chain through its blocks and through time.
+// TestDevelopmentMethods controls the blocks and the time of a development chain.
 func TestDevelopmentMethods(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral")

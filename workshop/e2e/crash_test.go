@@ -25,9 +25,9 @@ var (
 )
 
 const (
-	longestLife  = 3 * time.Second        // under load, until it is killed
-	longestStart = 400 * time.Millisecond // of a start that is killed
-	checkTime    = 3 * time.Minute        // for the checks of one life
+	longestLife  = 3 * time.Second        // time under load until the kill
+	longestStart = 400 * time.Millisecond // time until a start is killed
+	checkTime    = 3 * time.Minute        // time for the checks of one life
 )
 
 // TestCrashUnderLoad kills a node at random moments under full load and restarts it on its remains. Nothing that it has
@@ -60,7 +60,7 @@ type survivor struct {
 	t      *testing.T
 	random *rand.Rand
 	dir    string
-	start  func() []string // the command that starts it
+	start  func() []string // command that starts the node
 	load   *load
 	model  *model // of the blocks that were seen
 
@@ -72,7 +72,7 @@ type survivor struct {
 	lives, stillborn int
 }
 
-// newSurvivor makes a network with funded senders, of whom each may have the given number of transactions pending.
+// newSurvivor makes a network with funded senders, each of which may have the given number of transactions pending.
 func newSurvivor(t *testing.T, stream, outstanding uint64) *survivor {
 	t.Helper()
 	s := &survivor{
@@ -85,7 +85,7 @@ func newSurvivor(t *testing.T, stream, outstanding uint64) *survivor {
 	return s
 }
 
-// run kills the node the given number of times, and at last lets it finish its work.
+// run kills the node the given number of times, and then lets it complete its work.
 func (s *survivor) run(kills int) {
 	s.t.Helper()
 	begun := time.Now()
@@ -122,7 +122,7 @@ func (s *survivor) killStarting() error {
 	return nil
 }
 
-// kill ends a node as a crash does.
+// kill ends a node abruptly.
 func kill(node *process) error {
 	node.Kill()
 	return nil
@@ -169,7 +169,7 @@ func (s *survivor) live(end func(*process) error) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// watchBlocks follows the chain until the node is gone.
+// watchBlocks follows the chain until the node has ended.
 func (s *survivor) watchBlocks(ctx context.Context, c *client.Client) error {
 	for {
 		height, err := c.BlockNumber(ctx)
@@ -291,7 +291,7 @@ func (s *survivor) checkPending(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// checkReceipts asks for receipts again that were seen before.
+// checkReceipts requests receipts again that were seen before.
 func (s *survivor) checkReceipts(ctx context.Context, c *client.Client, ids []types.TxID) error {
 	for part := range slices.Chunk(ids, 500) {
 		var batch client.Batch

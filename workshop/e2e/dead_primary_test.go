@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// lostPrimary is a primary with two replicas, through which clients send, and a copy of its key elsewhere.
+// lostPrimary is a primary with two replicas, through which clients send, and with a copy of its key elsewhere.
 type lostPrimary struct {
 	*handover
 	dir, key string // of the primary, and of the copy of its key
@@ -44,7 +44,7 @@ func newLostPrimary(t *testing.T) *lostPrimary {
 	return l
 }
 
-// ahead is the number of the replica that has most blocks.
+// ahead returns the number of the replica that has the most blocks.
 func (l *lostPrimary) ahead() int {
 	l.t.Helper()
 	var heights [2]types.Height
@@ -126,7 +126,7 @@ func TestPrimaryIsLost(t *testing.T) {
 	l.finish(m)
 }
 
-// A directory is not promoted while a named replica has more blocks, or does not answer.
+// A directory is not promoted while a named replica has more blocks or does not answer.
 func TestBehindIsNotPromoted(t *testing.T) {
 	t.Parallel()
 	l := newLostPrimary(t)
@@ -151,5 +151,5 @@ func TestBehindIsNotPromoted(t *testing.T) {
 	); !strings.Contains(refused.Message, "it does not answer") {
 		t.Errorf("of one that is not there it says %q", refused.Message)
 	}
-	newUser(t).fails(exitUsage, promote[:len(promote)-1]...) // none is named
+	newUser(t).fails(exitUsage, promote[:len(promote)-1]...) // no replica is named
 }

@@ -99,7 +99,8 @@ func TestDeadlyTransaction(t *testing.T) {
 	if receipt, err := c.SendAndWait(ctx, deploy); err != nil || receipt.Status != 1 {
 		t.Fatalf("%+v, %v", receipt, err)
 	}
-	// Each runs for a good part of a second. On a busy machine several of them may be in blocks before one is seen.
+	// Each call runs for a considerable part of a second. On a busy machine several of them may be included before the
+	// first is noticed.
 	call := client.CallEncoded(types.NewContractID(alice.account, 0), "loop", nil, 0)
 	for nonce := range uint64(deadlyCalls) {
 		if _, err := c.Send(ctx, sign(alice, 1+nonce, 900_000_000, call)); err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// programOfThePage compiles the program under a heading of docs/applications.md.
+// programOfThePage compiles the program in a section of docs/applications.md.
 func programOfThePage(t *testing.T, heading string) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(applicationsPage(t), "\n### "+heading+"\n")
@@ -36,7 +36,7 @@ func programOfThePage(t *testing.T, heading string) string {
 	return compiled(t, source)
 }
 
-// compiled is a program of a source.
+// compiled compiles a program from its source.
 func compiled(t *testing.T, source string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,14 +46,15 @@ func compiled(t *testing.T, source string) string {
 	}
 	compile := exec.CommandContext(t.Context(), "go", "build", "-o", program, main)
 	compile.Dir = "../.."
-	compile.Env = append(os.Environ(), "CGO_ENABLED=0") // as the tests are run: packages are not compiled again
+	// As for the tests themselves, so that packages are not compiled again.
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
 	return program
 }
 
-// killsOf returns how often a walk kills its programs: CAIRN_KILLS times, or a few times without that variable.
+// killsOf returns how often a walk kills its programs: CAIRN_KILLS times, or a few times if that variable is not set.
 func killsOf(t *testing.T, otherwise int) int {
 	t.Helper()
 	text := os.Getenv("CAIRN_KILLS")
@@ -128,7 +129,7 @@ func (e *depositWalk) killWatcher(lines int) {
 	if err := e.watcher.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		e.t.Fatal(err)
 	}
-	_ = e.watcher.Wait() // it was killed
+	_ = e.watcher.Wait() // the watcher was killed
 }
 
 // watchTo reads the watcher's output up to a height, and ends the watcher. A watcher that began while its node was away
@@ -167,7 +168,7 @@ func (e *depositWalk) booked() (payments []api.Payment) {
 	return payments
 }
 
-const bankGas = 1_000_000 // of a call of the bank
+const bankGas = 1_000_000 // gas limit of a call of the bank
 
 // deposit is a payment as its sender knows it.
 type deposit struct {
@@ -177,7 +178,7 @@ type deposit struct {
 	amount api.Quantity
 }
 
-// The watcher of docs/applications.md sees each deposit once and in order, by transfers and by contracts, however
+// The watcher of docs/applications.md records each deposit once and in order, by transfers and by contracts, however
 // often it and its node are killed.
 func TestDepositsAreSeenOnce(t *testing.T) {
 	t.Parallel()
@@ -197,7 +198,8 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 	_, shop := fundedSigner(t, e.node, 4, 1000)
 	payerSender, shopSender := openSender(t, c, payer), openSender(t, c, shop)
 	bank := deployExample(t, shopSender, "bank")
-	e.deposits = append(e.deposits, shop.Account()) // it was funded in a block before: that is seen as well
+	// An earlier block funded the account: the watcher sees that deposit too.
+	e.deposits = append(e.deposits, shop.Account())
 	funding := e.firstDeposits(c, shop.Account())
 	e.startWatcher()
 
@@ -220,7 +222,7 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 	for range kills {
 		for range 20 {
 			to, amount := e.deposits[e.random.IntN(len(e.deposits))], types.Amount(e.random.Uint64N(1000)+1)
-			send(payerSender, client.Transfer(to, amount), 0, // what the node estimates
+			send(payerSender, client.Transfer(to, amount), 0, // the gas that the node estimates
 				deposit{kind: api.PaymentTransfer, to: to, amount: api.Quantity(amount)})
 		}
 		amount := types.Amount(e.random.Uint64N(1000) + 1)
@@ -239,7 +241,7 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 	e.holdTo(append(funding, expected...))
 }
 
-// killOne kills the watcher or the node, and starts it again. The node has acknowledged one of the sends by then.
+// killOne kills the watcher or the node, and restarts it. By then the node has acknowledged one of the sends.
 func (e *depositWalk) killOne(sent []*txsender.Sent) {
 	e.t.Helper()
 	if e.random.IntN(2) == 0 {
@@ -270,7 +272,7 @@ func succeeded(t *testing.T, sent []*txsender.Sent) (receipts []api.Receipt) {
 	return receipts
 }
 
-// firstDeposits are the payments to an account before the watcher began.
+// firstDeposits returns the payments to an account before the watcher began.
 func (e *depositWalk) firstDeposits(c *client.Client, account types.Account) (found []deposit) {
 	e.t.Helper()
 	page, err := client.Invoke(e.t.Context(), c, api.GetPayments, api.GetPaymentsParams{
@@ -285,7 +287,7 @@ func (e *depositWalk) firstDeposits(c *client.Client, account types.Account) (fo
 	return found
 }
 
-// holdTo compares the book with the deposits: each once, in the order of the chain.
+// holdTo compares the book with the deposits: each must occur once, in the order of the chain.
 func (e *depositWalk) holdTo(expected []deposit) {
 	e.t.Helper()
 	missing := map[deposit]int{}

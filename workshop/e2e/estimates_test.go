@@ -34,7 +34,7 @@ type crowd struct {
 
 const inTime = uint64(99_999_999_999)
 
-// do sends a call with the estimated gas limit, and returns its receipt.
+// do sends a call with the estimated gas limit and returns the receipt.
 func (w *crowd) do(s *txsender.Sender, action client.Action) api.Receipt {
 	sent, err := s.Send(w.t.Context(), action, txsender.Job{})
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *crowd) do(s *txsender.Sender, action client.Action) api.Receipt {
 	return receipt
 }
 
-// call is do for a function of a contract, and notes how it ended.
+// call is do for a function of a contract, and records the result.
 func (w *crowd) call(s *txsender.Sender, contract types.ContractID, function string, args any, value types.Amount) api.Receipt {
 	action, err := client.Call(contract, function, args, value)
 	if err != nil {
@@ -59,7 +59,7 @@ func (w *crowd) call(s *txsender.Sender, contract types.ContractID, function str
 
 func (w *crowd) note(kind string, receipt api.Receipt) api.Receipt {
 	if receipt.GasUsed == 0 {
-		return receipt // it is reported
+		return receipt // the failure is reported
 	}
 	tx, err := w.c.Transaction(w.t.Context(), receipt.TransactionHash)
 	if err != nil || tx == nil {
@@ -94,7 +94,7 @@ func (w *crowd) deploy(name string, args any) types.ContractID {
 
 type object = map[string]any
 
-// prepare deploys the contracts and gives everybody tokens.
+// prepare deploys the contracts and gives tokens to all senders.
 func (w *crowd) prepare() {
 	w.t.Helper()
 	token := object{"name": "Gold", "symbol": "GLD", "decimals": 0, "initialSupply": 1_000_000_000_000}
@@ -158,8 +158,8 @@ func (w *crowd) some(s *txsender.Sender, r *rand.Rand) {
 	}
 }
 
-// TestEstimatesHoldWhileOthersChangeTheState: 64 accounts send transfers and calls at once, calls within calls among
-// them, with estimated gas limits. None fails, although transactions before it in its block change the state.
+// TestEstimatesHoldWhileOthersChangeTheState: 64 accounts send transfers and calls at once, some with nested calls,
+// with estimated gas limits. None fails, although earlier transactions of its block change the state.
 func TestEstimatesHoldWhileOthersChangeTheState(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "500ms", "--prove", "off", "--rate-limit", "0")

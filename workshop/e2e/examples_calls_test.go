@@ -46,7 +46,7 @@ func (c *exampleChain) chain() {
 // token is the token's contract.
 func (c *exampleChain) token() types.ContractID { return types.NewContractID(c.account(0), 0) }
 
-// idOf is the hash of an encoded transaction.
+// idOf returns the hash of an encoded transaction.
 func idOf(encoded api.Data) types.TxID {
 	tx, err := types.DecodeTx(encoded)
 	if err != nil {
@@ -55,7 +55,7 @@ func idOf(encoded api.Data) types.TxID {
 	return tx.ID()
 }
 
-// argsOf is arguments in JSON, of names and values.
+// argsOf returns arguments in JSON from names and values.
 func argsOf(pairs ...any) api.Data {
 	args := map[string]any{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -63,7 +63,7 @@ func argsOf(pairs ...any) api.Data {
 	}
 	text, err := json.Marshal(args)
 	if err != nil {
-		panic(err) // of texts and numbers
+		panic(err) // impossible for texts and numbers
 	}
 	return text
 }
@@ -93,7 +93,7 @@ func (c *exampleChain) history(transfer, call types.TxID) {
 	c.show("what dev1 was paid", "svc_getPayments", map[string]any{"accounts": []any{c.account(1)}, "direction": "in"})
 }
 
-// keyRead is the last key of its storage that a view of a contract reads.
+// keyRead returns the last storage key that a view of a contract reads.
 func (c *exampleChain) keyRead(contract types.ContractID, function string) api.Data {
 	c.t.Helper()
 	var proof api.ViewProof

@@ -31,8 +31,8 @@ const examplesFile = "../../api/examples.json"
 // exampleTime is the time of the examples' genesis, in Unix seconds: the hashes are the same each time.
 const exampleTime = 1_800_000_000
 
-// volatile are the members of results that differ with the program, its machine and the time. A block is proven some
-// time after it is made.
+// volatile are the members of results that differ with the program, the machine and the time. A block is proven some
+// time after it was made.
 var volatile = []string{
 	"version", "build", "oldest_tx_age_secs", "sync_rate_blocks_per_sec", "created_at", "eta_secs", "proof",
 	"proofs", "schedule_digest",
@@ -85,7 +85,7 @@ func startExamples(t *testing.T) *exampleChain {
 	return c
 }
 
-// post makes a call that must succeed, and returns its result as it was sent.
+// post makes a call that must succeed, and returns its result unchanged.
 func (c *exampleChain) post(method string, params ...any) json.RawMessage {
 	c.t.Helper()
 	answer := c.ask(method, params...)
@@ -128,7 +128,7 @@ func (c *exampleChain) ask(method string, params ...any) (a answer) {
 	return a
 }
 
-// block makes a block, a second after the one before.
+// block makes a block, a second after the previous one.
 func (c *exampleChain) block() {
 	c.t.Helper()
 	c.time++
@@ -136,7 +136,7 @@ func (c *exampleChain) block() {
 	c.post("dev_mine")
 }
 
-// sign is a transaction of an account of the development chain.
+// sign returns a transaction of an account of the development chain.
 func (c *exampleChain) sign(account int, nonce, gas uint64, action client.Action) api.Data {
 	c.t.Helper()
 	signed, err := types.Sign(types.Transaction{
@@ -203,7 +203,7 @@ func shortened(t *testing.T, result json.RawMessage) json.RawMessage {
 		return append(slices.Clone(text[:len(`"0x`)+2*api.MaxExampleBytes]), '"')
 	})
 	var whole map[string]json.RawMessage
-	if json.Unmarshal(cut, &whole) == nil && whole["openrpc"] != nil { // the document would be in itself
+	if json.Unmarshal(cut, &whole) == nil && whole["openrpc"] != nil { // the document would contain itself
 		whole["methods"], whole["components"] = json.RawMessage("[]"), json.RawMessage(`{"schemas":{}}`)
 		var err error
 		if cut, err = json.Marshal(whole); err != nil {
@@ -251,7 +251,7 @@ func TestExamples(t *testing.T) {
 func same(t *testing.T, got, want api.Example) bool {
 	t.Helper()
 	plain := func(e api.Example) any {
-		if e.Method == api.DevIncreaseTime.Name { // from the clock's time
+		if e.Method == api.DevIncreaseTime.Name { // the result depends on the clock
 			e.Result = nil
 		}
 		text, err := json.Marshal(e)
@@ -267,7 +267,7 @@ func same(t *testing.T, got, want api.Example) bool {
 	return reflect.DeepEqual(plain(got), plain(want))
 }
 
-// steady is a value without its volatile members.
+// steady returns a value without its volatile members.
 func steady(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -286,7 +286,7 @@ func steady(value any) any {
 	return value
 }
 
-// write writes the file: an example a line.
+// write writes the file, with an example per line.
 func (c *exampleChain) write() {
 	c.t.Helper()
 	text := []byte("[\n")

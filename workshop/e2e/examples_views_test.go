@@ -20,7 +20,7 @@ type viewVectors struct {
 	ChainID  uint64           `json:"chainId"`
 	Producer types.PublicKey  `json:"producer"`
 	Contract types.ContractID `json:"contract"`
-	Code     api.Data         `json:"code"` // of the contract, which proofs are without
+	Code     api.Data         `json:"code"` // hash of the contract's code, which proofs do not contain
 	Answers  []viewAnswer     `json:"answers"`
 	Refused  []refusedView    `json:"refused"`
 }
@@ -34,8 +34,7 @@ type viewAnswer struct {
 	Output   api.Data      `json:"output"`
 }
 
-// refusedView is the first answer's proof with members changed, for the first answer's question, and the step at which
-// it is refused.
+// refusedView is the first answer's proof with changed members, for the same question, and the step that refuses it.
 type refusedView struct {
 	About string          `json:"about"`
 	Step  view.Step       `json:"step"`
@@ -170,7 +169,7 @@ func (c *exampleChain) lies(honest api.ViewProof) (lies []refusedView) {
 	return append(lies, c.otherKeys()...)
 }
 
-// otherKeys is a true proof for another question.
+// otherKeys returns a valid proof for another question.
 func (c *exampleChain) otherKeys() []refusedView {
 	proof := c.post("svc_getViewProof", c.token(), "totalSupply", "0x", "latest", c.codeHashes())
 	return []refusedView{{About: "the proof of another call", With: proof}}

@@ -16,7 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// freshRounds is the number of times that each method is called right after a block becomes known, in each way.
+// freshRounds is the number of times that each method is called right after a block becomes known, by receipt and by
+// notification.
 const freshRounds = 4
 
 // asker deploys copies of a token, each in its own block, and calls methods about the newest one.
@@ -27,10 +28,10 @@ type asker struct {
 	chain  uint64
 	code   types.ContractID // the token whose code the others have
 	nonce  uint64
-	name   types.CodeHash // of the code
+	name   types.CodeHash // hash of the code
 }
 
-// sign signs without asking the node, which must know nothing of this before.
+// sign signs without asking the node, which must not learn of the transaction.
 func (a *asker) sign(nonce uint64, gas types.Gas, action client.Action) types.SignedTransaction {
 	a.t.Helper()
 	signed, err := client.Sign(a.t.Context(), a.signer, types.Transaction{
@@ -44,7 +45,7 @@ func (a *asker) sign(nonce uint64, gas types.Gas, action client.Action) types.Si
 	return signed
 }
 
-// deploy makes the next contract: the first by its code, the others like the first.
+// deploy deploys the next contract: the first by its code, the others as instances of the first.
 func (a *asker) deploy() (signed types.SignedTransaction, id types.ContractID) {
 	a.t.Helper()
 	args, err := json.Marshal(map[string]any{"name": "Gold", "symbol": "GLD", "decimals": 2, "initialSupply": 1 + a.nonce})
@@ -106,12 +107,12 @@ func (a *asker) params(d api.Declaration, tx types.SignedTransaction, id types.C
 			call := client.CallEncoded(id, "transfer", []byte(`{"to":"`+id.String()+`","amount":1}`), 0)
 			value = api.Data(a.sign(a.nonce, 5_000_000, call).Encode())
 			if strings.HasPrefix(d.Name, "svc_send") {
-				value = api.Data(tx.Encode()) // which is known
+				value = api.Data(tx.Encode()) // a known transaction
 			}
 		case "message":
 			value = api.Data("hello")
 		case "witness":
-			value = api.Data(types.EncodeWitness(tx.Witness)) // of a transaction, so it does not hold
+			value = api.Data(types.EncodeWitness(tx.Witness)) // the witness of a transaction, so it is invalid
 		default:
 			a.t.Fatalf("%s has a parameter %s: say here what to ask it about a new block", d.Name, name)
 		}
@@ -175,7 +176,7 @@ func TestEveryMethodKnowsTheNewBlock(t *testing.T) {
 			}
 			params := a.params(d, tx, id, at)
 			got := a.answer(d.Name, params)
-			a.answer("dev_snapshot", nil) // waits until the block is done with
+			a.answer("dev_snapshot", nil) // waits until the node has finished the block
 			if want := a.answer(d.Name, params); got != want {
 				t.Errorf("%s right after block %d: got %.300s, want what it says later, %.300s", d.Name, at.BlockHeight, got, want)
 			}
@@ -186,7 +187,7 @@ func TestEveryMethodKnowsTheNewBlock(t *testing.T) {
 	}
 }
 
-// byReceipt sends, and returns at once when the receipt is there.
+// byReceipt sends a transaction, and returns as soon as the node has its receipt.
 func (a *asker) byReceipt(tx types.SignedTransaction) *api.Receipt {
 	a.t.Helper()
 	receipt, err := client.Invoke(a.t.Context(), a.client, api.SendRawTransactionSync, api.RawTransactionParams{Transaction: tx.Encode()})
@@ -206,7 +207,7 @@ func (a *asker) byNotification(tx types.SignedTransaction, told *teller) *api.Re
 	return &api.Receipt{TransactionHash: tx.ID(), BlockHeight: block.Height, BlockHash: block.Hash}
 }
 
-// teller hears of new blocks.
+// teller receives notifications of new blocks.
 type teller struct {
 	t      *testing.T
 	blocks chan api.Block
@@ -234,7 +235,7 @@ func newTeller(t *testing.T, c *client.Client) *teller {
 	return told
 }
 
-// with waits for the block that has a transaction.
+// with waits for the block that contains a transaction.
 func (h *teller) with(id types.TxID) api.Block {
 	h.t.Helper()
 	for block := range h.blocks {

@@ -23,7 +23,7 @@ type handover struct {
 	keys        [2]string // files
 	admin       string    // file of the key that names the producer
 	addresses   [2]string
-	command     []string // of the next producer
+	command     []string // that runs the next producer
 }
 
 func newHandover(t *testing.T) *handover {
@@ -50,7 +50,7 @@ func newHandover(t *testing.T) *handover {
 	return h
 }
 
-// startAt is start with the address of JSON-RPC.
+// startAt is start with the given address of JSON-RPC.
 func startAt(t *testing.T, address string, args ...string) *process {
 	t.Helper()
 	node := launchAt(t, address, args...)
@@ -74,7 +74,7 @@ func (h *handover) promote(to *process) (p promoted) {
 	return p
 }
 
-// awaitSynced waits until a node has every block, or nearly.
+// awaitSynced waits until a node has all or nearly all blocks.
 func (h *handover) awaitSynced(node *process) {
 	h.t.Helper()
 	h.await(node, "synced", func(s api.SyncStatus) bool {
@@ -82,7 +82,7 @@ func (h *handover) awaitSynced(node *process) {
 	})
 }
 
-// await waits for a state of a node.
+// await waits until a node has a state.
 func (h *handover) await(node *process, what string, done func(api.SyncStatus) bool) {
 	h.t.Helper()
 	c := h.client(node)
@@ -206,8 +206,8 @@ func (h *handover) finish(m *model) {
 	}
 }
 
-// TestKeyOfThePast replays a chain that was handed to a key and on: that key makes no block at the height at which it
-// once did.
+// TestKeyOfThePast replays a chain that was handed to a key and later to another. The key makes no block at the height
+// where it once did.
 func TestKeyOfThePast(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)
@@ -262,7 +262,8 @@ func TestNewProducerIsKilled(t *testing.T) {
 	h.await(h.first, "a replica", func(s api.SyncStatus) bool { return s.LocalHeight > receipt.BlockHeight })
 }
 
-// TestProducerThatHandedOver: it follows with an upstream and holds without one, and its key makes no block any more.
+// TestProducerThatHandedOver: the former producer follows if it has an upstream and holds otherwise. Its key makes no
+// more blocks.
 func TestProducerThatHandedOver(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)

@@ -23,7 +23,7 @@ const vectorsFile = "../../docs/vectors.json"
 // clientTimeout bounds one run of the independent client.
 const clientTimeout = 2 * time.Minute
 
-// clientReport is the independent client's output.
+// clientReport is the output of the independent client.
 type clientReport struct {
 	OK     bool            `json:"ok"`
 	Checks map[string]bool `json:"checks"`
@@ -69,7 +69,7 @@ func runClient(t *testing.T, args ...string) clientReport {
 	return report
 }
 
-// requireAllTrue fails the test unless the client found nothing wrong and checked exactly the names in want.
+// requireAllTrue fails the test unless the client found no error and checked exactly the names in want.
 func requireAllTrue(t *testing.T, report clientReport, want []string) {
 	t.Helper()
 	if !report.OK {
@@ -106,8 +106,8 @@ var (
 	sendChecks = strings.Fields(`estimated_gas sent_hash payment_arrived policy_in_force`)
 )
 
-// TestIndependentClient runs a client that shares no code with the node, and was written from docs/protocol.md alone,
-// against the program: it sends transactions and recomputes the whole chain. Then each single lie of a node must show.
+// TestIndependentClient runs a client, written from docs/protocol.md without code of the node, against the program. It
+// sends transactions and recomputes the whole chain. Then it must find each single lie of a node.
 func TestIndependentClient(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral")
@@ -122,7 +122,7 @@ func TestIndependentClient(t *testing.T) {
 		}
 	}
 
-	// From here on a block only for a transaction, so that the chain to check stays short.
+	// From here on blocks are made only for transactions, so that the chain to check stays short.
 	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,8 @@ func TestIndependentClientOfContracts(t *testing.T) {
 			return edit(result, []any{"data"}, func(text any) any { return flipByte(text.(string), offset) })
 		}
 	}
-	for _, lie := range []tampering{ // the first key is the supply's: its old value begins at 26, its new one at 50
+	// The first key is the supply's: its old value begins at byte 26, its new one at 50.
+	for _, lie := range []tampering{
 		{name: "old value", change: list(26), want: "access_list"},
 		{name: "new value", change: list(50), want: "access_list"},
 		{name: "no entries", change: put("0x0000000000000000", "data"), want: "access_list"},
@@ -180,15 +181,15 @@ func TestIndependentClientOfContracts(t *testing.T) {
 	}
 }
 
-// TestIndependentVectors checks the test vectors with the independent client: all of them as they are, and that a wrong
-// one shows.
+// TestIndependentVectors checks the test vectors with the independent client: all of them unchanged, and one that is
+// wrong, which the client must find.
 func TestIndependentVectors(t *testing.T) {
 	t.Parallel()
 	report := runClient(t, "--vectors", vectorsFile)
 	if !report.OK {
 		t.Fatalf("the client disagrees with the vectors: %+v", *report.Failed)
 	}
-	// members: no member of the file is left out.
+	// members: no member of the file is skipped.
 	if !report.Checks["members"] || !report.Checks["headers"] {
 		t.Errorf("the report lacks checks: %v", report.Checks)
 	}

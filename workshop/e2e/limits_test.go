@@ -29,7 +29,7 @@ func TestMessagesCountAgainstTheRate(t *testing.T) {
 		strings.Repeat(`{"jsonrpc":"2.0","method":"svc_chainId","params":[]},`, 99) +
 		`{"jsonrpc":"2.0","id":2,"method":"svc_chainId","params":[]}]`
 	for _, test := range []struct{ message, want string }{
-		{batch, `"id":2,"result":"`}, // its calls are owed from then on
+		{batch, `"id":2,"result":"`}, // the client's calls are owed from then on
 		{`{"jsonrpc":"2.0","id":3,"method":"svc_chainId","params":[]}`, `"id":3,"error":{"code":-32040`},
 		{`{"jsonrpc":"2.0","id":4,"method":"svc_chainId","params":[]}`, `"reason":"rate","retryAfterSeconds":`},
 	} {
@@ -45,7 +45,8 @@ func TestMessagesCountAgainstTheRate(t *testing.T) {
 	}
 }
 
-// TestAdminAddressChecksTheHost asks the admin address under its own names and under one that was pointed at it.
+// TestAdminAddressChecksTheHost sends requests to the admin address under its own names and under a name that resolves
+// to it.
 func TestAdminAddressChecksTheHost(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--admin-host", "node.internal")

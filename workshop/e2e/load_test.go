@@ -20,7 +20,7 @@ const (
 	loadRecipients  = 16
 	loadConnections = 8
 	loadBatch       = 64  // transactions in a request
-	loadAhead       = 100 // transactions of a sender that are signed before they are sent: signing is slower than sending
+	loadAhead       = 100 // transactions that a sender signs in advance: signing is slower than sending
 	loadMaxFee      = 1_000
 	loadPause       = 20 * time.Millisecond // where the node, or the limit on pending transactions, refuses more
 )
@@ -42,7 +42,7 @@ type sender struct {
 
 	mu       sync.Mutex
 	included uint64       // the account's nonce according to the blocks
-	ids      []types.TxID // by nonce: the transactions that the node acknowledged
+	ids      []types.TxID // the acknowledged transactions, by nonce
 }
 
 // offer is a transaction that is ready to be sent.
@@ -60,11 +60,11 @@ func newLoad(outstanding uint64) *load {
 	return l
 }
 
-// keyOf is the private key with a name.
+// keyOf returns the private key with a name.
 func keyOf(name string) crypto.PrivateKey {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
 	if err != nil {
-		panic(err) // of one name in 2^127
+		panic(err) // about one name in 2^127 has no valid key
 	}
 	return key
 }
@@ -95,7 +95,7 @@ func (l *load) offer(s *sender, nonce uint64) (offer, error) {
 	return s.signed[nonce], nil
 }
 
-// transaction is the one of a sender with a nonce.
+// transaction returns a sender's transaction with a nonce.
 func (l *load) transaction(s *sender, nonce uint64) (types.SignedTransaction, error) {
 	to := sha256.Sum256(fmt.Appendf(nil, "recipient %d", (uint64(s.number)+nonce)%loadRecipients))
 	return types.Sign(types.Transaction{
@@ -153,7 +153,7 @@ func (l *load) connection(ctx context.Context, url string, index int) error {
 	return nil
 }
 
-// gone reports whether a call failed because the node, or the time for it, has ended.
+// gone reports whether a call failed because the node or the time for the call has ended.
 func gone(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, client.ErrUnreachable))
 }
@@ -185,12 +185,12 @@ func (l *load) request(ctx context.Context, c *client.Client, senders []*sender)
 	for _, sent := range calls {
 		id, err := sent.answer.Result()
 		switch {
-		case full[sent.sender]: // all from the refused one on is offered again
-		// A nonce is too high while those before it are on their way to a producer that has just taken over.
+		case full[sent.sender]: // the refused transaction and all later ones are offered again
+		// A nonce is too high while the transactions before it are on their way to a new producer.
 		case errors.Is(err, api.ErrMempoolFull), errors.Is(err, api.ErrNoPrimary), errors.Is(err, api.ErrBusy),
 			errors.Is(err, api.ErrNonceTooHigh), errors.Is(err, api.ErrHeld):
 			full[sent.sender] = true
-		case err != nil && !errors.Is(err, api.ErrAlreadyKnown): // known: the answer to an earlier try was lost
+		case err != nil && !errors.Is(err, api.ErrAlreadyKnown): // known: the answer to an earlier attempt was lost
 			return progress, fmt.Errorf("sender %d: %w", sent.sender.number, err)
 		case err == nil && id != sent.id:
 			return progress, fmt.Errorf("sender %d: transaction %s was taken as %s", sent.sender.number, sent.id, id)
@@ -202,7 +202,7 @@ func (l *load) request(ctx context.Context, c *client.Client, senders []*sender)
 	return progress, nil
 }
 
-// turn are the nonces to send next: at most count, and only while few enough are pending.
+// turn returns the nonces to send next: at most count, and only while few transactions are pending.
 func (s *sender) turn(count int, outstanding uint64) (from, to uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *sender) acknowledge(id types.TxID) {
 	s.ids = append(s.ids, id)
 }
 
-// pending are the acknowledged transactions that no block was seen with.
+// pending returns the acknowledged transactions that were in no block so far.
 func (s *sender) pending() []types.TxID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +257,7 @@ func (l *load) acknowledged() (count int) {
 	return count
 }
 
-// missing are the acknowledged transactions that are not in the model's blocks.
+// missing returns the acknowledged transactions that the model's blocks lack.
 func (l *load) missing(m *model) (ids []types.TxID) {
 	for _, s := range l.senders {
 		for _, id := range s.ids {
@@ -269,7 +269,7 @@ func (l *load) missing(m *model) (ids []types.TxID) {
 	return ids
 }
 
-// allocations are the arguments of `cairn init` that fund the senders.
+// allocations returns the arguments of `cairn init` that fund the senders.
 func (l *load) allocations() (args []string) {
 	for _, s := range l.senders {
 		args = append(args, "--alloc", s.account.String()+"=100000")

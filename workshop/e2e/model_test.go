@@ -31,10 +31,10 @@ type model struct {
 	included map[types.TxID]types.Height
 	// configures tells whether the producer hands production over; the model knows no other effect of a Configure.
 	configures bool
-	producers  []types.PublicKey // one after the other
+	producers  []types.PublicKey // in order of succession
 }
 
-// newModel begins a model with the genesis that a node has.
+// newModel makes a model with the genesis of a node.
 func newModel(ctx context.Context, c *client.Client) (*model, error) {
 	info, err := c.Genesis(ctx)
 	if err != nil {
@@ -59,8 +59,7 @@ func newModel(ctx context.Context, c *client.Client) (*model, error) {
 	return m, nil
 }
 
-// follow applies the blocks that the node has above the model's head. Nothing that was applied can change: each block
-// names its parent.
+// follow applies the node's blocks after the model's head. No applied block can change, as each block names its parent.
 func (m *model) follow(ctx context.Context, c *client.Client) error {
 	for {
 		items, err := c.Blocks(ctx, m.head.Height+1, m.head.Height+api.MaxBlocks, true)
@@ -82,7 +81,7 @@ func (m *model) follow(ctx context.Context, c *client.Client) error {
 	}
 }
 
-// apply applies a block to the model, or says which rule it breaks.
+// apply applies a block to the model, or returns an error with the rule that the block breaks.
 func (m *model) apply(block types.Block) error {
 	h := block.Header
 	switch {
@@ -138,7 +137,7 @@ func (m *model) transaction(tx types.SignedTransaction, baseFee types.Amount) (t
 	return configureGas, nil
 }
 
-// transfer applies a transfer, the only thing that the chain's users do.
+// transfer applies a transfer, the only action of the chain's users.
 func (m *model) transfer(tx types.SignedTransaction, baseFee types.Amount) (types.Gas, error) {
 	_, ok := tx.Payload.(types.Transfer)
 	tip := min(tx.MaxPriorityFeePerGas, tx.MaxFeePerGas-baseFee)
@@ -165,7 +164,7 @@ func (m *model) transfer(tx types.SignedTransaction, baseFee types.Amount) (type
 	return gas, nil
 }
 
-// compare asks the node for the balance and the nonce of every account after the model's head, and for the supply.
+// compare queries the node for the balance and the nonce of every account after the model's head, and for the supply.
 func (m *model) compare(ctx context.Context, c *client.Client) error {
 	var balances, nonces client.Batch
 	at := api.AtHeight(m.head.Height)

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 )
 
-// buildNextFormat compiles the program as it would be after a change of the database's format.
+// buildNextFormat compiles the program with a changed database format.
 var buildNextFormat = sync.OnceValues(func() (string, error) {
 	const file = "internal/storage/chain/store.go"
 	original, err := filepath.Abs(filepath.Join("../..", file))
@@ -52,8 +52,8 @@ func nextFormat(t *testing.T) string {
 	return path
 }
 
-// A node is moved over a change of the database's format as the page of releases says. The new program refuses the
-// directory, and names the command that moves it. All transactions that were acknowledged are in blocks then.
+// A node is moved to a new database format as the page about releases describes. The new program refuses the directory,
+// and names the command that converts it. Afterwards all acknowledged transactions are in blocks.
 func TestMoveOverAChangeOfFormat(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -71,7 +71,7 @@ func TestMoveOverAChangeOfFormat(t *testing.T) {
 	loading, stop := context.WithCancel(t.Context())
 	sent := make(chan error, 1)
 	go func() { sent <- h.load.run(loading, node.RPC) }()
-	h.awaitLoad(500) // none of them is in a block
+	h.awaitLoad(500) // no transaction is in a block
 	stop()
 	if err := <-sent; err != nil {
 		t.Fatal(err)
@@ -112,8 +112,8 @@ func TestMoveOverAChangeOfFormat(t *testing.T) {
 	u.succeeds(nil, "db", "check", "--data-dir", dir) // and has its data
 }
 
-// A cluster is moved over a change of the format member by member, while it makes blocks. Each is the member that it
-// was, and nothing that was acknowledged is lost.
+// A cluster is moved to a new format member by member while it makes blocks. Each member keeps its identity, and no
+// acknowledged transaction is lost.
 func TestMoveAClusterOverAChangeOfFormat(t *testing.T) {
 	t.Parallel()
 	l := newLoad(64)

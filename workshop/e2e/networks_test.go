@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A payment that was signed for one network is refused by another one, which was made by the same command.
+// A payment signed for one network is refused by another, made by the same command.
 func TestNetworksAreApart(t *testing.T) {
 	t.Parallel()
 	alice := client.NewSigner(keyOf("alice"))

@@ -22,7 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// command is the program under test, as `go build` names it.
+// command is the program under test, in the form that `go build` takes.
 const command = "github.com/cairn-chain/cairn/cmd/cairn"
 
 // startTimeout bounds the time until a node serves, stopTimeout the time until it ends, on a busy machine.
@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 // build compiles the program once for all tests of the package.
 var build = sync.OnceValues(func() (string, error) { return compile("cairn") })
 
-// compile compiles the program to a file of binaryDir.
+// compile compiles the program into a file in binaryDir.
 func compile(name string, flags ...string) (string, error) {
 	path := filepath.Join(binaryDir, name)
 	compile := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{command})...)
@@ -77,7 +77,7 @@ func compile(name string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// buildBinary returns the path of the program, built from the present sources.
+// buildBinary returns the path of the program, built from the current sources.
 func buildBinary(t *testing.T) string {
 	t.Helper()
 	path, err := build()
@@ -94,14 +94,15 @@ const (
 	ports     = 32_768 - firstPort
 )
 
-var given atomic.Uint32 // how many addresses were
+var given atomic.Uint32 // number of addresses handed out
 
-// freeAddress is an address that nobody listens on and nothing gets by chance, for a node that others must know before
-// it runs, or for none.
+// freeAddress returns an address on which nothing listens and which the system never assigns by itself. It is for a
+// node whose address others must know in advance, or for an unreachable node.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for {
-		port := firstPort + (uint32(os.Getpid())*100+given.Add(1))%ports // several runs on a machine seldom get the same
+		// Simultaneous runs on one machine rarely get the same port.
+		port := firstPort + (uint32(os.Getpid())*100+given.Add(1))%ports
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))
 		if listener, err := net.Listen("tcp", address); err == nil {
 			if err := listener.Close(); err != nil {
@@ -127,14 +128,14 @@ type process struct {
 	ready, log string // paths of the ready file and of its output
 }
 
-// startDev runs `cairn dev` with args on free ports and returns once it serves. Where the chain is kept is for args to
-// say (--ephemeral or --data-dir). The process and all that it started end with the test.
+// startDev runs `cairn dev` with args on free ports, and returns once the node serves. args must include --ephemeral or
+// --data-dir. The process and its children end with the test.
 func startDev(t *testing.T, args ...string) *process {
 	t.Helper()
 	return start(t, append([]string{"dev"}, args...)...)
 }
 
-// start runs a command that serves, as [startDev] does.
+// start runs a command that serves, in the same way as [startDev].
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	node := launch(t, args...)
@@ -144,19 +145,19 @@ func start(t *testing.T, args ...string) *process {
 	return node
 }
 
-// launch runs a command that serves, on free ports, and does not wait until it does.
+// launch runs a command that serves on free ports, without waiting until it serves.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
 	return launchAt(t, "127.0.0.1:0", args...)
 }
 
-// launchAt is launch with the address of JSON-RPC.
+// launchAt is launch with the given address of JSON-RPC.
 func launchAt(t *testing.T, address string, args ...string) *process {
 	t.Helper()
 	return launchProgram(t, buildBinary(t), address, args...)
 }
 
-// launchProgram is launchAt of another build of the program.
+// launchProgram is launchAt for another build of the program.
 func launchProgram(t *testing.T, binary, address string, args ...string) *process {
 	t.Helper()
 	dir := t.TempDir()
@@ -192,12 +193,12 @@ func (node *process) printed(t *testing.T) string {
 	return string(text)
 }
 
-// environment is this process's environment without settings of the program.
+// environment returns this process's environment without the program's settings.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "CAIRN_") })
 }
 
-// awaitReady reads the ready file into node as soon as it is there.
+// awaitReady reads the ready file into node as soon as the file exists.
 func (node *process) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()

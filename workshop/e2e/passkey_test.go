@@ -20,8 +20,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// assertPasskey is a browser whose device has a passkey for http://localhost: it signs a challenge in base64url, and
-// returns the credential as JSON.stringify writes it.
+// assertPasskey is a browser whose device has a passkey for http://localhost. It signs a challenge in base64url, and
+// returns the credential in the form of JSON.stringify.
 func assertPasskey(t *testing.T, key *ecdsa.PrivateKey, challenge string) []byte {
 	t.Helper()
 	const userPresent, userVerified = 1, 4
@@ -86,13 +86,13 @@ func TestPasskeyProgramOfTheApplicationsPage(t *testing.T) {
 		answer, err := http.Get("http://" + listen + "/challenge")
 		if err == nil {
 			err = json.NewDecoder(answer.Body).Decode(&asked)
-			_ = answer.Body.Close() // it was read
+			_ = answer.Body.Close() // the request has been read
 		}
 		if err == nil {
 			break
 		}
 		select {
-		case <-time.After(loadPause): // it does not listen yet
+		case <-time.After(loadPause): // the program does not listen yet
 		case <-t.Context().Done():
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestPasskeyProgramOfTheApplicationsPage(t *testing.T) {
 	credential := bytes.NewReader(assertPasskey(t, key, asked.Challenge))
 	answer, err := http.Post("http://"+listen+"/assertion", "application/json", credential)
 	if err == nil { // the program may have ended before it answered
-		_ = answer.Body.Close() // it has no body
+		_ = answer.Body.Close() // the answer has no body
 	}
 	if err := command.Wait(); err != nil {
 		t.Fatalf("the program ended with %v: %s", err, &output)

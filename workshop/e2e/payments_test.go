@@ -43,13 +43,13 @@ func (p ledgerPage) next() ledgerPage {
 	return ledgerPage{nonces: maps.Clone(p.nonces), owed: maps.Clone(p.owed), banks: slices.Clone(p.banks)}
 }
 
-// sentPayment is a transaction that is sent; one that is starved has no gas to end.
+// sentPayment is a transaction that was sent. A starved one has too little gas to finish.
 type sentPayment struct {
 	tx      types.SignedTransaction
 	starved bool
 }
 
-// run applies the transaction by the rules of transfers and of the bank alone.
+// run applies the transaction by the rules of transfers and of the bank.
 func (p *ledgerPage) run(s sentPayment, at api.Receipt) (success bool) {
 	tx := s.tx.Transaction
 	pay := func(kind api.PaymentKind, from, to types.Account, amount types.Amount) {
@@ -121,9 +121,9 @@ func (w *paymentWatcher) run(ctx context.Context, c *client.Client) error {
 			case err == nil:
 				select {
 				case w.came <- struct{}{}:
-				default: // it is not looked at yet
+				default: // it has not been read yet
 				}
-			case errors.Is(err, client.ErrUnreachable): // the node was away when it began
+			case errors.Is(err, client.ErrUnreachable): // the node was down when it began
 				<-time.After(loadPause)
 			case !errors.Is(err, api.ErrTakenBack):
 				return err
@@ -132,7 +132,7 @@ func (w *paymentWatcher) run(ctx context.Context, c *client.Client) error {
 	}
 }
 
-// seen are the payments of all pages.
+// seen holds the payments of all pages.
 func (w *paymentWatcher) seen() (all []paid) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,7 +179,7 @@ func (w *paymentWalk) must(err error) {
 	}
 }
 
-// launch starts the node, again at its address.
+// launch starts the node, always at the same address.
 func (w *paymentWalk) launch() {
 	address := "127.0.0.1:0"
 	if w.node != nil {
@@ -264,7 +264,7 @@ func (w *paymentWalk) sign(
 	return signed
 }
 
-// action is a random one of one of the signers.
+// action returns a random action of a random signer.
 func (w *paymentWalk) action(now ledgerPage) (action client.Action, gas types.Gas, starved bool) {
 	amount := types.Amount(w.random.Uint64N(1000))
 	choice := w.random.IntN(10)
@@ -275,7 +275,7 @@ func (w *paymentWalk) action(now ledgerPage) (action client.Action, gas types.Ga
 	case choice == 0 && len(now.banks) < 2:
 		return client.Action{Value: amount, Payload: types.Deploy{Name: "Bank", Code: w.code}}, 60_000_000, false
 	case choice <= 2:
-		to := w.signers[w.random.IntN(len(w.signers))].Account() // also to oneself
+		to := w.signers[w.random.IntN(len(w.signers))].Account() // also to the sender itself
 		return client.Transfer(to, amount), 120_000, false
 	}
 	call := client.CallEncoded(now.banks[w.random.IntN(len(now.banks))], "deposit", nil, amount)
@@ -289,7 +289,7 @@ func (w *paymentWalk) action(now ledgerPage) (action client.Action, gas types.Ga
 	return call, bankGas, false
 }
 
-// block sends some transactions and the marker's, makes a block of them and has the model do the same.
+// block sends some transactions and the marker's, makes a block of them, and applies the block to the model.
 func (w *paymentWalk) block() {
 	w.t.Helper()
 	now := w.pages[len(w.pages)-1].next()
@@ -418,7 +418,7 @@ func (w *paymentWalk) walk(blocks int) {
 		case 6:
 			w.node.Kill()
 			w.launch()
-			points = nil // a start forgets them
+			points = nil // a restart forgets them
 			what += ", killed"
 		}
 		w.compare(what)

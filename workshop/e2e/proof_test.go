@@ -15,7 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// provenUpTo returns once the node has the proofs of all blocks from one to a height, which it must tell of one by one.
+// provenUpTo returns once the node has the proofs of all blocks from one to a height. The node must announce each of
+// them.
 func provenUpTo(t *testing.T, node *process, from, to types.Height) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), checkTime)
@@ -34,8 +35,8 @@ func provenUpTo(t *testing.T, node *process, from, to types.Height) {
 	}
 }
 
-// TestProofs sends coins, deploys and calls on a chain whose node proves its blocks, and verifies every proof offline;
-// a changed one is refused, and one of another block.
+// TestProofs sends coins, deploys and calls on a chain whose node proves its blocks. It verifies every proof offline; a
+// changed proof, and that of another block, are refused.
 func TestProofs(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")

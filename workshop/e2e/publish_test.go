@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-// said is a module that says the hash of a source, and the source's archive. No toolchain is the one that it names.
+// said is a module with a source's hash, and the source's archive. The archive names a toolchain that does not exist.
 func said(t *testing.T) (code, archive []byte) {
 	t.Helper()
 	archive, err := contractsource.Source{
@@ -28,7 +28,7 @@ func said(t *testing.T) (code, archive []byte) {
 	return append(module(t, "counter"), "\x00"+string(rune(len(section)))+section...), archive
 }
 
-// TestPublishedSourceIsFound publishes a source at a real node, which keeps it, and has the command find it there.
+// TestPublishedSourceIsFound publishes a source on a real node, which stores it, and has the command find it there.
 func TestPublishedSourceIsFound(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--block-time", "0", "--data-dir", t.TempDir())
@@ -72,7 +72,8 @@ func TestPublishedSourceIsFound(t *testing.T) {
 	if err != nil || !bytes.Equal(got, archive) || result.Path != "/sources/"+hash.String() {
 		t.Errorf("%d bytes at %s, %v", len(got), result.Path, err)
 	}
-	refused("not checked", "contract", "verify", "said", "--yes") // it was found, and its toolchain is nowhere
+	// The source is found, but its toolchain does not exist.
+	refused("not checked", "contract", "verify", "said", "--yes")
 	memory := startDev(t, "--block-time", "0", "--ephemeral")
 	refused("in memory, and stores no sources", append(publish("said", tar), memory.AdminFlags()...)...)
 }

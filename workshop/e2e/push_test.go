@@ -19,7 +19,7 @@ func TestSubscriberMissesNoBlock(t *testing.T) {
 	t.Parallel()
 	const lives, blocksPerLife = 4, 10
 	dir := initialize(t)
-	var address atomic.Value // of the node, which has another port each time
+	var address atomic.Value // URL of the node, whose port changes with each start
 	live := func() *process {
 		node := start(t, "node", "--data-dir", dir, "--block-time", "50ms")
 		address.Store(strings.TrimPrefix(node.RPC, "http://"))

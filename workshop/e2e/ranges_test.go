@@ -61,7 +61,7 @@ func lyingUpstream(t *testing.T, node *process, lies, asked *atomic.Int64) strin
 	})
 }
 
-// awaitRanges returns once a node has the proofs of ranges of sixteen blocks up to one.
+// awaitRanges returns once a node has the proofs of all ranges of sixteen blocks up to the given one.
 func awaitRanges(t *testing.T, node *process, newest types.Height) {
 	t.Helper()
 	for ctx, c := t.Context(), connect(t, node); ; <-time.After(loadPause) {
@@ -75,7 +75,7 @@ func awaitRanges(t *testing.T, node *process, newest types.Height) {
 	}
 }
 
-// blockHash is the hash of a node's block.
+// blockHash returns the hash of a node's block.
 func blockHash(t *testing.T, node *process, height types.Height) string {
 	t.Helper()
 	block, err := connect(t, node).BlockByNumber(t.Context(), api.AtHeight(height), false)

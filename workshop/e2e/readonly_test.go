@@ -22,7 +22,7 @@ var lookingCommands = [][]string{
 	{"snapshot", "verify", "DIR/snapshots/HEIGHT"},
 	{"snapshot", "export", "DIR/snapshots/HEIGHT", "--out", "OUT"},
 	{"quarantine", "list", "--data-dir", "DIR"},
-	{"cluster", "recover", "--data-dir", "DIR"}, // it asks, and nobody answers
+	{"cluster", "recover", "--data-dir", "DIR"}, // it asks a node, and none answers
 	{"promote", "--from-dead", "--data-dir", "DIR", "--protocol-key", "DIR/protocol.key", "--alone"},
 }
 
@@ -37,7 +37,7 @@ func TestLookingWritesNothing(t *testing.T) {
 	node := start(t, "node", "--data-dir", dir, "--prove", "off")
 	h := &handover{t: t}
 	h.await(node, "some blocks further", func(s api.SyncStatus) bool { return s.LocalHeight >= 6 })
-	node.Kill()                                              // the log of the database has something to read
+	node.Kill()                                              // the database's log is not empty
 	u.succeeds(nil, "snapshot", "create", "--data-dir", dir) // the only one, so that none of this height exists
 	u.succeeds(nil, "cluster", "init", "--data-dir", dir, "--name", "a", "--address", "127.0.0.1:9")
 	snapshots, err := filepath.Glob(filepath.Join(dir, "snapshots", "*"))

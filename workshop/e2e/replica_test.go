@@ -25,14 +25,14 @@ import (
 // catchUpTime bounds the time until a replica has every block, once nothing hinders it.
 const catchUpTime = 3 * time.Minute
 
-// link is the way to a node that is restarted at other ports: a proxy at one address, with the faults of a bad
-// network while there are any.
+// link is a proxy with a fixed address in front of a node whose ports change at each restart. It can have the faults of
+// a bad network.
 type link struct {
 	server *httptest.Server
 	target atomic.Pointer[url.URL]
 	faulty atomic.Bool
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	random  *rand.Rand
 	earlier []byte
 	faults  int
@@ -56,7 +56,7 @@ func newLink(t *testing.T, seed uint64) *link {
 	return l
 }
 
-// to leads the link to a node.
+// to connects the link to a node.
 func (l *link) to(t *testing.T, node *process) {
 	t.Helper()
 	target, err := url.Parse(node.RPC)
@@ -81,7 +81,7 @@ func (l *link) bend(w http.ResponseWriter, r *http.Request) {
 	request.Header.Set("Content-Type", r.Header.Get("Content-Type"))
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		panic(http.ErrAbortHandler) // the connection breaks
+		panic(http.ErrAbortHandler) // a broken connection
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
@@ -202,8 +202,8 @@ func (c *cluster) under(node *process, happens func()) {
 	}
 }
 
-// caughtUp waits until a node has every block of the primary, and compares all of them: they are the same bytes, so the
-// roots are.
+// caughtUp waits until a node has every block of the primary, and compares all of them byte for byte, including their
+// roots.
 func (c *cluster) caughtUp(node *process) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), catchUpTime)
@@ -309,7 +309,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestReplicaRefusesAndForwards is about transactions that are sent to a node that makes no blocks.
+// TestReplicaRefusesAndForwards sends transactions to a node that makes no blocks.
 func TestReplicaRefusesAndForwards(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -48,7 +48,7 @@ func TestStopBeforeAChain(t *testing.T) {
 			upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 				select {
 				case asked <- struct{}{}:
-				default: // it asks again
+				default: // the program asks again
 				}
 				<-give
 			}))
@@ -77,7 +77,7 @@ func initialize(t *testing.T, args ...string) string {
 	return dir
 }
 
-// anyPorts are the arguments of a node that is not to serve, and would on these addresses.
+// anyPorts are the arguments of a node that must not serve, and that would serve on these addresses.
 var anyPorts = []string{"--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}
 
 func TestSecondNodeOnADataDirectoryIsRefused(t *testing.T) {
@@ -137,8 +137,8 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 	}
 }
 
-// TestDamagedDatabaseIsRefused damages a database's files. The node does not start, says why in a sentence, and ends
-// with the exit code after which nothing starts it again.
+// TestDamagedDatabaseIsRefused damages a database's files. The node does not start, states the reason in a sentence,
+// and ends with the exit code after which service managers do not restart it.
 func TestDamagedDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := usedDirectory(t)
@@ -155,7 +155,7 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 	half := func(b []byte) []byte { return b[:len(b)/2] }
 	empty := func([]byte) []byte { return nil }
 	for name, tc := range map[string]struct {
-		pattern string // of the files that are damaged
+		pattern string // of the names of the files to damage
 		damage  func([]byte) []byte
 	}{
 		"table: bytes flipped":    {"*.sst", flip},
@@ -192,7 +192,7 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 	t.Parallel()
 	dir := initialize(t, "--block-time", "100ms")
 	node := start(t, "node", "--data-dir", dir)
-	// seen waits for some blocks and returns the last.
+	// seen waits for some blocks and returns the last one.
 	seen := func() (last types.Height) {
 		t.Helper()
 		count := 0
@@ -248,7 +248,7 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 // the last 32 KiB a damaged write looks like one that a crash cut off.
 const minLog = 100_000
 
-// usedDirectory makes the data directory of a chain, part of it in tables and part in the log. A node that stops leaves
+// usedDirectory makes the data directory of a chain, partly in tables and partly in the log. A node that stops leaves
 // nothing in the log; a node that is killed does.
 func usedDirectory(t *testing.T) string {
 	t.Helper()

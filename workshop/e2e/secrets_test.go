@@ -26,7 +26,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// secretFile writes a file that only its owner may read.
+// secretFile writes a file that only its owner can read.
 func secretFile(t *testing.T, dir, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -164,7 +164,7 @@ func digest(text string) []byte {
 	return sum[:]
 }
 
-// speak sends text and reads until the other end has closed.
+// speak sends text, and reads until the other side has closed the connection.
 func speak(t *testing.T, address string, secured *tls.Config, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), stopTimeout)

@@ -112,7 +112,7 @@ func TestSendsAtOnceFromOneAccount(t *testing.T) {
 	}
 }
 
-// Twenty commands at once from one account are all in blocks; then one sends all that is left.
+// Twenty simultaneous commands from one account all succeed; then one sends the whole rest.
 func TestCommandsAtOnceFromOneAccount(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "200ms", "--prove", "off", "--rate-limit", "0")
@@ -145,7 +145,7 @@ func TestCommandsAtOnceFromOneAccount(t *testing.T) {
 	}
 }
 
-// A pending transaction is cancelled by its hash and by its nonce. For an included or unknown one there is an error.
+// A pending transaction is cancelled by its hash and by its nonce. An included or unknown transaction causes an error.
 func TestCancelCommand(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "1h", "--prove", "off", "--rate-limit", "0")
@@ -212,13 +212,13 @@ func TestCancelCommand(t *testing.T) {
 	}
 }
 
-// killer hands requests on to a node. It kills a program at one of them, before the node has it or after.
+// killer forwards requests to a node. At one of them it kills a program, before or after the node has got the request.
 type killer struct {
 	node  string
-	after bool // the node answered, and the program does not learn it
+	after bool // the node has answered, but the program does not learn it
 
 	mu   sync.Mutex
-	at   int // requests until then; negative: never
+	at   int // number of requests until the kill; negative: never
 	kill func()
 }
 
@@ -228,7 +228,7 @@ func (k *killer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	dies := false
-	if bytes.HasPrefix(body, []byte("[")) { // the sender's own
+	if bytes.HasPrefix(body, []byte("[")) { // the sender's own request
 		k.mu.Lock()
 		dies = k.at == 0
 		k.at--
@@ -242,7 +242,7 @@ func (k *killer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	defer func() { _ = answer.Body.Close() }() // it was read
+	defer func() { _ = answer.Body.Close() }() // the request has been read
 	text, err := io.ReadAll(answer.Body)
 	if dies {
 		k.kill()
@@ -256,8 +256,8 @@ func (k *killer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The pay-out program of docs/applications.md is killed fifty times at any of its requests, before or after the node
-// has it: each of 300 withdrawals is paid, and none twice.
+// The pay-out program of docs/applications.md is killed fifty times, at any of its requests, before or after the node
+// has got the request. Each of 300 withdrawals is paid exactly once.
 func TestPayoutsAreSafeToRepeat(t *testing.T) {
 	t.Parallel()
 	const kills, eachTime = 50, 6
@@ -275,7 +275,7 @@ func TestPayoutsAreSafeToRepeat(t *testing.T) {
 		}
 		command := exec.CommandContext(t.Context(), program, "", filepath.Join(dir, "journal"))
 		k := &killer{node: node.RPC, after: random.IntN(2) == 0, at: random.IntN(7)}
-		k.kill = func() { _ = command.Process.Kill() } // it may have ended
+		k.kill = func() { _ = command.Process.Kill() } // the program may have ended
 		proxy := httptest.NewServer(k)
 		command.Args[1], command.Stdin = proxy.URL, strings.NewReader(withdrawals.String())
 		output, err := command.CombinedOutput()

@@ -26,7 +26,7 @@ import (
 // service is a command that runs until it is asked to end.
 type service struct {
 	args []string
-	// works returns once the service did something more, and wrote a line about it.
+	// works returns once the service has done something more, and has logged it.
 	works func(t *testing.T)
 }
 
@@ -41,13 +41,13 @@ func refusing(t *testing.T) (url string, asked func(*testing.T)) {
 	t.Cleanup(server.Close)
 	return server.URL, func(t *testing.T) {
 		t.Helper()
-		// One may have been under way.
+		// One operation may have been under way.
 		from := count.Load()
 		eventually(t, "two more requests", func() bool { return count.Load() >= from+2 })
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -126,7 +126,7 @@ func TestServicesOutliveTheirReaders(t *testing.T) {
 			go func() { ended <- command.Wait() }()
 			defer func() { _ = command.Process.Kill() }()
 			first := make([]byte, 1)
-			if name != "prove" { // which has nothing to tell
+			if name != "prove" { // it has nothing to report
 				if _, err := reader.Read(first); err != nil {
 					t.Fatal(err)
 				}
@@ -174,7 +174,8 @@ func TestCommandsEndWithTheirReader(t *testing.T) {
 	}
 }
 
-// Every line of both streams of a service is a JSON document with --log-format json, its end for wrong settings too.
+// With --log-format json, every line on both output streams of a service is a JSON document, even at the end because of
+// wrong settings.
 func TestLogsAreJSON(t *testing.T) {
 	t.Parallel()
 	for name, s := range services(t) {
@@ -191,7 +192,7 @@ func TestLogsAreJSON(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_ = command.Wait() // how it ends is not the question
+			_ = command.Wait() // how it ends does not matter here
 			if told.Len() == 0 && name != "prove" {
 				t.Errorf("%s %q: got no line, want some", name, extra)
 			}
@@ -204,7 +205,7 @@ func TestLogsAreJSON(t *testing.T) {
 	}
 }
 
-// asked is the body that a server answers.
+// asked returns the body of a server's answer.
 func asked(t *testing.T, url string) string {
 	t.Helper()
 	response, err := http.Get(url)
@@ -218,7 +219,7 @@ func asked(t *testing.T, url string) string {
 	return string(body)
 }
 
-// The admin address answers while a node fetches the beginning of its chain, and a signer has one.
+// The admin address answers while a node downloads the beginning of its chain, and a signer has one too.
 func TestAdminAddressOfServices(t *testing.T) {
 	t.Parallel()
 	all := services(t)
@@ -250,8 +251,8 @@ func TestAdminAddressOfServices(t *testing.T) {
 	}
 }
 
-// A replica whose only upstream is unusable gives the reason and the remedy, in the same words everywhere. Unknown
-// values are absent.
+// If a replica's only upstream is unusable, the replica reports the reason and the remedy in the same words everywhere.
+// Unknown values are absent.
 func TestReplicaTellsWhyItDoesNotFollow(t *testing.T) {
 	t.Parallel()
 	primary := startDev(t, "--ephemeral", "--prove", "off")

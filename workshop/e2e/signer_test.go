@@ -46,7 +46,7 @@ func newSigning(t *testing.T) *signing {
 	return s
 }
 
-// startSigner starts the signer; it is there when its address is.
+// startSigner starts the signer, and returns when its address is reachable.
 func (s *signing) startSigner() *program.Process {
 	s.t.Helper()
 	log := filepath.Join(s.t.TempDir(), "log")
@@ -79,7 +79,7 @@ func (s *signing) startNode() *process {
 		"--signer-producer", s.producer)
 }
 
-// holds waits until a node holds, and tells why; it must say so in its metrics and on /ready too.
+// holds waits until a node holds, and returns the reason. Its metrics and /ready must report it too.
 func (s *signing) holds(node *process) (reason string) {
 	s.t.Helper()
 	s.await("a node that holds", func() bool {
@@ -136,7 +136,7 @@ func TestSigner(t *testing.T) {
 	}
 	held := s.height(node)
 	node.Kill()
-	node = s.startNode() // without its signer it starts, and holds
+	node = s.startNode() // the node starts without its signer, and holds
 	s.holds(node)
 	if h := s.height(node); h != held {
 		t.Fatalf("block %d was made without the signer", h)
@@ -239,8 +239,7 @@ func (s *signing) forgets() {
 		"--signer-producer", s.producer)
 }
 
-// killAtOnce kills the node again and again while it makes blocks: the signer may have signed one that the chain does
-// not have.
+// killAtOnce kills the node repeatedly while it makes blocks: the signer may have signed a block that the chain lacks.
 func (s *signing) killAtOnce(node *process) {
 	s.t.Helper()
 	for range 5 {

@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestSnapshotIndependently has a program that shares no code with the node check a snapshot that it serves, by the
-// format's description alone.
+// TestSnapshotIndependently has a program that shares no code with the node check a served snapshot, by the description
+// of the format alone.
 func TestSnapshotIndependently(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"python3", "zstd"} {
@@ -83,11 +83,12 @@ func TestSnapshotIndependently(t *testing.T) {
 	carrySnapshot(t, dir, info.GenesisHash)
 }
 
-// carrySnapshot makes a snapshot of a stopped node, and a new data directory of it.
+// carrySnapshot makes a snapshot of a stopped node, and a new data directory from it.
 func carrySnapshot(t *testing.T, dir string, genesis types.BlockHash) {
 	t.Helper()
 	user, archive, to := newUser(t), filepath.Join(t.TempDir(), "snapshot.zip"), filepath.Join(t.TempDir(), "to")
-	if err := os.RemoveAll(filepath.Join(dir, "snapshots")); err != nil { // the node may have made one of its last block
+	// The node may already have made a snapshot of its last block.
+	if err := os.RemoveAll(filepath.Join(dir, "snapshots")); err != nil {
 		t.Fatal(err)
 	}
 	var made struct{ Path, StateRoot string }
@@ -100,7 +101,7 @@ func carrySnapshot(t *testing.T, dir string, genesis types.BlockHash) {
 	}
 	user.succeeds(nil, "snapshot", "verify", made.Path, "--genesis-hash", genesis.String())
 	user.succeeds(nil, "snapshot", "export", made.Path, "--out", archive)
-	user.fails(exitFailed, "snapshot", "export", made.Path, "--out", archive) // nothing is overwritten
+	user.fails(exitFailed, "snapshot", "export", made.Path, "--out", archive) // no file is overwritten
 
 	other := types.BlockHash{1}.String()
 	user.fails(exitUsage, "snapshot", "import", archive, "--data-dir", to)

@@ -25,7 +25,7 @@ func awaitBlock(t *testing.T, node, primary *process, height types.Height) {
 	awaitBlocks(t, node, primary, 0, height)
 }
 
-// awaitBlocks is awaitBlock of a node that has no blocks before from.
+// awaitBlocks is awaitBlock for a node that has no blocks before from.
 func awaitBlocks(t *testing.T, node, primary *process, from, height types.Height) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), catchUpTime)
@@ -142,7 +142,7 @@ func TestStatelessReplica(t *testing.T) {
 			return err
 		}
 		file, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) { // the database runs, and replaces files
+		if errors.Is(err, fs.ErrNotExist) { // the database is in use, and replaces files
 			return nil
 		}
 		size += file.Size()
@@ -226,9 +226,9 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 	}
 	u.succeeds(nil, "db", "check", "--data-dir", dir)
 	other := hashOf(last.BlockHeight)
-	u.fails(1, arguments(dir, primary, last.BlockHeight-1, other)...) // it has another block of the height
+	u.fails(1, arguments(dir, primary, last.BlockHeight-1, other)...) // it has another block at this height
 	u.fails(1, arguments(filepath.Join(t.TempDir(), "x"), primary, last.BlockHeight-1, other)...)
-	u.fails(1, arguments(filepath.Join(t.TempDir(), "x"), primary, 2, hashOf(2))...) // whose proof is gone
+	u.fails(1, arguments(filepath.Join(t.TempDir(), "x"), primary, 2, hashOf(2))...) // the proof no longer exists
 	for _, wrong := range []string{"0:" + other.String(), "1", "x:" + other.String(), "1:00"} {
 		u.fails(exitUsage, "node", "--data-dir", filepath.Join(t.TempDir(), "x"), "--mode", "replica", "--verify",
 			"stateless", "--upstream", primary.RPC,
@@ -255,7 +255,7 @@ func TestProveFromHistory(t *testing.T) {
 	prove := func(arguments ...string) []string {
 		return append([]string{"db", "prove", "--data-dir", dir, "--proof-bits", "100"}, arguments...)
 	}
-	u.fails(1, prove()...) // the node runs
+	u.fails(1, prove()...) // the node is running
 	if err := primary.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func await(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// metric is a node's metric without labels.
+// metric returns a node's metric without labels.
 func metric(t *testing.T, node *process, name string) float64 {
 	t.Helper()
 	values, err := node.Metrics(t.Context(), name)

@@ -17,12 +17,12 @@ import (
 type tampering struct {
 	name   string
 	method string
-	change func(result any) any // gives the false result of a true one; JSON as decodeJSON makes it
+	change func(result any) any // returns the false result for a true one, both as decodeJSON returns them
 	sends  bool                 // the client has to send before this lie is told
-	want   string               // the check that must find it
+	want   string               // the check that must find the lie
 }
 
-// payment applies change to the JSON of the first block of a page that has transactions.
+// payment changes the JSON of the first block with transactions in a page.
 func payment(change func(item any) any) func(any) any {
 	return func(result any) any {
 		page := result.([]any)
@@ -47,7 +47,7 @@ func first(change func(item any) any) func(any) any {
 	}
 }
 
-// at falsifies the member under path, each time there is a result.
+// at falsifies the member at path in each result.
 func at(path ...any) func(any) any {
 	return func(result any) any {
 		if result == nil { // a receipt that does not exist yet
@@ -57,7 +57,7 @@ func at(path ...any) func(any) any {
 	}
 }
 
-// put sets the member under path.
+// put sets the member at path.
 func put(value any, path ...any) func(any) any {
 	return func(result any) any {
 		if result == nil {
@@ -67,18 +67,18 @@ func put(value any, path ...any) func(any) any {
 	}
 }
 
-// raw flips a bit of byte offset of an item's raw.
+// raw flips a bit in the byte at an offset of an item's raw.
 func raw(offset int) func(any) any {
 	return func(item any) any {
 		return edit(item, []any{"raw"}, func(text any) any { return flipByte(text.(string), offset) })
 	}
 }
 
-// lastHeader flips a bit of byte offset of the last header of a page.
+// lastHeader flips a bit in the byte at an offset of the last header in a page.
 func lastHeader(offset int) func(any) any {
 	return func(result any) any {
 		page := result.([]any)
-		if len(page) > 1 { // the first page has header 0 alone
+		if len(page) > 1 { // the first page contains only header 0
 			page[len(page)-1] = edit(page[len(page)-1], []any{"header"}, func(text any) any {
 				return flipByte(text.(string), offset)
 			})
@@ -152,8 +152,8 @@ var tamperings = []tampering{
 	{name: "estimate", method: "svc_estimateGas", change: at(), sends: true, want: "estimated_gas"},
 }
 
-// proxy serves the answers of the node at url, except for the lie, and returns its own URL. By the end of the test it
-// must have served the lie.
+// proxy serves the answers of the node at url except for the lie, and returns its own URL. By the end of the test it
+// must have told the lie.
 func (lie tampering) proxy(t *testing.T, url string) string {
 	t.Helper()
 	told := make(chan struct{}, 1)
@@ -197,7 +197,7 @@ func (lie tampering) proxy(t *testing.T, url string) string {
 	return server.URL
 }
 
-// tell returns the answer with the results of the lie's method changed. Both may be batches.
+// tell returns the answer with the results of the lie's method changed. Request and answer may be batches.
 func (lie tampering) tell(t *testing.T, request, answer []byte, told chan<- struct{}) []byte {
 	methods := map[any]any{} // by id
 	for _, call := range elements(decodeJSON(t, request)) {
@@ -216,7 +216,7 @@ func (lie tampering) tell(t *testing.T, request, answer []byte, told chan<- stru
 	return encodeJSON(t, document)
 }
 
-// elements are the objects of a batch, or the one that stands alone.
+// elements returns the objects of a batch, or the single object.
 func elements(document any) []map[string]any {
 	batch, ok := document.([]any)
 	if !ok {
@@ -246,7 +246,7 @@ func edit(value any, path []any, change func(any) any) any {
 	return value
 }
 
-// falsify changes a value by the least: a number or quantity by one, hex in its last bit.
+// falsify changes a value as little as possible: a number or quantity by one, hex in its last bit.
 func falsify(value any) any {
 	switch value := value.(type) {
 	case json.Number:
@@ -270,7 +270,7 @@ func falsify(value any) any {
 	}
 }
 
-// flipByte flips the lowest bit of the byte at offset of hex, with or without 0x.
+// flipByte flips the lowest bit of a byte in hex, with or without 0x.
 func flipByte(text string, offset int) string {
 	digits := strings.TrimPrefix(text, "0x")
 	data, err := hex.DecodeString(digits)
@@ -281,7 +281,7 @@ func flipByte(text string, offset int) string {
 	return strings.TrimSuffix(text, digits) + hex.EncodeToString(data)
 }
 
-// decodeJSON decodes any JSON value, numbers as json.Number.
+// decodeJSON decodes any JSON value. Numbers become json.Number.
 func decodeJSON(t *testing.T, data []byte) any {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
-// Compilers of contracts are not on every machine: contracts/test.sh names the projects.
+// Not every machine has the contract compilers: contracts/test.sh lists the projects.
 var counters = flag.String("counters", "",
 	"directories of the example counter, with commas, that TestLinesOfATrace compiles")
 
@@ -44,7 +44,7 @@ func TestLinesOfATrace(t *testing.T) {
 	node := startDev(t, "--block-time", "0", "--ephemeral")
 	for dir := range strings.SplitSeq(*counters, ",") {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(dir))), func(t *testing.T) {
-			t.Chdir(dir) // an archive is compiled with the packages that the working directory finds
+			t.Chdir(dir) // an archive is compiled with the packages found from the working directory
 			u, out := newUser(t).of(node), t.TempDir()
 			source, err := contractbuild.Collect(t.Context(), dir)
 			if err != nil {
@@ -93,7 +93,7 @@ func TestLinesOfATrace(t *testing.T) {
 	}
 }
 
-// lineWith is the only line of a source with a text, as FILE:LINE.
+// lineWith returns the only line of a source that contains a text, as FILE:LINE.
 func lineWith(t *testing.T, source contractsource.Source, text string) string {
 	t.Helper()
 	var found []string

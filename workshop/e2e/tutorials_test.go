@@ -18,7 +18,7 @@ var tutorials = flag.String("tutorials", "chain,go,verify", "the tutorials that 
 // block is a code block of a page, with its declared language and the file that it stands for.
 type block struct{ language, file, code string }
 
-// A block is the content of the file that the paragraph before it ends with: "…, `main.go`:".
+// A block with the content of a file, which the end of the paragraph before it names: "…, `main.go`:".
 var codeBlock = regexp.MustCompile("(?ms)(?:, `([\\w./]+)`:\n\n)?^```(\\w+)\n(.*?)^```$")
 
 func blocksOf(t *testing.T, page string) (blocks []block) {
@@ -37,7 +37,7 @@ func blocksOf(t *testing.T, page string) (blocks []block) {
 const mark = "==== block"
 
 // script returns the code blocks of a page as one script. A block that starts a node runs in the background, and the
-// next ones wait until the node serves. The process is the node itself, so that the script can end it.
+// next blocks wait until the node serves. The process is the node itself, so that the script can end it.
 func script(t *testing.T, blocks []block, ports []string) string {
 	t.Helper()
 	place := strings.NewReplacer(
@@ -59,7 +59,7 @@ func script(t *testing.T, blocks []block, ports []string) string {
 			lines = append(lines, fmt.Sprintf("{ exec %s\n} >node-%d.log 2>&1 &", strings.TrimSpace(code), i),
 				fmt.Sprintf("until cairn status --rpc-url http://127.0.0.1:%s >/dev/null 2>&1; do "+
 					"kill -0 $! || { cat node-%d.log; exit 1; }; done", at, i))
-			if strings.HasPrefix(code, "cairn dev") { // a page holds on a chain that another has used, too
+			if strings.HasPrefix(code, "cairn dev") { // a page also works on a chain that another page has used
 				lines = append(lines, "cairn send dev1 1 --from dev9 >used.log 2>&1")
 			}
 		default:
@@ -101,7 +101,7 @@ func TestTutorials(t *testing.T) {
 	}
 }
 
-// goEnvironment is a setting of the go command, which a user with another home directory would not find.
+// goEnvironment returns a setting of the go command, which a user with another home directory would not find.
 func goEnvironment(t *testing.T, name string) string {
 	t.Helper()
 	value, err := exec.Command("go", "env", name).Output()

@@ -18,16 +18,16 @@ import (
 // nextVersion is the version of the protocol that only the next program knows.
 const nextVersion = 3
 
-// buildNextVersion compiles the program as it would be with one version of the protocol more.
+// buildNextVersion compiles the program with one additional version of the protocol.
 var buildNextVersion = sync.OnceValues(func() (string, error) {
 	return compile("cairn-upgraded", "-tags", "cairn_next")
 })
 
-// upgrade is a cluster of three under load with a replica. The next program is installed here and there.
+// upgrade is a cluster of three under load with a replica. The next program is installed on some nodes.
 type upgrade struct {
 	*clusterOfNodes
 	load    *load
-	program string // the next one
+	program string // path of the next program
 	admin   string // file of the admin's key
 }
 
@@ -40,7 +40,7 @@ func (u *upgrade) check() (unready []string) {
 		args = append(args, u.nodes[name].RPC)
 	}
 	r := newUser(u.t).run(args...)
-	var said struct{ Result []struct{ Ready bool } } // an error may follow
+	var said struct{ Result []struct{ Ready bool } } // the answer may be followed by an error
 	if err := json.NewDecoder(strings.NewReader(r.stdout)).Decode(&said); err != nil || len(said.Result) != len(names) {
 		u.t.Fatalf("got %d nodes, %v, want %d: %s", len(said.Result), err, len(names), r)
 	}
@@ -63,7 +63,7 @@ func (u *upgrade) names() (names []string) {
 	return names
 }
 
-// announce announces the next version, and returns from when on it is in force.
+// announce announces the next version, and returns the time from which it is in force.
 func (u *upgrade) announce(ahead time.Duration) time.Time {
 	u.t.Helper()
 	at := time.Now().Add(ahead).Truncate(time.Second)
@@ -72,7 +72,7 @@ func (u *upgrade) announce(ahead time.Duration) time.Time {
 	return at
 }
 
-// install has a node end in order, and start with the next program.
+// install stops a node in order and starts it with the next program.
 func (u *upgrade) install(name string) {
 	u.t.Helper()
 	if err := u.nodes[name].Stop(); err != nil {
@@ -101,8 +101,8 @@ func (u *upgrade) follow() {
 	u.nodes["replica"] = node
 }
 
-// awaitBlock waits until a node has a block with a timestamp from a time on, and returns the first such one and the one
-// before it.
+// awaitBlock waits until a node has a block with a timestamp at or after a time. It returns the first such block and
+// its parent.
 func (u *upgrade) awaitBlock(name string, from time.Time) (before, first *api.Block) {
 	u.t.Helper()
 	asked := u.clientOf(u.nodes[name])

@@ -24,11 +24,11 @@ const (
 	exitUnreachable = 3
 )
 
-// user is someone who runs commands, with a home directory of its own.
+// user runs commands, with its own home directory.
 type user struct {
 	t           *testing.T
 	environment []string
-	program     string // empty: built from the present sources
+	program     string // empty: built from the current sources
 }
 
 func newUser(t *testing.T) *user {
@@ -39,7 +39,7 @@ func newUser(t *testing.T) *user {
 	return &user{t: t, environment: append(mine, "HOME="+t.TempDir())}
 }
 
-// in is the same user within another test.
+// in returns the same user within another test.
 func (u *user) in(t *testing.T) *user { return &user{t: t, environment: u.environment} }
 
 // of makes the user's commands speak to a node.
@@ -59,7 +59,7 @@ func (r result) String() string {
 	return "cairn " + strings.Join(r.args, " ") + "\nstdout: " + r.stdout + "\nstderr: " + r.stderr
 }
 
-// run runs a command that ends by itself. A person never sees a stack trace.
+// run runs a command that ends by itself. A person must never see a stack trace.
 func (u *user) run(args ...string) result {
 	u.t.Helper()
 	binary := u.program
@@ -83,7 +83,7 @@ func (u *user) run(args ...string) result {
 	return r
 }
 
-// showsTrace reports whether a program's output shows how it fell over.
+// showsTrace reports whether a program's output contains a stack trace.
 func showsTrace(output string) bool {
 	return strings.Contains(output, "goroutine ") || strings.Contains(output, "panic:")
 }
@@ -106,14 +106,14 @@ func (u *user) succeeds(result any, args ...string) {
 	}
 }
 
-// failure is an error as programs see it.
+// failure is an error in the output for programs.
 type failure struct {
 	Code    int
 	Message string
 	Data    map[string]any
 }
 
-// fails runs a command for people and for programs, which must end with the exit code, and returns the error.
+// fails runs a command for people and for programs. Both must end with the exit code. It returns the error.
 func (u *user) fails(code int, args ...string) failure {
 	u.t.Helper()
 	people := u.run(args...)

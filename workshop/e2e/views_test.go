@@ -75,7 +75,7 @@ func TestViewsTakeBoundedMemory(t *testing.T) {
 					function = []string{"growRelay", "fork", "wide", "recurse", "grow", "output", "arguments"}[shape-1]
 				}
 				_, err := c.View(t.Context(), contract, function, args, api.Latest())
-				// It ran to its end, or into its stack's or its gas's.
+				// The call ended normally, or because it overflowed its stack or used up its gas.
 				refused := new(jsonrpc.Error)
 				if err != nil &&
 					(!errors.As(err, &refused) || refused.Code != api.CodeExecutionFailed && refused.Code != api.ErrViewGas.Code) {

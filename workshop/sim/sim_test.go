@@ -19,7 +19,8 @@ var (
 	seeds     = flag.Int("seeds", 8, "how many seeds to run; with one, its log is shown")
 )
 
-// lanes may be off to run a seed again as a machine without lanes ran it: pools there do not wait for more signatures.
+// lanes may be switched off to repeat a seed as on a machine without lanes, where pools do not wait for more
+// signatures.
 var lanes = flag.Bool("lanes", true, "whether signatures are verified in lanes where the processor has them")
 
 func TestMain(m *testing.M) {
@@ -58,7 +59,7 @@ func run(t *testing.T, engine *wasm.Engine, seed uint64, bug Bug) (report *Repor
 	return report
 }
 
-// TestSeeds runs seeds without a bug, none of which may break anything: `make sim` runs many, and one again.
+// TestSeeds runs seeds without a bug, none of which may break anything. `make sim` runs many, and repeats one.
 func TestSeeds(t *testing.T) {
 	var blocks, included, calls, forwarded, crashes, corrupted, lost, liars, halted atomic.Int64
 	engine := newEngine(t)

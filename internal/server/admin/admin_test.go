@@ -92,7 +92,7 @@ func TestMetricsAndProfiles(t *testing.T) {
 	}
 }
 
-// A forbidden Host reads nothing, whatever it asks for.
+// A request with a forbidden Host gets nothing, whatever it asks for.
 func TestHost(t *testing.T) {
 	config := testConfig(func() (bool, string) { return true, "" })
 	config.AllowHost = func(host string) bool { return host == "node:1" }
@@ -136,7 +136,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// A client refused for lack of the token learns which file was read, and which flag names it.
+// A client that is refused because it has no token learns which file contains the token, and which flag names the file.
 func TestClientSaysWhereTheTokenIs(t *testing.T) {
 	config := testConfig(func() (bool, string) { return true, "" })
 	config.Backup = func() (string, error) { t.Error("a backup was made"); return "", nil }

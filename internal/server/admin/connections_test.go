@@ -57,20 +57,20 @@ func TestOneMoreConnectionDisplacesTheLongestIdle(t *testing.T) {
 	c.Note(all[1], http.StateClosed)
 	c.Note(all[0], http.StateIdle)
 	add(4)
-	expect(1, 2) // 0 is idle for a shorter time
+	expect(1, 2) // connection 0 is idle for a shorter time
 	add(5)
 	expect(1, 2, 3)
 	c.Note(all[0], http.StateActive)
 	c.Note(all[4], http.StateActive)
 	c.Note(all[5], http.StateActive)
 	add(6)
-	expect(1, 2, 3, 6) // nobody else makes way
+	expect(1, 2, 3, 6) // no other connection makes way
 	c.Note(all[5], http.StateClosed)
 	add(7)
 	expect(1, 2, 3, 6)
 }
 
-// A host that keeps all connections busy keeps no other host out.
+// A host that keeps all connections busy cannot keep other hosts out.
 func TestACrowdMakesWay(t *testing.T) {
 	c := NewConnections(3)
 	var crowd []*closing

@@ -39,10 +39,10 @@ func held(s admission.Stats) int {
 	return s.Short.Running + s.Short.Waiting + s.Long.Running + s.Long.Waiting
 }
 
-// pass lets time of the bubble go by, as work does.
+// pass lets the bubble's time pass, as work does.
 func pass(d time.Duration) { <-time.After(d) }
 
-// order notes what happens.
+// order records the order of events.
 type order struct {
 	mu     sync.Mutex
 	events []string
@@ -221,7 +221,7 @@ func TestRequestsOfAClientEndInTheirOrder(t *testing.T) {
 		var o order
 		var all sync.WaitGroup
 		other, end := context.WithCancel(t.Context())
-		all.Go(func() { // for whom each slice makes way
+		all.Go(func() { // the one that makes way for each slice
 			for other.Err() == nil {
 				_ = s.Long().Run(workOf(other, 2), func() { pass(time.Millisecond) })
 			}
@@ -277,7 +277,7 @@ func TestLargeWork(t *testing.T) {
 				all.Go(func() {
 					w := workOf(t.Context(), client)
 					err := s.Short().Run(w, func() {
-						for range 2 { // the second time it has its place
+						for range 2 { // the second time, it gets its place
 							if err := admission.Large(w); err != nil {
 								t.Errorf("got %v, want no error", err)
 							}
@@ -307,7 +307,7 @@ func TestLargeWork(t *testing.T) {
 	})
 }
 
-// TestHeavyWorkMakesWay begins as short work and says that it is long.
+// TestHeavyWorkMakesWay begins as short work and then declares itself long.
 func TestHeavyWorkMakesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(1)
@@ -337,7 +337,7 @@ func TestHeavyWorkMakesWay(t *testing.T) {
 	})
 }
 
-// TestWorkOfAClientThatHasGone: work that waits is dropped at once, and running work at its next check.
+// TestWorkOfAClientThatHasGone: waiting work is dropped at once, and running work at its next check.
 func TestWorkOfAClientThatHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(1)
@@ -403,7 +403,7 @@ func TestWaitingLooksSeldom(t *testing.T) {
 	})
 }
 
-// TestReserve keeps a core free while blocks are made.
+// TestReserve keeps one core free while blocks are made.
 func TestReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(2)
@@ -482,7 +482,7 @@ func TestKindsAreBounded(t *testing.T) {
 	})
 }
 
-// TestWaitHoldsNoPlace waits for something within a turn.
+// TestWaitHoldsNoPlace waits for something during a turn.
 func TestWaitHoldsNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(1)
@@ -508,8 +508,8 @@ func TestWaitHoldsNoPlace(t *testing.T) {
 	})
 }
 
-// TestLongWorkIsCharged tells of the processor time of long work, and not of the time that passes while short work
-// waits for the processor.
+// TestLongWorkIsCharged charges the processor time of long work, but not the time that passes while short work waits
+// for the processor.
 func TestLongWorkIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(1)

@@ -120,7 +120,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestVerifierIsTold: the pages offer to verify proofs only if the program has the verifier.
+// TestVerifierIsTold: the pages offer to verify proofs only if the program contains the verifier.
 func TestVerifierIsTold(t *testing.T) {
 	dist := fstest.MapFS{"index.html": {Data: []byte("<body></body>")}}
 	for _, tc := range []struct {
@@ -160,7 +160,7 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// TestHeadCompressesNothing: an answer without a body costs no work on one.
+// TestHeadCompressesNothing: an answer without a body is not compressed.
 func TestHeadCompressesNothing(t *testing.T) {
 	f := newFile("a.js", []byte("content"))
 	f.compressed = func() ([]byte, error) {

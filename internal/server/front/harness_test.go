@@ -20,7 +20,7 @@ import (
 // odd makes a request one for net/http and changes nothing else.
 const odd = "Connection: keep-alive, odd"
 
-// echo answers each body with itself and its source; notifications with nothing.
+// echo answers each request with the source and the body, and notifications with nothing.
 type echo struct{ hook func(context.Context) }
 
 func (e echo) AppendTo(

@@ -41,7 +41,8 @@ func (o *opener) from(address string) *conn {
 func TestIdleConnectionsMakeWay(t *testing.T) {
 	a, b, d := "192.0.2.1:1", "192.0.2.2:1", "192.0.2.4:1"
 	for name, test := range map[string]struct {
-		// an address opens a connection, a duration passes, a string with a digit does something to that connection
+		// each letter opens a connection from that address, a duration lets time pass, a string with a digit acts on
+		// that connection
 		steps []any
 		out   string
 	}{
@@ -82,7 +83,7 @@ func TestIdleConnectionsMakeWay(t *testing.T) {
 				}
 			case "park":
 				conns[which].park(stateIdle)
-			case "half": // of a request has come
+			case "half": // the received part of a request
 				conns[which].park(stateReading)
 			case "close":
 				ended[conns[which]] = true
@@ -166,7 +167,8 @@ func TestHandedConnectionsMakeWay(t *testing.T) {
 	}
 }
 
-// parked waits until the given number of connections are idle: net/http says so after the client has its answer.
+// parked waits until the given number of connections are idle: net/http reports it only after the client has its
+// answer.
 func (o *opener) parked(t *testing.T, count int) {
 	t.Helper()
 	o.await(t, stateIdle, count)
@@ -192,7 +194,7 @@ func (o *opener) await(t *testing.T, state connState, count int) {
 	t.Fatalf("there are never %d connections in state %d", count, state)
 }
 
-// Connections with half a request keep nobody out: half a preamble or half a body, on both ways.
+// Connections with half a request keep nobody out, on both paths, whether the preamble or the body is incomplete.
 func TestHalfRequestsMakeWay(t *testing.T) {
 	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 	for name, test := range map[string]struct {
@@ -202,7 +204,7 @@ func TestHalfRequestsMakeWay(t *testing.T) {
 		"half a preamble":                 {"", "POST / HTTP/1.1\r\nHost: loc", stateReading},
 		"half a body":                     {"", post("{}")[:len(post("{}"))-1], stateReading},
 		"half a preamble after a request": {post("{}"), "POST / HTTP/1.1\r\nHost: loc", stateReading},
-		// which tells of whole preambles
+		// net/http reports only complete preambles
 		"half a preamble to net/http": {post("{}", odd), "POST / HTTP/1.1\r\nHost: loc", stateIdle},
 		"half a body to net/http":     {"", post("{}", odd)[:len(post("{}", odd))-1], stateReading},
 		"no chunk":                    {"", chunked, stateReading},
@@ -242,7 +244,7 @@ func TestHalfRequestsMakeWay(t *testing.T) {
 func TestWhoMakesWay(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		o := newOpener(t, Config{MaxConnections: rapid.IntRange(1, 12).Draw(r, "most")})
-		since := map[*conn]time.Time{} // of those that are open; zero for active ones
+		since := map[*conn]time.Time{} // by open connection; zero for active ones
 		pick := func() *conn {
 			var open []*conn
 			for c := range since {

@@ -40,13 +40,13 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 		over, cancel := context.WithCancel(context.Background())
 		cancel() // nothing waits
 		var tickets []*Ticket
-		held := map[*Ticket]int64{} // by the model
+		held := map[*Ticket]int64{} // as the model has it
 		check := func() {
 			var all int64
 			ofPlace := map[netip.Addr]int64{}
 			for ticket, n := range held {
 				if ticket.displaced {
-					continue // others have it
+					continue // others hold it
 				}
 				if ticket.held != n {
 					t.Fatalf("a ticket holds %d, want %d", ticket.held, n)
@@ -174,7 +174,7 @@ func TestMemoryIsWaitedFor(t *testing.T) {
 		}
 		wait("larger", 2<<20)
 		wait("large", 3<<19)
-		wait("small", 100<<10) // there is room for it
+		wait("small", 100<<10) // there is room for one
 		if got := strings.Join(order, ", "); got != "small" {
 			t.Errorf("served at once: %q, want small", got)
 		}
@@ -194,7 +194,7 @@ func TestMemoryIsWaitedFor(t *testing.T) {
 		if got := strings.Join(order, ", "); got != "late refused after "+memoryWait.String() || s.counts.busy.Load() != 1 {
 			t.Errorf("%s; %d counted", got, s.counts.busy.Load())
 		}
-		wait("never", 3<<20) // would not fit into an empty memory: no wait
+		wait("never", 3<<20) // would not fit even into unused memory, so it does not wait
 		if len(order) != 2 {
 			t.Error("what can never fit waits")
 		}
@@ -202,7 +202,7 @@ func TestMemoryIsWaitedFor(t *testing.T) {
 	})
 }
 
-// peerless is a connection that notes its end.
+// peerless is a connection that records when it is closed.
 type peerless struct {
 	net.Conn
 	closed bool
@@ -210,8 +210,9 @@ type peerless struct {
 
 func (p *peerless) Close() error { p.closed = true; return nil }
 
-// Memory held for slow clients is reclaimed for clients that would hold less, first from the place with the most, the
-// longest wait first. It is not reclaimed for clients that would hold more, nor while it is in use.
+// Memory held for slow clients is reclaimed for clients that would hold less. It is taken first from the place with the
+// most memory, and there from the one that has waited longest. Memory in use is not reclaimed, nor is any for clients
+// that would hold more.
 func TestTheSlowMakeWay(t *testing.T) {
 	s := &Server{memory: newMemory(collected * 8 << 20)}
 	slow := func(address string, body int) (*Ticket, *peerless) {
@@ -263,7 +264,7 @@ func TestTheSlowMakeWay(t *testing.T) {
 	}
 }
 
-// Many addresses announce bodies and send none, on both ways: others are answered anyway.
+// Many addresses announce bodies and send none, on both paths: others are answered anyway.
 func TestHalfABodyKeepsNobodyOut(t *testing.T) {
 	rpc := &counting{}
 	s, address := start(t, Config{
@@ -400,7 +401,7 @@ func TestRequestsStayWithinTheBound(t *testing.T) {
 					t.Errorf("%d bytes of %d", len(got), answer)
 				}
 			}
-			// Once a further request is answered, the last one holds nothing.
+			// After another request is answered, the last one holds nothing.
 			c.send(sized(4, 1, field))
 			c.read()
 		})
@@ -417,7 +418,7 @@ func TestRequestsStayWithinTheBound(t *testing.T) {
 	}
 }
 
-// A body without memory is refused on both ways, in full or in chunks; a small one never is.
+// A body without memory is refused on both paths, whether sent with a length or in chunks; a small body never is.
 func TestBusy(t *testing.T) {
 	rpc := &counting{}
 	s, address := start(t, Config{RPC: rpc, Fallback: rpc, MaxMemory: 1 << 20})

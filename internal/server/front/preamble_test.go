@@ -12,7 +12,7 @@ import (
 
 const plain = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
 
-// with is the plain request with further fields.
+// with is the plain request with additional header fields.
 func with(fields ...string) string {
 	if len(fields) == 0 {
 		return plain
@@ -130,7 +130,7 @@ func TestSimpleHeads(t *testing.T) {
 	}
 }
 
-// However a preamble is cut into pieces, it ends at the same place.
+// A preamble ends at the same place however it is cut into pieces.
 func TestHeadEndInPieces(t *testing.T) {
 	text := []byte(with("A: b") + "{}")
 	want, err := preambleEnd(text, 0)
@@ -147,7 +147,7 @@ func TestHeadEndInPieces(t *testing.T) {
 	}
 }
 
-// Whatever the loop would answer, net/http would read in the same way.
+// net/http reads every preamble that the loop would answer in the same way.
 func FuzzParseHead(f *testing.F) {
 	for _, text := range []string{
 		plain, with("Connection: close"), with("Authorization: Bearer abc"), with("Origin: https://a.example"),

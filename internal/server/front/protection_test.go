@@ -103,7 +103,7 @@ func TestSlowClientsMeetDeadlines(t *testing.T) {
 			t.Errorf("%s: reads %v, %+v", name, c.reads, stats)
 		}
 	}
-	// The received part of a body extends the deadline of the rest.
+	// The received part of a body extends the deadline for the rest.
 	c, stats := script(t, false, long, piece, piece, piece)
 	if last := c.reads[len(c.reads)-1]; last != bodyTimeout+3*time.Second || stats.Timeouts != 1 {
 		t.Errorf("%v for a fourth second's worth, %+v", last, stats)
@@ -214,7 +214,7 @@ func TestSteadyBodies(t *testing.T) {
 	}
 }
 
-// deadlined is a ResponseWriter that tells of its deadlines.
+// deadlined is a ResponseWriter that records its deadlines.
 type deadlined struct {
 	http.ResponseWriter
 	set func(time.Time)
@@ -363,7 +363,7 @@ func TestShutdownBeforeServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Serve(listener); err != nil { // a server that had missed it would serve for ever
+	if err := s.Serve(listener); err != nil { // a server that missed the stop would serve forever
 		t.Error(err)
 	}
 	if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
@@ -518,7 +518,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Memory of addresses is bounded, and time refills a bucket to its burst.
+// The memory for addresses is bounded, and time refills a bucket up to its burst.
 func TestBuckets(t *testing.T) {
 	b := newBuckets(Rate{10, 2})
 	now := time.Now()
@@ -630,7 +630,8 @@ func TestBadConfigs(t *testing.T) {
 		if _, err := New(config); err == nil {
 			t.Errorf("%s is taken", name)
 		}
-		if err := config.Check(); (err == nil) != (config.RPC == nil || config.Fallback == nil) { // of these it knows nothing
+		// Check does not look at RPC and Fallback.
+		if err := config.Check(); (err == nil) != (config.RPC == nil || config.Fallback == nil) {
 			t.Errorf("%s: checked: %v", name, err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// post is a request with the body and further fields.
+// post is a request with the body and additional header fields.
 func post(body string, fields ...string) string {
 	return strings.Replace(with(fields...), "Length: 2", "Length: "+strconv.Itoa(len(body)), 1) + body
 }
@@ -32,7 +32,7 @@ func write(t *testing.T, name, content string, mode os.FileMode) string {
 	return path
 }
 
-// Both ways answer every request alike.
+// Both paths answer every request in the same way.
 func TestBothWaysAreEqual(t *testing.T) {
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	protected := Config{
@@ -46,7 +46,7 @@ func TestBothWaysAreEqual(t *testing.T) {
 		text   string
 		status int
 		body   string
-		header string // that must be there
+		header string // header fields that must be present
 		value  string
 	}{
 		"a call":           {Config{}, post("{}"), 200, "127.0.0.1 {}", "Content-Type", "application/json"},
@@ -139,7 +139,7 @@ func TestBothWaysAreEqual(t *testing.T) {
 	}
 }
 
-// TestRefusalReachesWhoIsStillSending writes all of a large request before it reads.
+// TestRefusalReachesWhoIsStillSending writes all of a large request before it reads the refusal.
 func TestRefusalReachesWhoIsStillSending(t *testing.T) {
 	large := strings.Repeat("x", 4<<20)
 	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" +
@@ -314,7 +314,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// An upgraded connection is the handler's; a page of another origin gets none.
+// An upgraded connection is the handler's. A page of another origin gets none.
 func TestUpgrade(t *testing.T) {
 	s, address := start(t, Config{})
 	upgrade := func(origin string) string {
@@ -340,7 +340,7 @@ func TestUpgrade(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	for _, field := range []string{"A: b", odd} {
 		s := prepare(t, Config{Rate: Rate{0.5, 3}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-		now := time.Now() // stands still; deadlines are counted from it
+		now := time.Now() // the time stands still; deadlines are counted from it
 		s.now = func() time.Time { return now }
 		address := serve(t, s)
 		c := dial(t, address)
@@ -353,7 +353,8 @@ func TestRateLimit(t *testing.T) {
 			{"{}", "1.1.1.1", 429, "6"}, {"{}", "1.1.1.2", 200, ""},
 			{"{}", "2001:db8::1", 200, ""}, {"[{},{}]", "2001:db8::2", 200, ""}, {"{}", "2001:db8:0:0:f::", 429, "2"},
 			{"{}", "2001:db8:0:1::", 200, ""},
-			{"[{},{},{},{}]", "127.0.0.1", 200, ""}, {"{}", "127.0.0.1", 429, "4"}, // a proxy has no more than others
+			// A proxy has no higher limit than others.
+			{"[{},{},{},{}]", "127.0.0.1", 200, ""}, {"{}", "127.0.0.1", 429, "4"},
 		} {
 			c.send(post(test.body, field, "X-Forwarded-For: "+test.from))
 			if got := c.read(); got.status != test.status || got.header.Get("Retry-After") != test.wait {

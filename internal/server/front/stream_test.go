@@ -27,7 +27,7 @@ func turnsOf(t *testing.T) (s *Server, take, give func()) {
 	return s, take, func() { lane.Leave(other) }
 }
 
-// eventually waits until the given numbers of turns to receive run and wait.
+// eventually waits until the given numbers of receiving turns run and wait.
 func eventually(t *testing.T, s *Server, running, waiting int) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; {
@@ -42,8 +42,8 @@ func eventually(t *testing.T, s *Server, running, waiting int) {
 	}
 }
 
-// TestReceivingTakesTurns: connections whose first bytes or next pieces have arrived wait for their turns, smaller
-// requests on open connections do not, and all are answered.
+// TestReceivingTakesTurns: a connection waits for its turn when its first bytes or its next piece has arrived. Smaller
+// requests on open connections do not wait, and all are answered.
 func TestReceivingTakesTurns(t *testing.T) {
 	s, take, give := turnsOf(t)
 	address := serve(t, s)
@@ -102,7 +102,7 @@ func TestTurnToReceiveEnds(t *testing.T) {
 				}
 				begun := time.Now()
 				test.next(stream)
-				take() // waits for its end
+				take() // waits for the end of the body
 				if got := time.Since(begun); got != test.after {
 					t.Errorf("the turn ended after %s, want %s", got, test.after)
 				}

@@ -69,13 +69,14 @@ func TestRateCountsCost(t *testing.T) {
 		shard.mu.Lock()
 		left := shard.byPlace[place].Value.(*addressBucket).tokens
 		shard.mu.Unlock()
-		if cost := 1000 - left; cost != test.cost+1 && cost != 2*test.cost { // the second may be charged just now
+		// The second request may not be charged in full yet.
+		if cost := 1000 - left; cost != test.cost+1 && cost != 2*test.cost {
 			t.Errorf("%+v: two requests cost %v calls, want %v each", test.of, cost, test.cost)
 		}
 	}
 }
 
-// TestClientsAreToldApart: turns go round by address, by IPv6 network and by API key.
+// TestClientsAreToldApart: clients take turns by address, by IPv6 network and by API key.
 func TestClientsAreToldApart(t *testing.T) {
 	of := func(who client) admission.Client {
 		var ticket Ticket
@@ -95,7 +96,7 @@ func TestClientsAreToldApart(t *testing.T) {
 	}
 }
 
-// TestClientsThatHaveGoneAreNoticed closes a connection in each way while its request is answered.
+// TestClientsThatHaveGoneAreNoticed closes a connection in each way while its request is being answered.
 func TestClientsThatHaveGoneAreNoticed(t *testing.T) {
 	for name, leave := range map[string]func(*net.TCPConn) error{
 		"close": (*net.TCPConn).Close,
@@ -147,7 +148,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Little of a client is read while its WebSocket closes, however much it sends.
+// Only a little of a client's data is read while its WebSocket closes, however much it sends.
 func TestClosingReadsLittle(t *testing.T) {
 	client := &endless{}
 	c := &checkedConn{conn: &conn{Conn: client}, raw: true}

@@ -33,7 +33,7 @@ func (n *noted) Transfer(_ context.Context, name string) error {
 	return n.fail
 }
 
-// served serves a cluster, without the door of the admin address.
+// served serves a cluster, without the checks of the admin address.
 func served(c Cluster) *httptest.Server {
 	mux := http.NewServeMux()
 	for _, route := range Routes(c) {

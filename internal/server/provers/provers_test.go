@@ -32,7 +32,7 @@ func inOrder(count int, f func(i int)) {
 
 const testBits = 100
 
-// served serves a queue, without the door of the admin address.
+// served serves a queue, without the checks of the admin address.
 func served(q *proving.Queue) http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range Routes(q) {

@@ -33,7 +33,8 @@ type pieces struct {
 
 func (p *pieces) Read(b []byte) (int, error) { return p.rest.Read(b[:min(len(b), p.most)]) }
 
-// Control frames and small fragments cost a call each, however the bytes arrive. Whole messages are charged elsewhere.
+// Each control frame and each small fragment costs a call, however the bytes arrive. Whole messages are charged
+// elsewhere.
 func TestCheapFramesCostCalls(t *testing.T) {
 	const text, more, last, ping, pong, end = 0x81, 0x00, 0x80, 0x89, 0x8a, 0x88
 	for name, tc := range map[string]struct {
@@ -71,7 +72,8 @@ func TestCheapFramesCostCalls(t *testing.T) {
 	}
 }
 
-// A client that has no calls left is not heard until it has paid: its pings wait, and no pong is expected of it.
+// Nothing is read from a client that has no calls left until it has paid: its pings wait, and no pong is expected from
+// it.
 func TestPingsWaitForTheRate(t *testing.T) {
 	d := &desk{calls: 2, bytes: 1 << 20}
 	serve(t, Config{Ticket: d.ticket, PingInterval: time.Hour}, func(t *testing.T, s *site) {

@@ -38,7 +38,7 @@ type memory struct {
 	proven  types.Height
 	made    types.Gas // blocks, ever
 	pages   int       // of Payments
-	reads   int       // of whole blocks' events and of blocks
+	reads   int       // of whole blocks, and of their events
 	pieces  int       // of events
 	changed chan struct{}
 }
@@ -63,14 +63,14 @@ func newMemory(t testing.TB, methods ...jsonrpc.Method) *memory {
 	return m
 }
 
-// append makes the next block. It waits for nothing of the server.
+// append makes the next block. It does not wait for the server.
 func (m *memory) append(events ...api.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.headers[len(m.headers)-1]
 	h := types.SignedHeader{Header: types.Header{
 		Height: last.Header.Height + 1, Parent: last.Header.Hash(), Timestamp: last.Header.Timestamp + 1,
-		GasUsed: m.made, // so that it is another than one that was taken back
+		GasUsed: m.made, // so that the block differs from a reverted one
 	}}
 	m.made++
 	for i := range events {
@@ -214,7 +214,7 @@ func (m *memory) Events(h types.Height, most int) ([]api.Event, bool, error) {
 	return append([]api.Event{}, m.events[h]...), true, nil
 }
 
-// EventPiece looks at 64 blocks at a time, as an index would that has all of them.
+// EventPiece looks at 64 blocks at a time, as an index with entries for each block would.
 func (m *memory) EventPiece(_ context.Context, f *api.SubscriptionFilter, after chain.Position, bytes int) (
 	found []api.Event, end chain.EventsEnd, err error,
 ) {
@@ -354,7 +354,7 @@ func (m *memory) SyncStatus() api.SyncStatus {
 	return api.SyncStatus{State: m.state, LocalHeight: head}
 }
 
-// pipes are a network without sockets, whose writes wait until they are read.
+// pipes is a network without sockets, whose writes block until they are read.
 type pipes struct {
 	accepted chan net.Conn
 	closed   chan struct{}
@@ -391,7 +391,7 @@ type site struct {
 	http  *http.Client
 }
 
-// serve runs test with a server in a bubble; when test has returned everything that it started must end.
+// serve runs test with a server in a bubble. After test has returned, everything that it started must end.
 func serve(t *testing.T, config Config, test func(t *testing.T, s *site), methods ...jsonrpc.Method) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t, methods...)
@@ -513,7 +513,7 @@ func next[R any](c *client) (result R) {
 	return result
 }
 
-// heights reads blocks and checks that they are these, in order.
+// heights reads blocks, and checks that they have these heights, in order.
 func (c *client) heights(from, to types.Height) {
 	c.t.Helper()
 	for h := from; h <= to; h++ {
@@ -524,7 +524,7 @@ func (c *client) heights(from, to types.Height) {
 	}
 }
 
-// reason reads on until the connection is closed, and returns how.
+// reason reads until the connection is closed, and returns the reason.
 func (c *client) reason() websocket.CloseError {
 	for {
 		if _, err := c.read(); err != nil {
@@ -537,7 +537,7 @@ func (c *client) reason() websocket.CloseError {
 	}
 }
 
-// pass lets virtual time go by.
+// pass lets the bubble's time pass.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

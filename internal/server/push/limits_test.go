@@ -141,8 +141,8 @@ func TestMessagesAreRateLimited(t *testing.T) {
 	}, length)
 }
 
-// A large message reserves memory, releases the surplus over its size when it is read, and the rest when it is
-// answered. Without free memory, the client is asked to retry.
+// A large message reserves memory. What it does not need is released when it is read, and the rest when it is answered.
+// Without free memory, the client is asked to retry.
 func TestMessagesTakeMemory(t *testing.T) {
 	const limit = 100 << 10
 	d := &desk{calls: 100, bytes: limit}
@@ -188,10 +188,10 @@ func TestTextIsUTF8(t *testing.T) {
 	}, length)
 }
 
-// A message that does not end is cut, and its memory is free again.
+// A message that never ends is cut off, and its memory is released.
 func TestMessagesEndInTime(t *testing.T) {
 	d := &desk{calls: 100, bytes: 5 << 20}
-	const timeout = 45 * time.Second // not when a ping is due
+	const timeout = 45 * time.Second // at a time when no ping is due
 	serve(t, Config{Ticket: d.ticket, MessageTimeout: timeout}, func(t *testing.T, s *site) {
 		c := s.connect(t)
 		defer c.close()

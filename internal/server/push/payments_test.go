@@ -100,8 +100,8 @@ func TestPaymentsFromTheMiddleOfABlock(t *testing.T) {
 	})
 }
 
-// TestMatchingTakesATurn: a subscription compares every account of its filter with a block, or every payment of the
-// block with its filter, whichever are fewer.
+// TestMatchingTakesATurn: a subscription compares either every account of its filter with a block, or every payment of
+// the block with its filter, whichever are fewer.
 func TestMatchingTakesATurn(t *testing.T) {
 	for _, tc := range []struct{ accounts, payments, turns int }{
 		{0, freeMatches, 0}, {0, freeMatches + 1, 1}, {freeMatches, freeMatches + 1, 0}, {freeMatches + 1, freeMatches, 0},
@@ -149,7 +149,7 @@ func TestPaymentsOfALargeBlock(t *testing.T) {
 	})
 }
 
-// TestPaymentsOfAQuietAccount has no payments for long: the subscriber is notified of the progress anyway.
+// TestPaymentsOfAQuietAccount has no payments for a long time: the subscriber is notified of the progress anyway.
 func TestPaymentsOfAQuietAccount(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		c := s.connect(t)

@@ -70,12 +70,12 @@ func TestThousandSubscribers(t *testing.T) {
 	})
 }
 
-// TestStuckReaderIsCut has a client that never reads again: its connection ends anyway.
+// TestStuckReaderIsCut has a client that stops reading forever: its connection ends anyway.
 func TestStuckReaderIsCut(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		c := s.connect(t)
 		c.subscribe("newBlocks", map[string]any{"from_block": 0})
-		pass(s.config.WriteTimeout + 10*time.Second) // the time that the close handshake has
+		pass(s.config.WriteTimeout + 10*time.Second) // the time limit of the close handshake
 		if stats := s.Stats(); stats.Clients != 0 || stats.Dropped != 1 {
 			t.Errorf("%+v", stats)
 		}
@@ -92,7 +92,7 @@ func TestResumeSeesEachHeightOnce(t *testing.T) {
 		for range 5 {
 			c := s.connect(t)
 			c.subscribe("newBlocks", map[string]any{"from_block": at})
-			s.chain.append() // while history is sent
+			s.chain.append() // while the history is being sent
 			c.heights(at, at+14)
 			at += 15
 			c.close()
@@ -210,7 +210,7 @@ func TestEventsOfACrowdedBlock(t *testing.T) {
 
 func TestPendingTransactions(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
-		s.config.Pending.Add(types.TxID{1}) // before anyone asks
+		s.config.Pending.Add(types.TxID{1}) // before any request
 		c := s.connect(t)
 		defer c.close()
 		c.subscribe("newPendingTransactions")
@@ -234,7 +234,7 @@ func TestPendingTransactionsThatAreLost(t *testing.T) {
 		for i := range pendingKept + 2*pendingBatch {
 			s.config.Pending.Add(types.TxID{byte(i), byte(i >> 8), byte(i >> 16)})
 			if i == 0 {
-				synctest.Wait() // the first is on its way, and stuck
+				synctest.Wait() // the first is being written, but cannot be finished
 			}
 		}
 		closed := c.reason()
@@ -416,7 +416,7 @@ func TestCalls(t *testing.T) {
 		}
 		c.write("wait", 4)
 		running.Wait()
-		c.write("quick", 5) // is read, but not answered while four wait
+		c.write("quick", 5) // read, but not answered while four others wait
 		synctest.Wait()
 		close(release)
 		seen := map[int]bool{}
@@ -455,7 +455,7 @@ func TestShutdownSaysGoingAway(t *testing.T) {
 	})
 }
 
-// TestSilentPeer has one client that answers pings, because it reads, and one that does not.
+// TestSilentPeer has one client that reads, and so answers pings, and one that does not.
 func TestSilentPeer(t *testing.T) {
 	serve(t, Config{PingInterval: time.Second, PongTimeout: time.Second}, func(t *testing.T, s *site) {
 		alive, silent := s.connect(t), s.connect(t)
@@ -509,7 +509,7 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// When all connections are taken, the source with most makes way, so that no source keeps others out.
+// When all connections are in use, the source with the most makes way, so that no source keeps others out.
 func TestTheLargestCrowdMakesWay(t *testing.T) {
 	serve(t, Config{MaxConnections: 5}, func(t *testing.T, s *site) {
 		connect := func(source string) *client {

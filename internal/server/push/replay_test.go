@@ -20,12 +20,12 @@ import (
 type turns struct {
 	mu       sync.Mutex
 	running  int // turns
-	most     int // bytes that were held at once
+	most     int // maximum number of bytes held at once
 	held     int
 	limit    int
 	begun    int
 	spent    int
-	released chan struct{} // closed when there may be room
+	released chan struct{} // closed when there may be room again
 }
 
 type turnTicket struct {
@@ -128,7 +128,7 @@ func (c *client) subscribeTwice() {
 	}
 }
 
-// A connection that reads nothing has one rendered block waiting, whatever it subscribed to; its turn has ended then.
+// A connection that does not read has one rendered block waiting, whatever it is subscribed to, and its turn has ended.
 func TestOneBlockWaitsForEachConnection(t *testing.T) {
 	u := &turns{limit: 1 << 30, released: make(chan struct{})}
 	serve(t, Config{Ticket: u.ticket, WriteTimeout: time.Hour, PingInterval: time.Hour}, func(t *testing.T, s *site) {
@@ -152,7 +152,7 @@ func TestOneBlockWaitsForEachConnection(t *testing.T) {
 	})
 }
 
-// Subscriptions of one connection go round, and a replay that finds no memory waits for it.
+// The subscriptions of one connection take turns, and a replay that finds no memory waits for it.
 func TestReplayGoesRoundAndWaitsForMemory(t *testing.T) {
 	// On one thread, so that no subscription gets many turns while the system keeps the other's thread waiting.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -180,7 +180,7 @@ func TestReplayGoesRoundAndWaitsForMemory(t *testing.T) {
 					}
 					came[got.Params.Subscription]++
 				}
-				if x, y := came["0x1"], came["0x2"]; min(x, y) < 15 { // the other may ask first now and then
+				if x, y := came["0x1"], came["0x2"]; min(x, y) < 15 { // now and then the other may ask first
 					t.Errorf("got %d blocks for one subscription and %d for the other, want them in turn", x, y)
 				}
 			})
@@ -259,8 +259,8 @@ func TestEventProgress(t *testing.T) {
 	})
 }
 
-// The cache holds a limited number of bytes and the newest entry of each kind; an evicted entry is not rendered for all
-// again.
+// The cache holds a limited number of bytes, and the newest entry of each kind; an evicted entry is not rendered again
+// for all.
 func TestCacheIsBounded(t *testing.T) {
 	m := newMemory(t)
 	made := map[types.Height]int{}

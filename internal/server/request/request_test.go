@@ -82,7 +82,7 @@ func TestGas(t *testing.T) {
 	}
 }
 
-// An execution is stopped when the request's time is up, or when nobody waits for it.
+// An execution is stopped when the request's time is over, or when its client has disconnected.
 func TestStop(t *testing.T) {
 	r := New(t.Context())
 	if err := r.Stop(r); err != nil {

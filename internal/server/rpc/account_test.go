@@ -37,7 +37,7 @@ var shared = func() types.Policy {
 
 const hour = 3_600_000 // in milliseconds
 
-// byPolicy is a witness of a policy's rule for a message, by those keys that are its signers.
+// byPolicy returns the witness of a policy's rule for a message, signed by those keys that are its signers.
 func byPolicy(t testing.TB, policy types.Policy, rule types.Rule, message [32]byte, keys ...crypto.PrivateKey) types.Witness {
 	w := types.WitnessPolicy{Policy: policy}
 	for i, signer := range rule.Signers {
@@ -56,14 +56,14 @@ func byKey(t testing.TB, key crypto.PrivateKey, message [32]byte) types.Witness 
 	return types.WitnessKey{Signature: must(key.Sign(message[:], [32]byte{}))(t)}
 }
 
-// policyScenario is a chain on which a policy account was paid, paid in a batch with memos whose fee bob paid, and
-// whose recovery has begun.
+// policyScenario is a chain on which a policy account was paid, was paid by a batch with memos whose fee bob paid, and
+// has a recovery under way.
 type policyScenario struct {
 	*testChain
 	account               types.Account
 	paid, batch, recovery types.SignedTransaction
 	next                  types.Policy
-	set                   types.SignedTransaction // by which poor, which has no coins, is the next policy's
+	set                   types.SignedTransaction // puts poor, an account without coins, under the policy next
 	height                types.Height            // of the recovery's block
 }
 
@@ -137,8 +137,7 @@ func (s *policyScenario) examples() []example {
 	return examples
 }
 
-// TestGetAccount follows an account through a recovery: under way, in force by the time alone, and set aside by its
-// owner.
+// TestGetAccount follows an account through a recovery: pending, in force by time alone, and stopped by its owner.
 func TestGetAccount(t *testing.T) {
 	s := newPolicyScenario(t)
 	from := s.store.Head().Header.Timestamp + hour
@@ -252,7 +251,7 @@ func TestVerifyMessage(t *testing.T) {
 	for name, test := range map[string]struct {
 		params []any // after account and message
 		of     types.Account
-		reason string // empty: it holds
+		reason string // empty: the witness is valid
 	}{
 		"a policy's":            {[]any{api.Data(types.EncodeWitness(good)), contract}, s.account, ""},
 		"a key's, by default":   {[]any{api.Data(types.EncodeWitness(byKey(t, alice, keyHash)))}, account(alice), ""},
@@ -372,7 +371,7 @@ func TestRefusedWitnesses(t *testing.T) {
 	if id != signed.ID() {
 		t.Errorf("got %s, want %s", id, signed.ID())
 	}
-	// Another witness for the same transaction makes no other transaction.
+	// The same transaction with another valid witness is not another transaction.
 	again := s.sponsored(good, byPolicy(t, shared, shared.Owner, good.Hash(), alice, producer))
 	s.refused(api.ErrAlreadyKnown, "svc_sendRawTransaction", encoded(again))
 	pending := call[[]api.PendingTransaction](s.testChain, "svc_getPendingTransactions")
@@ -393,7 +392,8 @@ func TestRefusedWitnesses(t *testing.T) {
 
 func poor2() string { return account(poor).String() }
 
-// TestEstimatesPriceWitnesses: without a witness a key's is priced; a given one is priced whether or not it is valid.
+// TestEstimatesPriceWitnesses: without a witness, a key's witness is priced; a given witness is priced whether or not
+// it is valid.
 func TestEstimatesPriceWitnesses(t *testing.T) {
 	s := newPolicyScenario(t)
 	tx := s.draft(alice, 2, transfer(account(alice), 1))
@@ -501,7 +501,7 @@ func TestFollowingHeaders(t *testing.T) {
 			t.Errorf("%d: got the proof %+v", i+1, item.Parameters)
 		}
 	}
-	// The page that ends before the change has the proof too: the next header is known.
+	// The page that ends before the change has the proof too, as the next header is known.
 	if got := get(2, 2); len(got) != 1 || got[0].Parameters == nil {
 		t.Errorf("got %+v", got)
 	}

@@ -104,7 +104,7 @@ func TestStateOfEarlierBlocks(t *testing.T) {
 
 func TestPendingNonce(t *testing.T) {
 	c := newTestChain(t)
-	for _, nonce := range []uint64{0, 1, 3} { // 3 is held, not executable
+	for _, nonce := range []uint64{0, 1, 3} { // number 3 is held, not executable
 		call[types.TxID](
 			c, "svc_sendRawTransaction", api.Data(c.sign(alice, nonce, transfer(account(bob), 1)).Encode()),
 		)

@@ -157,7 +157,8 @@ func TestTraceIsTheReceipt(t *testing.T) {
 func TestTraceHasPlaces(t *testing.T) {
 	s := newTokenScenario(t)
 	code := s.deploy.Payload.(types.Deploy).Code
-	code = append(slices.Clone(code), 0, 2, 1, 'x') // a custom section: other code, which no engine has seen
+	// A custom section makes it another code, which no engine knows.
+	code = append(slices.Clone(code), 0, 2, 1, 'x')
 	failing := s.costly(alice, 2, 60_000_000, types.Deploy{Code: code, InitArgs: []byte(`{}`)})
 	before := s.costly(bob, 1, 2_000_000, s.send(alice, tokenSupply)) // fails too
 	s.include(before, failing)
@@ -237,7 +238,7 @@ func TestTokens(t *testing.T) {
 	s.refused(api.ErrBadCursor, "svc_getTokenHolders", s.token, map[string]any{"cursor": "00"})
 }
 
-// A token of NEP-11 has holders too, though it calls the account of balanceOf otherwise.
+// A token of NEP-11 has holders too, although balanceOf has another name for its account.
 func TestTokensOfOneEach(t *testing.T) {
 	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
 	nft := types.NewContractID(account(alice), 0)
@@ -330,8 +331,8 @@ func TestCallsOfOneRequestShareItsGas(t *testing.T) {
 	}
 }
 
-// TestEstimateOfADeploy deploys with the gas that was estimated. The chain's own engine, which would keep the machine
-// code on disk, compiles nothing before.
+// TestEstimateOfADeploy deploys with the estimated gas. Before that, the chain's own engine, which would store the
+// machine code on disk, compiles nothing.
 func TestEstimateOfADeploy(t *testing.T) {
 	s := newTokenScenario(t)
 	code := must(os.ReadFile("../../../contracts/wasm/as-nep20.wasm"))(t)
@@ -356,7 +357,7 @@ func TestEstimateOfADeploy(t *testing.T) {
 	}
 }
 
-// TestEstimateOfACall sends a token transfer with the gas that was estimated.
+// TestEstimateOfACall sends a token transfer with the estimated gas.
 func TestEstimateOfACall(t *testing.T) {
 	s := newTokenScenario(t)
 	draft := s.draft(alice, 2, s.send(poor, 5))

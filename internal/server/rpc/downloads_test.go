@@ -24,13 +24,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// least is a quota with the given number of bytes of memory.
+// least is a quota with memory for the given number of bytes.
 type least int
 
 func (l least) Room(int) int { return int(l) }
 func (least) Charge(int)     {}
 
-// turned is a quota of a client that needs turns.
+// turned is a quota for a client that needs turns.
 type turned struct {
 	least
 	turn admission.Turn
@@ -38,7 +38,7 @@ type turned struct {
 
 func (c *turned) Turn() *admission.Turn { return &c.turn }
 
-// inTurn is a request of a client that needs turns.
+// inTurn is the request of a client that needs turns.
 func inTurn(ctx context.Context) *request.Request {
 	r := request.New(ctx)
 	r.Quota = &turned{least: 1 << 30}
@@ -178,7 +178,8 @@ func (s slowly) Range(_ blockproof.Span, count func(int) error) (r blockproof.Ra
 	return r, err
 }
 
-// TestRangesLetOthersHaveTheirTurn: long work of another client does not wait until all lists of a range are read.
+// TestRangesLetOthersHaveTheirTurn: long work of another client does not have to wait until all lists of a range are
+// read.
 func TestRangesLetOthersHaveTheirTurn(t *testing.T) {
 	c, _, _ := newProvenChain(t)
 	c.pay(0)
@@ -260,7 +261,7 @@ func TestDownloadsAreCompressed(t *testing.T) {
 // reads counts the bytes read of a file.
 type reads struct {
 	pieces, bytes int
-	held          bool // a turn, while it was read
+	held          bool // whether a turn was held during a read
 }
 
 // counted is a file of parts of these sizes, with distinct bytes, and the number of bytes read so far.
@@ -282,8 +283,8 @@ func (n *reads) counted(lane *admission.Lane, sizes ...int) (*file, []byte) {
 	return opened, all
 }
 
-// TestNothingIsReadWithoutABody: HEAD requests and conditional ones without a body in the answer read nothing of a
-// file.
+// TestNothingIsReadWithoutABody: no part of a file is read for HEAD requests, and for conditional requests whose answer
+// has no body.
 func TestNothingIsReadWithoutABody(t *testing.T) {
 	for _, test := range []struct {
 		method string
@@ -334,7 +335,7 @@ func (s *stalling) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-// TestDownloadsAreReadAsTheyAreTaken: for a stalled client the node has read one piece more than was taken. The client
+// TestDownloadsAreReadAsTheyAreTaken: for a stalled client the node has read one piece more than the client. The client
 // has no turn, and holds at most a piece of memory.
 func TestDownloadsAreReadAsTheyAreTaken(t *testing.T) {
 	const size = 16 << 20

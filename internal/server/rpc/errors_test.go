@@ -10,7 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// TestWhatIsNotHandedOn tells a client where to send a transaction to, and passes an upstream's own words on.
+// TestWhatIsNotHandedOn: the node states to which node a transaction must be sent, and passes on an upstream's own
+// message.
 func TestWhatIsNotHandedOn(t *testing.T) {
 	words := &jsonrpc.Error{Code: api.CodeNonce, Message: "the primary's own words"}
 	for name, c := range map[string]struct {

@@ -133,7 +133,8 @@ func TestEstimateOfATransfer(t *testing.T) {
 	}
 }
 
-// TestEstimateOfWhatTheGasItselfChanges: a contract that returns the gas it has left needs no more of it for that.
+// TestEstimateOfWhatTheGasItselfChanges: the estimate for a contract that returns its remaining gas is no higher for
+// that.
 func TestEstimateOfWhatTheGasItselfChanges(t *testing.T) {
 	c, ids := deployChained(t, 1)
 	estimate, receipt := c.sendEstimated(1, calling(ids[0], 0, types.Call{Function: "left"}))

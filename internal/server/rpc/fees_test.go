@@ -120,7 +120,7 @@ func TestFeeHistory(t *testing.T) {
 	}
 }
 
-// TestPercentileAgainstNaive lays every unit of weight out in a row.
+// TestPercentileAgainstNaive writes every unit of weight into a list.
 func TestPercentileAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tips := rapid.SliceOfN(rapid.Uint64Range(0, 5), 0, 20).Draw(t, "tips")
@@ -170,7 +170,7 @@ func TestTipCacheIsBounded(t *testing.T) {
 	}
 }
 
-// runsRead counts the runs of transactions that are read, and calls after following each.
+// runsRead counts the runs of transactions that are read, and calls following after each.
 type runsRead struct {
 	blockStore
 	runs  int
@@ -223,7 +223,7 @@ func TestFeeHistoryStopsWithItsCall(t *testing.T) {
 	}
 }
 
-// The node reads the newest blocks itself, once after its start and then while somebody asks.
+// The node reads the newest blocks unprompted once after its start, and then only while clients ask.
 func TestFeesAreFollowed(t *testing.T) {
 	c := newTestChain(t)
 	h := groupOf[*feeHandlers](c)
@@ -237,7 +237,7 @@ func TestFeesAreFollowed(t *testing.T) {
 	if p := call[api.GasPriceInfo](c, "svc_gasPrice"); p.SuggestedPriorityFee != 5 {
 		t.Errorf("got a tip of %d, want 5", p.SuggestedPriorityFee)
 	}
-	c.include(c.paying(1, 5)) // somebody asked before it
+	c.include(c.paying(1, 5)) // a client asked before
 	<-reads
 	c.include(c.paying(2, 5))
 	cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 )
 
-// The handler of a method is in the file of the name of that which declares the method in package api.
+// The handler of a method is in the file with the same name as the one in package api that declares the method.
 func TestHandlersAreWhereTheirDeclarationsAre(t *testing.T) {
 	declared, handled := sources(t, "../../../api"), sources(t, ".")
 	bind := regexp.MustCompile(`\b(?:bind|bindGroup)\(e, api\.(\w+), h\.(\w+)\)`)

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// following is a node that follows another, as a test wants it.
+// following is a node that follows another; a test sets its state.
 type following struct {
 	status api.SyncStatus
 	halted string

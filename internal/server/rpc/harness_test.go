@@ -35,7 +35,7 @@ var (
 	producer = newKey(1)
 	alice    = newKey(2)
 	bob      = newKey(3)
-	poor     = newKey(4) // has too little to pay any gas
+	poor     = newKey(4) // has too few coins for any gas
 	admin    = newKey(5)
 )
 
@@ -54,15 +54,15 @@ func newKey(seed byte) crypto.PrivateKey {
 
 func account(key crypto.PrivateKey) types.Account { return types.Account(key.PublicKey()) }
 
-// testChain is a node without a network and a clock: store, ledger, pool and server, and blocks on demand.
+// testChain is a node without network and clock: store, ledger, pool and server, with blocks on demand.
 type testChain struct {
 	t      testing.TB
 	store  *chain.Store
 	ledger *ledger.Ledger
 	pool   *mempool.Pool
 	server *Server
-	config Config            // that the server is of
-	sealer crypto.PrivateKey // that seals blocks
+	config Config            // of the server
+	sealer crypto.PrivateKey // the key that seals blocks
 
 	testEngines
 
@@ -90,7 +90,7 @@ type standing struct {
 	mode      api.Mode
 }
 
-// noting is an engine for a trace with places.
+// noting is an engine for traces that name places.
 func noting(stopped func(types.CodeHash, []vm.Place)) (vm.Engine, func() error, error) {
 	e, err := wasm.New(wasm.Options{Fresh: true, Stopped: stopped})
 	if err != nil {
@@ -203,7 +203,7 @@ func (c *testChain) mine() types.SignedHeader {
 	return c.store.Head()
 }
 
-// include makes a block of the given transactions, whatever the pool thinks of them.
+// include makes a block of the given transactions, even if the pool would refuse them.
 func (c *testChain) include(txs ...types.SignedTransaction) types.SignedHeader {
 	c.t.Helper()
 	check(c.t, c.produce(new(testchain.List(types.VerifyWitnesses(c.store.Genesis().Network, types.NewTxs(txs...))))))
@@ -330,7 +330,7 @@ func set(tx *types.Transaction, payload types.Payload) {
 	tx.Payload = payload
 }
 
-// oneOf is the policy of one key.
+// oneOf is a policy of one key.
 func oneOf(key types.Account) types.Policy {
 	return types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{Key: types.PublicKey(key)}}}}
 }
@@ -381,7 +381,7 @@ func (c *testChain) post(method string, params ...any) (json.RawMessage, *jsonrp
 	return response.Result, response.Error
 }
 
-// checkDeclared fails the test when a method answers with an error of this node that it does not declare.
+// checkDeclared fails the test if a method answers with one of this node's errors without declaring it.
 func (c *testChain) checkDeclared(method string, failure *jsonrpc.Error) {
 	c.t.Helper()
 	if failure == nil || failure.Code == jsonrpc.CodeMethodNotFound {
@@ -395,7 +395,7 @@ func (c *testChain) checkDeclared(method string, failure *jsonrpc.Error) {
 	c.t.Errorf("%s does not declare %v %v", method, failure, failure.Data)
 }
 
-// call is the result of a method that must succeed.
+// call returns the result of a method that must succeed.
 func call[R any](c *testChain, method string, params ...any) R {
 	c.t.Helper()
 	raw, failure := c.post(method, params...)
@@ -407,7 +407,7 @@ func call[R any](c *testChain, method string, params ...any) R {
 	return result
 }
 
-// refused is the error of a call that must fail like want.
+// refused calls a method that must fail with the error want.
 func (c *testChain) refused(want *jsonrpc.Error, method string, params ...any) map[string]any {
 	c.t.Helper()
 	result, failure := c.post(method, params...)

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// stateModel is a naive model's state after a block.
+// stateModel is a naive model of the state after a block.
 type stateModel struct {
 	balances, nonces, tokens map[types.Account]uint64
 	gasLimit                 types.Gas
@@ -29,7 +29,7 @@ func (m stateModel) clone() stateModel {
 type historyScenario struct {
 	*tokenScenario
 	random *rand.Rand
-	states []stateModel // by height, from the token's two blocks on; those before are empty
+	states []stateModel // by height, from the token's two blocks on; the earlier ones are empty
 	people []crypto.PrivateKey
 }
 
@@ -100,7 +100,7 @@ func (s *historyScenario) block(m stateModel) stateModel {
 	return m
 }
 
-// requireState asks every method with a height for the state after a block, and compares with the model's.
+// requireState asks every method with a height parameter for the state after a block, and compares it with the model's.
 func (s *historyScenario) requireState(h types.Height) {
 	s.t.Helper()
 	m := s.states[h]
@@ -149,7 +149,7 @@ func (s *historyScenario) requireState(h types.Height) {
 	}
 }
 
-// TestHistory holds answers at random heights of a random chain to a model that keeps every state.
+// TestHistory compares answers at random heights of a random chain with a model that keeps every state.
 func TestHistory(t *testing.T) {
 	s := newHistory(t, chain.Options{}, 60)
 	head := s.store.Head().Header.Height
@@ -182,11 +182,11 @@ func TestMethodsWithAHeight(t *testing.T) {
 		oldest, head := s.store.OldestHeight(), s.store.Head().Header.Height
 		storage := []any{s.token, "0x07"}
 		view := map[string]any{"contract_id": s.token, "function": "symbol"}
-		token := types.Height(1) // at genesis there is none
+		token := types.Height(1) // at genesis there is no token
 		for _, m := range []struct {
 			method string
 			params []any
-			since  types.Height // since when there is something to answer
+			since  types.Height // from which on there is something to answer
 			above  string       // the answer above the head, if it is not an error
 		}{
 			{method: "svc_getBalance", params: []any{account(alice)}},

@@ -160,7 +160,7 @@ func TestGetPaymentsRefuses(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) { c.refused(tc.want, "svc_getPayments", tc.params...) })
 	}
-	// Other blocks in their place.
+	// Other blocks replace them.
 	c.appendPayments([]int{2})
 	c.refused(api.ErrTakenBack, "svc_getPayments", tests["a cursor taken back"].params...)
 	// On a chain without reverts, the node has not reached that block yet.
@@ -299,7 +299,7 @@ func TestPaymentsTopicRefuses(t *testing.T) {
 	check(t, server.Shutdown(t.Context()))
 }
 
-// A filter that names its kinds again and again is the same as one that names them once.
+// A filter that names a kind repeatedly equals one that names it once.
 func TestPaymentFiltersNameKindsOnce(t *testing.T) {
 	asked := slices.Repeat([]api.PaymentKind{api.PaymentCall, api.PaymentTransfer}, 100_000)
 	f, err := new(paymentReader).filter(nil, "", asked)

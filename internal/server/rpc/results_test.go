@@ -31,7 +31,7 @@ func newScenario(t testing.TB) *scenario {
 	s.include(s.transfer, s.sign(bob, 0, transfer(s.newcomer, 7)))
 
 	unfunded := s.draft(alice, 1, transfer(types.Account{31: 9}, 7))
-	unfunded.GasLimit = 10_000 // not enough to make an account
+	unfunded.GasLimit = 10_000 // too little to make an account
 	s.failedTransfer = s.signed(alice, unfunded)
 	deploy := s.draft(alice, 2, action{types.Deploy{Name: "counter", Code: []byte{0, 'a', 's', 'm'}, InitArgs: []byte(`{"n":1}`)}, types.Account{}, 3})
 	deploy.GasLimit = 1_000_000
@@ -151,7 +151,7 @@ func TestGoldenResults(t *testing.T) {
 			continue
 		}
 		if e.method == "rpc.discover" {
-			continue // written in package api, checked by the tests below
+			continue // its example is in package api, and the tests below check the document
 		}
 		var pretty bytes.Buffer
 		check(t, json.Indent(&pretty, result, "", "  "))
@@ -320,7 +320,7 @@ func TestDocumentIsTheDispatchTable(t *testing.T) {
 }
 
 func TestFractionsAreNumbers(t *testing.T) {
-	// An empty block over a gas limit: no fraction may become NaN.
+	// An empty block with a gas limit: no ratio may become NaN.
 	market := call[api.FeeMarket](newTestChain(t), "svc_getFeeMarket")
 	if market.Utilization != 0 || math.IsNaN(market.TargetUtilization.Float()) ||
 		market.TargetUtilization.String() != "0.5" {

@@ -26,8 +26,8 @@ func decodeNumbers(t testing.TB, raw []byte) any {
 	return must(openrpc.Value(raw))(t)
 }
 
-// TestParametersAreAsDeclared says that a node reads the parameters that the OpenRPC document declares and no others. A
-// value that has the shape of the schema is understood, even if it is out of range, and any other is not.
+// TestParametersAreAsDeclared: a node reads the parameters that the OpenRPC document declares and no others. It accepts
+// a value that has the shape of the schema, even if the value is out of range, and no other value.
 func TestParametersAreAsDeclared(t *testing.T) {
 	s := newTokenScenario(t)
 	declared := discover(s.testChain)

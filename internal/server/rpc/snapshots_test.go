@@ -38,12 +38,12 @@ func (offered) Newest(height types.Height) (snapshot.Manifest, bool) {
 	return m, height >= 2
 }
 
-// offered makes nothing.
+// offered makes no snapshot.
 func (offered) Demand(context.Context) (m snapshot.Manifest, ok bool, err error) {
 	return m, false, nil
 }
 
-// demanded has the files of the head, as if they were made now.
+// demanded has the files of the head, as if they had just been made.
 type demanded struct{ c *testChain }
 
 func (d demanded) Newest(types.Height) (snapshot.Manifest, bool) {
@@ -54,12 +54,12 @@ func (d demanded) Newest(types.Height) (snapshot.Manifest, bool) {
 }
 
 func (d demanded) Demand(context.Context) (snapshot.Manifest, bool, error) {
-	d.c.mine() // a block comes meanwhile
+	d.c.mine() // a block is made meanwhile
 	m, ok := d.Newest(0)
 	return m, ok, nil
 }
 
-// Every state that the node has is described, with files or without, and files of a pruned one too.
+// Every state of the node is described, whether or not its files exist, and so are the files of a pruned state.
 func TestGetStateSnapshot(t *testing.T) {
 	c := newTokenScenario(t)
 	c.serve(func(config *Config) { config.Snapshots = nil })
@@ -106,7 +106,7 @@ func TestStateSnapshotWithFiles(t *testing.T) {
 	}
 }
 
-// The answer reads as the manifest on disk does, and says in addition which files there are.
+// The answer reads as the manifest on disk does, and also states which files exist.
 func TestStateSnapshotOfPrunedState(t *testing.T) {
 	c := newTestChain(t)
 	c.mine()
@@ -125,7 +125,7 @@ func TestStateSnapshotOfPrunedState(t *testing.T) {
 	}
 }
 
-// pruned is a chain that has no state any more.
+// pruned is a chain that no longer has any state.
 type pruned struct{ *chain.Store }
 
 func (pruned) StateAt(types.Height) (*chain.State, error) { return nil, chain.ErrPruned }

@@ -89,7 +89,7 @@ func TestExecutionsEndWithTheirRequest(t *testing.T) {
 			if err := run(t.Context()); err != nil && !errors.As(err, new(*jsonrpc.Error)) {
 				t.Errorf("the next one ends with %v", err)
 			}
-			if now := c.engine.Stats(); now != blocks { // blocks find their engine as they left it
+			if now := c.engine.Stats(); now != blocks { // blocks find their engine unchanged
 				t.Errorf("the engine of blocks did %+v before and %+v after", blocks, now)
 			}
 		})

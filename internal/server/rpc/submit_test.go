@@ -34,7 +34,7 @@ func forged(tx types.SignedTransaction) types.SignedTransaction {
 	return tx
 }
 
-// TestRefusedTransactions breaks one rule of a good transaction each.
+// TestRefusedTransactions breaks one rule at a time in a valid transaction.
 func TestRefusedTransactions(t *testing.T) {
 	c := newTestChain(t)
 	used := c.sign(alice, 0, transfer(account(bob), 1))
@@ -200,7 +200,7 @@ func TestRefusalsSayWhatTheyWereDecidedBy(t *testing.T) {
 	}
 }
 
-// handedOn is the pool of a node that hands transactions on to one that refuses them.
+// handedOn is the pool of a node that forwards transactions to an upstream that refuses them.
 type handedOn struct {
 	Pool
 	refusal error
@@ -213,7 +213,7 @@ func (p handedOn) AddMany(context.Context, [][]byte, string) []mempool.Result {
 // NextNonce fails without state.
 func (handedOn) NextNonce(types.Account) (uint64, error) { return 0, chain.ErrNoState }
 
-// TestUpstreamsRefusalIsPassedOn keeps the values of an upstream's answer, which a node without state cannot look up.
+// TestUpstreamsRefusalIsPassedOn keeps the values in an upstream's answer, which a node without state cannot look up.
 func TestUpstreamsRefusalIsPassedOn(t *testing.T) {
 	c := newTestChain(t)
 	for _, want := range []*jsonrpc.Error{
@@ -326,7 +326,7 @@ func TestSendAndWait(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.sign(alice, 0, transfer(account(bob), 1))
 	done := make(chan api.Receipt, 2)
-	for range 2 { // the second one is known already, and waits too
+	for range 2 { // the second one is already known, and waits too
 		go func() {
 			receipt, err := groupOf[*submitHandlers](c).sendRawTransactionSync(
 				context.Background(), api.RawTransactionParams{Transaction: api.LooseData(encoded(tx))},
@@ -357,7 +357,7 @@ func (stuckChain) WaitHeight(ctx context.Context, _ types.Height) error {
 	return ctx.Err()
 }
 
-// acceptingPool takes every transaction.
+// acceptingPool accepts every transaction.
 type acceptingPool struct{}
 
 func (acceptingPool) AddMany(_ context.Context, encoded [][]byte, _ string) []mempool.Result {
@@ -381,7 +381,7 @@ func TestReplacedTransactionIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A client that waits for a transaction is notified at once if it leaves the pool without a block.
+// A client that waits for a transaction is notified at once if the transaction leaves the pool without a block.
 func TestDroppedTransactionIsNotWaitedFor(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.sign(alice, 0, transfer(account(bob), 1))
@@ -421,7 +421,7 @@ func TestFatesOfAFollower(t *testing.T) {
 	}
 }
 
-// oneFate is a pool that every transaction left for one cause.
+// oneFate is a pool that every transaction left for the same cause.
 type oneFate mempool.Cause
 
 func (f oneFate) Fate(types.TxID) (mempool.Fate, bool) {
@@ -450,7 +450,7 @@ func TestWaitingEnds(t *testing.T) {
 
 func TestCall(t *testing.T) {
 	c := newTestChain(t)
-	draft := c.draft(alice, 99, transfer(account(bob), 5)) // nonces are not asked
+	draft := c.draft(alice, 99, transfer(account(bob), 5)) // nonces are not requested
 	draft.GasLimit, draft.MaxFeePerGas, draft.MaxPriorityFeePerGas = 0, 0, 0
 	signed := c.signed(alice, draft)
 	sponsored := signed
@@ -534,7 +534,7 @@ func TestEstimateIsEnough(t *testing.T) {
 		name    string
 		key     crypto.PrivateKey
 		payload types.Payload
-		want    api.Quantity // the least gas and 5 %
+		want    api.Quantity // the least gas, plus 5 %
 	}{
 		{"transfer to one whose entry may be gone", alice, transfer(account(bob), 1), 110_000 + 5_500},
 		{"transfer that makes an account", alice, transfer(newcomer, 1), 110_000 + 5_500},
@@ -585,7 +585,7 @@ func TestPoolIsToldTheSource(t *testing.T) {
 	}
 }
 
-// Transactions that follow each other in a batch reach the pool together; each is answered for itself.
+// Consecutive transactions in a batch reach the pool together; each has its own answer.
 func TestBatchIsSentTogether(t *testing.T) {
 	c := newTestChain(t)
 	pool := &recordingPool{Sender: c.pool}

@@ -67,7 +67,7 @@ func someLogs() [][]types.Log {
 	}
 }
 
-// allEvents is the number of a block's events: with a limit of one less they are too many.
+// allEvents is the number of a block's events: with a limit that is one lower, there are too many.
 func allEvents(c *testChain, height types.Height) []api.Event {
 	c.t.Helper()
 	events, all, err := c.server.feed.Events(height, 1000)
@@ -124,7 +124,7 @@ func TestEventsOfABlock(t *testing.T) {
 		if at, err := c.server.feed.EventPosition(e.Cursor); at != (chain.Position{Height: height, Index: uint32(i)}) || err != nil {
 			t.Errorf("event %d: its cursor stands for %+v, %v", i, at, err)
 		}
-		// The receipt of its transaction shows the same.
+		// The receipt of the event's transaction has the same data.
 		receipt := must(groupOf[*transactionHandlers](c).getTransactionReceipt(
 			t.Context(), api.TransactionParams{Hash: e.TransactionHash},
 		))(t)
@@ -309,7 +309,8 @@ func TestRangesThatTheChainDoesNotHave(t *testing.T) {
 	c.refused(api.ErrAboveHead, "svc_getEvents", last)
 }
 
-// sipping is a connection that is read in pieces smaller than an event, so that none waits in a buffer when it is cut.
+// sipping is a connection that is read in pieces smaller than an event, so that no event waits in a buffer when the
+// connection is cut.
 type sipping struct{ net.Conn }
 
 func (s sipping) Read(p []byte) (int, error) { return s.Conn.Read(p[:min(len(p), 256)]) }

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestTraceOfWhatIsNotSent: a call that succeeds, one that fails and a view are traced, and change nothing.
+// TestTraceOfWhatIsNotSent: a successful call, a failing call and a view are traced, and none changes anything.
 func TestTraceOfWhatIsNotSent(t *testing.T) {
 	s := newTokenScenario(t)
 	before := s.store.Head().Header.Height

@@ -408,7 +408,7 @@ func TestBlocksEndAt16MiB(t *testing.T) {
 	}
 }
 
-// loggedChain has receipts with logs, which no transaction makes before contracts run.
+// loggedChain has receipts with logs, although its transactions run no contracts.
 type loggedChain struct {
 	*chain.Store
 	logs map[int][]types.Log // by the index in block 1
@@ -594,7 +594,7 @@ func TestPrunedOrUnknown(t *testing.T) {
 	for _, l := range [][]any{
 		{"svc_getTransactionReceipt", waits.ID()}, {"svc_getTransactionByNonce", account(alice), "0x1"},
 		{"svc_getTransactionByNonce", types.Account{9}, "0x0"},
-	} { // what is certain
+	} { // the results that are certain
 		if result, failure := c.post(l[0].(string), l[1:]...); failure != nil || string(result) != "null" {
 			t.Errorf("%v: got %s, %v; want null", l, result, failure)
 		}

@@ -72,7 +72,7 @@ func TestViewProof(t *testing.T) {
 	}
 }
 
-// codeOf is the hash of the token's code, as the state has it.
+// codeOf returns the hash of the token's code in the state.
 func codeOf(s *historyScenario) (types.CodeHash, error) {
 	st, err := s.store.StateAt(s.store.Head().Header.Height)
 	if err != nil {
@@ -278,7 +278,7 @@ func TestHostileViewProofs(t *testing.T) {
 	refuseMutations(t, v, q, honest)
 }
 
-// refuseMutations changes random bytes of a proof. A code that is not the state's is refused by its hash, so none is
+// refuseMutations changes random bytes of a proof. A code that is not in the state is refused by its hash, so none is
 // compiled.
 func refuseMutations(t *testing.T, v *view.Verifier, q view.Question, honest api.ViewProof) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -313,7 +313,7 @@ func keysOf(p *api.ViewProof) (keys [][]byte) {
 	return keys
 }
 
-// TestViewProofsAreBounded asks for more than a proof may have.
+// TestViewProofsAreBounded asks for more than a proof may contain.
 func TestViewProofsAreBounded(t *testing.T) {
 	s := newTokenScenario(t)
 	s.refused(invalid, "svc_getViewProof", s.token, "symbol", "0x", "latest", make([]types.CodeHash, api.MaxKnownCodes+1))

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// wrongFor is JSON that no value of a type has.
+// wrongFor is JSON that no value of a type may have.
 func wrongFor(t reflect.Type) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -144,7 +144,7 @@ func runNode(t *testing.T, endpoint string) (blocks int) {
 	return blocks
 }
 
-// A new node has few series: a method appears once it is called.
+// A new node has few series: the series of a method appear with its first call.
 func TestScrapeIsSmall(t *testing.T) {
 	n := newNode(t, "")
 	ctx, stop := context.WithCancel(t.Context())

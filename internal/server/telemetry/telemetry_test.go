@@ -35,7 +35,7 @@ func newTelemetry(t *testing.T, config Config) *Telemetry {
 	return made
 }
 
-// expect scrapes and looks for lines.
+// expect scrapes, and checks that lines are present.
 func expect(t *testing.T, made *Telemetry, lines ...string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -144,7 +144,7 @@ func TestProcessAndBuild(t *testing.T) {
 	}
 }
 
-// otlpCollector keeps the spans that it is sent.
+// otlpCollector keeps the spans that it receives.
 type otlpCollector struct {
 	mu    sync.Mutex
 	spans []*otlp.Span

@@ -124,7 +124,7 @@ func TestRunBesideOtherWriters(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() { done <- s.PutProof(6, []byte("another")) }()
-	for !r.Awaited() { // until the writer is there
+	for !r.Awaited() { // until the writer waits
 		must(t, r.Append(c.next(t, dice, 1), false))
 	}
 	if _, err := s.Proof(6); !errors.Is(err, ErrNotFound) {
@@ -139,8 +139,7 @@ func TestRunBesideOtherWriters(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestPruneLetsAnAppenderGoOn prunes several blocks in one batch, which waits until a run ends and does not ask for its
-// end.
+// TestPruneLetsAnAppenderGoOn prunes several blocks in one batch, which waits until a run of appends ends by itself.
 func TestPruneLetsAnAppenderGoOn(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 3}, 9)
 	dice := rand.New(rand.NewPCG(23, 24))

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// oldStore has the rows of a store of version 1 of the protocol that its balances are read from, and some others.
+// oldStore contains the rows of a store of protocol version 1 from which its balances are read, and some others.
 func oldStore(t *testing.T, change func(*kv.Batch)) *kv.DB {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// benchmarkChain makes the blocks' transactions transfers between accounts drawn from a number of them.
+// benchmarkChain fills the blocks with transfers between accounts drawn from a given number.
 type benchmarkChain struct {
 	*toyChain
 	accounts int
@@ -100,7 +100,7 @@ func benchmarkAppend(b *testing.B, block func(*benchmarkChain, tester, int) Entr
 	for b.Loop() {
 		b.StopTimer()
 		e := block(c, b, 10_000)
-		c.blocks[len(c.blocks)-2].state = nil // the model's past is not needed
+		c.blocks[len(c.blocks)-2].state = nil // the model needs no past
 		b.StartTimer()
 		must(b, s.Append(e))
 	}
@@ -110,7 +110,7 @@ func benchmarkAppend(b *testing.B, block func(*benchmarkChain, tester, int) Entr
 	must(b, db.Close())
 }
 
-// BenchmarkGet reads accounts at the head and below it.
+// BenchmarkGet reads accounts at the head and at earlier blocks.
 func BenchmarkGet(b *testing.B) {
 	db, err := kv.Open(b.TempDir(), kv.Options{})
 	must(b, err)

@@ -60,8 +60,8 @@ func rowsOf(t *testing.T, r kv.Reader, lower, upper []byte) (rows []row) {
 	return rows
 }
 
-// TestCheckFindsEveryRow deletes, changes and doubles the first, middle and last row of every table. Rows that Open
-// needs are tested by TestOpenRefuses.
+// TestCheckFindsEveryRow deletes, changes and doubles the first, middle and last row of every table. TestOpenRefuses
+// tests the rows that Open needs.
 func TestCheckFindsEveryRow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")
@@ -75,7 +75,7 @@ func TestCheckFindsEveryRow(t *testing.T) {
 		}
 		headHeader := tableHeaders.atHeight(s.Head().Header.Height)
 		for _, table := range tablesInOrder() {
-			// a proof shows its damage itself
+			// damage to a proof shows in the proof itself
 			switch table {
 			case tableMeta, tableWitnesses, tableSpent, tableProofs, tableRanges:
 				continue
@@ -147,7 +147,7 @@ func TestCheckFindsState(t *testing.T) {
 	}
 }
 
-// The log of a cluster's member is in the same database, and not the chain's to judge.
+// The log of a cluster's member is in the same database, and the check of the chain ignores it.
 func TestCheckLeavesLogsAlone(t *testing.T) {
 	s, _ := checkedStore(t, 0)
 	if report := change(t, s, func(b *kv.Batch) { b.Set([]byte{'R', 4, 0, 0, 0, 0, 0, 0, 0, 1}, nil) }); !report.OK() {

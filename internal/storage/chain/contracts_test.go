@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// naiveEvents are all events of the chain's blocks from oldest on.
+// naiveEvents returns all events of the chain's blocks from oldest on.
 func naiveEvents(c *toyChain, oldest types.Height) (events []Event) {
 	for _, b := range c.blocks[oldest:] {
 		index := uint32(0)
@@ -154,7 +154,7 @@ func requireReceipts(t tester, s *Store, c *toyChain, oldest types.Height, r *ra
 	}
 }
 
-// The number of a log is found without any receipt.
+// The number of a log is found without reading a receipt.
 func TestFirstLogReadsNoReceipt(t *testing.T) {
 	s, c := newStore(t, Options{}, 30)
 	b := s.db.NewBatch(0)
@@ -180,7 +180,7 @@ func TestFirstLogReadsNoReceipt(t *testing.T) {
 	must(t, again.Close())
 }
 
-// requireContracts compares the list of contracts, whole, in pages and at earlier heights.
+// requireContracts compares the list of contracts as a whole, in pages and at earlier heights.
 func requireContracts(t tester, s *Store, c *toyChain, limit int) {
 	t.Helper()
 	var want []Deployment
@@ -267,7 +267,7 @@ func requireHolders(t tester, s *Store, c *toyChain, limit int) {
 	must(t, st.Close())
 }
 
-// TestTokenSum holds the 128-bit sums and their order to math/big.
+// TestTokenSum compares the 128-bit sums and their order with math/big.
 func TestTokenSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var sums []tokenSum

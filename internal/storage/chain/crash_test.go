@@ -20,17 +20,17 @@ type crashes struct {
 
 	mu       sync.Mutex
 	heads    []types.BlockHash // in order, the first one of an empty store; the last may not be on disk yet
-	acked    int               // index of the last one that must be on disk
+	acked    int               // index of the last head that must be on disk
 	pictures []picture
 }
 
-// picture is a disk after a crash, and which heads it may have.
+// picture is a disk after a crash, with the heads that it may have.
 type picture struct {
 	disk        *kv.CrashDisk
 	first, last int
 }
 
-// maxPictures keeps the test short.
+// maxPictures bounds the time of the test.
 const maxPictures = 400
 
 func (c *crashes) take() error {
@@ -52,7 +52,7 @@ func (c *crashes) during(t tester, heads []types.BlockHash, operation func() err
 	c.mu.Lock()
 	c.acked = len(c.heads) - 1
 	c.mu.Unlock()
-	must(t, c.take()) // once it returned, the head stays
+	must(t, c.take()) // the head stays after the call has returned
 }
 
 // TestCrash stops the machine before every operation on the disk while blocks are appended, also in runs, pruned and
@@ -108,8 +108,8 @@ func (c *crashes) comeBack(t *testing.T, options Options, look func(*Store)) {
 	}
 }
 
-// TestCrashTogether stops the machine before every operation on the disk while blocks are appended together, to a store
-// without state. It has all of them with their proof, or none: roots in between are shown by nothing.
+// TestCrashTogether stops the machine before every operation on the disk while blocks are appended together to a store
+// without state. The store then has all of them with their proof, or none, as no proof shows the roots in between.
 func TestCrashTogether(t *testing.T) {
 	recorded := &crashes{disk: kv.NewCrashDisk(), heads: []types.BlockHash{{}}}
 	ends := recordTogether(t, recorded)
@@ -143,8 +143,8 @@ func TestCrashTogether(t *testing.T) {
 	}
 }
 
-// recordTogether appends blocks together and alone, and prunes. It returns where the store may end, with the span that
-// ends there, of one block for a block alone.
+// recordTogether appends blocks together and alone, and prunes. It returns the heads at which the store may end, each
+// with the span that ends there; a block alone is a span of one.
 func recordTogether(t *testing.T, recorded *crashes) map[types.Height]blockproof.Span {
 	recorded.disk.OnWrite(recorded.take)
 	db, err := kv.Open("db", kv.Options{
@@ -180,7 +180,7 @@ func recordTogether(t *testing.T, recorded *crashes) map[types.Height]blockproof
 	return ends
 }
 
-// recordHistory runs a history over a small memtable, so that files are flushed and compacted in it too.
+// recordHistory runs a history with a small memtable, so that files are also flushed and compacted.
 func recordHistory(t *testing.T, recorded *crashes) {
 	recorded.disk.OnWrite(recorded.take)
 	db, err := kv.Open("db", kv.Options{

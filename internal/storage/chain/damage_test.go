@@ -12,7 +12,7 @@ func TestSearchEnds(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
 		from, head types.Height
-		rows       map[types.Height]int // how often each is there, at most
+		rows       map[types.Height]int // by block: how often its row is still found
 		broken     types.Height
 		want       ProofRange
 		err        error

@@ -8,12 +8,13 @@ import (
 	"testing"
 )
 
-// TestSorted compares with a sort by comparisons: names that are hashes, a few of them, some that begin alike.
+// TestSorted compares with a sort by comparisons: names that are hashes, equal names, and names with a common
+// beginning.
 func TestSorted(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 127, 128, 1000, 5000} {
 		for _, names := range []int{1, 7, 10_000} {
-			for _, alike := range []int{0, 1, 8, 31} { // bytes at the beginning
+			for _, alike := range []int{0, 1, 8, 31} { // number of equal bytes at the beginning
 				list := make([]concern, n)
 				for i := range list {
 					name := sha256.Sum256(fmt.Append(nil, r.IntN(names)))

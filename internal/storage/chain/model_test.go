@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestModel appends random blocks, prunes, rewinds and opens again, and compares all answers with those found by
-// looking through all blocks.
+// TestModel appends random blocks, prunes, rewinds and reopens, and compares all answers with those found by searching
+// all blocks.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		retention := rapid.Uint64Range(0, 4).Draw(t, "retention")
@@ -42,7 +42,7 @@ func TestModel(t *testing.T) {
 				stop()
 				s, stop = openUntil(t, fs, Options{Retention: retention})
 			default:
-				requireAccounts(t, s, head, c.head().state) // and leave them in memory
+				requireAccounts(t, s, head, c.head().state) // this also caches them
 				must(t, s.Append(c.next(t, r, rapid.IntRange(0, 12).Draw(t, "transactions"))))
 			}
 		}
@@ -163,7 +163,7 @@ func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 	}
 }
 
-// requireLists compares the lists of transactions, whole and in pages.
+// requireLists compares the lists of transactions as a whole and in pages.
 func requireLists(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.Rand) {
 	t.Helper()
 	var recent []Position
@@ -231,7 +231,7 @@ func naiveAccounts(tx types.SignedTransaction, r types.Receipt) map[types.Accoun
 	return accounts
 }
 
-// TestFullBlock has runs of several rows: reading by position crosses them.
+// TestFullBlock has runs of several rows, which reading by position crosses.
 func TestFullBlock(t *testing.T) {
 	s, c := newStore(t, Options{}, 1)
 	r := rand.New(rand.NewPCG(11, 12))

@@ -18,7 +18,7 @@ type placed struct {
 	cursor PaymentCursor
 }
 
-// naivePayments are all payments of blocks, found by looking through them.
+// naivePayments returns all payments of blocks, found by searching them.
 func naivePayments(blocks []toyBlock) (all []placed) {
 	for _, b := range blocks {
 		for i, tx := range b.block().Transactions {

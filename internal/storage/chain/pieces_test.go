@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestPiecesAreTheLists: whatever the size of pieces, they are the encoding of the whole list, and as long as the block
-// says.
+// TestPiecesAreTheLists: whatever the size of pieces, together they are the encoding of the whole list, of the length
+// that the block states.
 func TestPiecesAreTheLists(t *testing.T) {
 	s, c := newStore(t, Options{}, 12)
 	for h, b := range c.blocks {

@@ -36,7 +36,7 @@ func putSpans(t *testing.T, s *Store) {
 	}
 }
 
-// spansIn are the spans of two and of four blocks up to a height that have a proof.
+// spansIn returns the proven spans of two and of four blocks up to a height.
 func spansIn(t *testing.T, s *Store, to types.Height) (spans []blockproof.Span) {
 	t.Helper()
 	for log := 1; log <= 2; log++ {
@@ -76,7 +76,7 @@ func TestSpentWitnesses(t *testing.T) {
 	_, err := s.AnyWitness(2)
 	requireIs(t, "AnyWitness of a block without", err, ErrNotFound)
 	r := rand.New(rand.NewPCG(1, 2))
-	for h := types.Height(5); h <= 9; h++ { // spent witnesses take no more than half
+	for h := types.Height(5); h <= 9; h++ { // used witnesses take at most half of the space
 		e := c.next(t, r, 3)
 		e.Witness = make([]byte, 100)
 		must(t, s.Append(e))

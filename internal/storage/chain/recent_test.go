@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestRecentValues keeps more values than there are slots: a found value belongs to the requested key and view.
+// TestRecentValues keeps more values than there are slots: a value that is found belongs to the requested key and view.
 func TestRecentValues(t *testing.T) {
 	r := &recentValues{seed: maphash.MakeSeed()}
 	key := func(i int) []byte { return binary.BigEndian.AppendUint64([]byte("key"), uint64(i)) }
-	value := func(i int) []byte { // every third key has none
+	value := func(i int) []byte { // every third key has no value
 		if i%3 == 0 {
 			return nil
 		}

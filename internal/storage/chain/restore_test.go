@@ -50,7 +50,7 @@ func copyState(t *testing.T, s *Store) (c copied) {
 	return c
 }
 
-// restore puts a copy into a store.
+// restore writes a copy into a store.
 func (c copied) restore(s *Store, chain *toyChain) error {
 	if len(c.codes) != len(c.since) {
 		return fmt.Errorf("%d codes, of contracts that have %d", len(c.codes), len(c.since))

@@ -58,7 +58,7 @@ func TestInit(t *testing.T) {
 		t.Error("a refused genesis left something")
 	}
 	must(t, s.Init(c.genesis, c.blocks[0].Entry))
-	must(t, s.Init(c.genesis, c.blocks[0].Entry)) // once more changes nothing
+	must(t, s.Init(c.genesis, c.blocks[0].Entry)) // a second time changes nothing
 	requireIs(t, "another genesis", s.Init(other.genesis, other.blocks[0].Entry), ErrOtherGenesis)
 	if s.Empty() || !reflect.DeepEqual(s.Genesis(), c.genesis) || s.Head() != c.blocks[0].Signed() {
 		t.Errorf("after Init: empty %v, head %v", s.Empty(), s.Head())
@@ -240,7 +240,7 @@ func TestArchive(t *testing.T) {
 		must(t, db.Close())
 	}
 	refused(Options{Retention: 2}, ErrArchive)
-	_, stop = openUntil(t, fs, Options{}) // by another mode it stays one
+	_, stop = openUntil(t, fs, Options{}) // it stays one when opened in another mode
 	stop()
 	refused(Options{Retention: 2}, ErrArchive)
 	s, stop = openUntil(t, fs, Options{EndArchive: true, Retention: 2})
@@ -267,7 +267,7 @@ func TestWholeStoreBecomesAnArchive(t *testing.T) {
 	must(t, db.Close())
 }
 
-// TestHalfPruned stops pruning within a block: the rest is invisible, and is removed first the next time.
+// TestHalfPruned stops pruning within a block: the rest is invisible, and the next pruning removes it first.
 func TestHalfPruned(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 2}, 1)
 	s.pruneRows = 7
@@ -313,7 +313,7 @@ func (s *stopAfter) Err() error {
 	return s.Context.Err()
 }
 
-// TestStateStays holds states while their blocks are pruned and rewound away.
+// TestStateStays holds states while pruning and rewinding remove their blocks.
 func TestStateStays(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 1}, 4)
 	var states []*State
@@ -396,7 +396,7 @@ func TestLeaves(t *testing.T) {
 	must(t, st.Close())
 }
 
-// TestValues walks over the values of the head's state, whole and cut.
+// TestValues iterates over the values of the head's state, to the end and cut off.
 func TestValues(t *testing.T) {
 	s, c := newStore(t, Options{}, 4)
 	st, err := s.StateAt(4)
@@ -432,7 +432,7 @@ func TestValues(t *testing.T) {
 	must(t, st.Close())
 }
 
-// TestLeavesOfMany loads leaves in several parts, and damaged ones.
+// TestLeavesOfMany loads leaves in several parts, and damaged leaves.
 func TestLeavesOfMany(t *testing.T) {
 	s, _ := newStore(t, Options{}, 1)
 	const many = 1000
@@ -475,7 +475,7 @@ func TestLeavesOfMany(t *testing.T) {
 	}
 }
 
-// TestValuesOfMany walks over more values than are read at once: to the end, and not to the end.
+// TestValuesOfMany iterates over more values than are read at once, to the end and cut off.
 func TestValuesOfMany(t *testing.T) {
 	s, _ := newStore(t, Options{}, 1)
 	const many = 9*rowsAtOnce + 5 // more than is read ahead
@@ -531,7 +531,7 @@ func TestClosedStore(t *testing.T) {
 	requireIs(t, "Header", err, ErrClosed)
 	_, err = s.StateAt(0)
 	requireIs(t, "StateAt", err, ErrClosed)
-	_, err = s.Account(1, toyAccount(0)) // it is in memory
+	_, err = s.Account(1, toyAccount(0)) // it is cached
 	requireIs(t, "Account", err, ErrClosed)
 	requireIs(t, "Append", s.Append(c.next(t, rand.New(rand.NewPCG(1, 1)), 1)), ErrClosed)
 	requireIs(t, "Init", s.Init(c.genesis, c.blocks[0].Entry), ErrClosed)

@@ -19,9 +19,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// toyChain makes blocks that hang together as a real chain's do, from transactions that are executed by a few lines:
-// coins move, fees burn, contracts are deployed, made like others, given other code, and write storage. It remembers
-// everything, to compare a store with.
+// toyChain makes blocks that are linked like a real chain's, from transactions that a few lines execute: coins move,
+// fees burn, and contracts are deployed, instantiated, given other code, and write storage. It remembers everything,
+// for comparison with a store.
 type toyChain struct {
 	key     crypto.PrivateKey
 	genesis types.Genesis
@@ -35,7 +35,7 @@ type toyBlock struct {
 	state memory
 }
 
-// memory is a state in a map.
+// memory is a state as a map.
 type memory map[string][]byte
 
 func (m memory) Get(key []byte) ([]byte, error) { return m[string(key)], nil }
@@ -169,7 +169,7 @@ func (c *toyChain) next(t tester, r *rand.Rand, n int) Entry {
 	t.Helper()
 	b := toyBuilder{t: t, r: r, o: state.NewOverlay(c.head().state), codes: make(map[types.CodeHash][]byte)}
 	b.height = c.head().Header.Height + 1
-	for key := range c.head().state { // contracts to call
+	for key := range c.head().state { // contracts that can be called
 		if state.Domain(key[0]) == state.DomainContract {
 			b.contracts = append(b.contracts, types.ContractID([]byte(key[1:])))
 		}
@@ -181,7 +181,7 @@ func (c *toyChain) next(t tester, r *rand.Rand, n int) Entry {
 	return c.seal(t, b.o, b.txs, b.receipts, b.codes)
 }
 
-// rewind makes block h the head, with the writes that the store says undo the rest.
+// rewind makes block h the head, with the writes by which the store undoes the rest.
 func (c *toyChain) rewind(t tester, h types.Height, undo []types.Access) {
 	t.Helper()
 	change, err := c.tree.Prepare(undo, serial)
@@ -274,7 +274,7 @@ func (b *toyBuilder) transaction(chainID uint64) {
 			tx.Payload = types.SetPolicy{Policy: new(toyPolicy(i))}
 		}
 	default:
-		tx.Target = toyAccount(b.r.IntN(toyAccounts)) // or to oneself
+		tx.Target = toyAccount(b.r.IntN(toyAccounts)) // or to the sender itself
 		tx.Value, tx.Payload = b.move(sender, tx.Target, amount), types.Transfer{}
 	}
 	b.burn(sender)
@@ -341,7 +341,7 @@ func (b *toyBuilder) record(id types.ContractID) state.Contract {
 
 func (b *toyBuilder) codeOf(id types.ContractID) types.CodeHash { return b.record(id).CodeHash }
 
-// begin makes a contract with a code that is there.
+// begin makes a contract with an existing code.
 func (b *toyBuilder) begin(creator types.Account, id types.ContractID, code types.CodeHash, amount types.Amount) {
 	record := state.Contract{CodeHash: code, Deployer: creator, Height: b.height, Name: "toy"}
 	must(b.t, b.o.Set(state.ContractKey(id), record.Encode()))
@@ -382,7 +382,7 @@ func (b *toyBuilder) call(sender types.Account, id types.ContractID, amount type
 	return logs
 }
 
-// tokenLogs are events of a contract that is a token and more: transfers, mints, burns, and others that look alike.
+// tokenLogs returns events of a contract that is a token and more: transfers, mints, burns, and similar events.
 func (b *toyBuilder) tokenLogs(id types.ContractID) (logs []types.Log) {
 	for range b.r.IntN(4) {
 		var amount [32]byte
@@ -433,7 +433,7 @@ func openStore(t tester, fs kv.FS, options Options) *Store {
 	return s
 }
 
-// openUntil opens a store, which the returned function closes.
+// openUntil opens a store; the returned function closes it.
 func openUntil(t tester, fs kv.FS, options Options) (*Store, func()) {
 	t.Helper()
 	options.Schedule = toySchedule

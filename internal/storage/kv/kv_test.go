@@ -399,7 +399,7 @@ func TestFailedLogInTheBackground(t *testing.T) {
 // database works.
 func TestDamagedTable(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // the second start makes a table of the first one's log
+	for range 2 { // the second start makes a table from the log of the first
 		db := open(t, dir, Options{})
 		commit(t, db, true, func(b *Batch) {
 			for i := range 1000 {
@@ -584,7 +584,7 @@ func TestLogger(t *testing.T) {
 	if out.Len() > 0 {
 		t.Errorf("a second error within a second is logged as %q, want nothing", &out)
 	}
-	go l.Fatalf("end %d", 4) // a goroutine that no method of a DB is on
+	go l.Fatalf("end %d", 4) // a goroutine that runs no method of a DB
 	if err := <-failed; err.Error() != "end 4" || !strings.Contains(out.String(), "end 4") {
 		t.Errorf("Fatalf tells of %v and logs %q, want both to say end 4", err, &out)
 	}
@@ -642,7 +642,7 @@ func TestFailedFlushIsTold(t *testing.T) {
 	if err := db.Commit(b, false); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("a commit afterwards: %v, want %v", err, syscall.ENOSPC)
 	}
-	_ = db.Close() // it has failed
+	_ = db.Close() // the database has failed
 }
 
 // TestCrashBesideReuse captures a disk while a file on it is reused, as logs are.
@@ -708,7 +708,7 @@ func TestNewDatabaseSurvivesAPowerCut(t *testing.T) {
 	}
 }
 
-// Whatever file of a database is missing or not as long as it was, opening it is an error of damage.
+// If any file of a database is missing or too short, opening the database returns an error of damage.
 func TestOpenTellsDamage(t *testing.T) {
 	sound := t.TempDir()
 	fill := func() error {
@@ -759,7 +759,7 @@ func removeLike(dir, pattern string) error {
 	return err
 }
 
-// appendTo makes the files with a suffix a byte longer.
+// appendTo appends a byte to the files with a suffix.
 func appendTo(dir, suffix string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
 	for _, path := range paths {

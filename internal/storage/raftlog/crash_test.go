@@ -12,19 +12,19 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// pictures are a disk as a crash would leave it before each operation that changes it.
+// pictures are disks as a crash would leave them before each operation that changes the disk.
 type pictures struct {
 	disk *kv.CrashDisk
 
 	mu     sync.Mutex
 	states []string // successive contents of the log; the last may not be on disk yet
-	synced int      // index of the last that must be
+	synced int      // index of the last state that must be on disk
 	taken  []picture
 }
 
 type picture struct {
 	disk        *kv.CrashDisk
-	first, last int // of the states that it may have
+	first, last int // indices of the states that it may have
 }
 
 func (p *pictures) take() error {
@@ -35,7 +35,7 @@ func (p *pictures) take() error {
 	return nil
 }
 
-// during records that a write leads to the state that the model has after it.
+// during records that a write is leading to the model's state after it.
 func (p *pictures) during(t *testing.T, synced bool, after *raft.MemoryStorage, write func() error) {
 	t.Helper()
 	p.mu.Lock()
@@ -165,7 +165,7 @@ func TestFailingDisk(t *testing.T) {
 		if err := l.Save(rd); err == nil {
 			t.Errorf("operation %d fails: a later write is taken", n)
 		}
-		_ = errors.Join(l.Close(), db.Close()) // a database that failed says so again
+		_ = errors.Join(l.Close(), db.Close()) // a failed database reports it again
 		left0 := disk.Crash(0, 1).FS()
 		again := openDB(t, left0)
 		reopened, err := Open(again, left0, "vote.mark")

@@ -172,7 +172,7 @@ func (m *model) reopen(t tester) {
 	check(t, err)
 }
 
-// requireEqual compares the two, and asks both for a range of entries.
+// requireEqual compares both, and reads a range of entries from each.
 func (m *model) requireEqual(t *rapid.T) {
 	if got, want := contents(t, m.log), contents(t, m.plain); got != want {
 		t.Fatalf("the log holds\n%s\nwant\n%s", got, want)
@@ -219,7 +219,7 @@ func (m *model) requireEqual(t *rapid.T) {
 	}
 }
 
-// After writes, cuts and reopening, the log holds the same as raft's own storage.
+// After writes, truncations and reopening, the log equals raft's own storage.
 func TestModel(t *testing.T) {
 	files := kv.Memory()
 	db := openDB(t, files)
@@ -370,7 +370,7 @@ func unset(t *testing.T, db *kv.DB, key []byte) {
 	check(t, db.Commit(b, true))
 }
 
-// A log is made once, and a database without one is reported.
+// A log is created once, and a database without a log is reported.
 func TestCreate(t *testing.T) {
 	files := kv.Memory()
 	db := openDB(t, files)

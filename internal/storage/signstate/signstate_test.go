@@ -112,12 +112,12 @@ func TestOneBlockOfAHeight(t *testing.T) {
 	}
 }
 
-// A power cut before any operation on the disk leaves the last record, or the one that was being written.
+// After a power cut before any operation on the disk, the last record remains or the record being written exists.
 func TestPowerCut(t *testing.T) {
 	type picture struct {
 		disk  *kv.CrashDisk
-		least types.Height // that must be held
-		most  types.Height // that may be
+		least types.Height // the record that must exist
+		most  types.Height // the record that may exist
 	}
 	disk := kv.NewCrashDisk()
 	var pictures []picture
@@ -153,7 +153,7 @@ func TestPowerCut(t *testing.T) {
 // A slot that is neither the previous record nor the next is damage, never the older record: a disk writes a sector
 // whole or not at all, so the lost content may be the newest.
 func TestPartOfARecordIsDamage(t *testing.T) {
-	for count := 1; count < 4; count++ { // either slot comes last
+	for count := 1; count < 4; count++ { // either slot can come last
 		path := filepath.Join(t.TempDir(), "signed")
 		l := open(t, kv.FS{}, path)
 		headers := chain(count)
@@ -182,7 +182,7 @@ func TestPartOfARecordIsDamage(t *testing.T) {
 	}
 }
 
-// A disk that fails is an error, and leaves no file that could not be opened.
+// A failing disk is an error, and leaves no file that could not be opened.
 func TestFailingDisk(t *testing.T) {
 	broken := errors.New("broken disk")
 	for n := 0; ; n++ {
@@ -231,7 +231,7 @@ func TestDamagedFile(t *testing.T) {
 func TestElsewhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "signed")
 	c := chain(4)
-	for count := range 3 { // either slot comes last
+	for count := range 3 { // either slot can come last
 		check(t, Replace(kv.FS{}, path, Block{0, genesis}))
 		l := open(t, kv.FS{}, path)
 		for _, h := range c[:count] {
@@ -239,7 +239,7 @@ func TestElsewhere(t *testing.T) {
 		}
 		held := l.Last()
 		check(t, l.RecordConflict(7))
-		check(t, l.RecordConflict(9)) // the first stays
+		check(t, l.RecordConflict(9)) // the first record stays
 		for _, l := range []*State{l, open(t, kv.FS{}, path)} {
 			if l.Conflict() != 7 || l.Last() != held {
 				t.Errorf("it notes block %d and holds %+v", l.Conflict(), l.Last())
@@ -262,7 +262,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// A power cut before any operation on the disk leaves the note that was there, or the one that is being made.
+// After a power cut before any operation on the disk, the old note remains or the note being made exists.
 func TestPowerCutWhileNoting(t *testing.T) {
 	disk := kv.NewCrashDisk()
 	l := open(t, disk.FS(), "signed")

@@ -28,7 +28,7 @@ func read(t *testing.T, path string) []byte {
 	return record
 }
 
-// The newest record is read, and a flipped bit anywhere in the file is damage: it may have been the newest.
+// The newest record is read. A flipped bit anywhere in the file is damage, as the newest record may have been there.
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	check(t, Create(kv.FS{}, path, []byte{1, 0, 0}))
@@ -63,7 +63,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A slot of zeros, which a crash may leave of one that was being written, has no record: the other one counts.
+// A slot of zeros, which a crash during a write may leave, has no record: the other slot counts.
 func TestSlotOfZeros(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	for slot := range 2 {

@@ -42,10 +42,10 @@ func Read[T any](t testing.TB, name string) (vectors T) {
 	return vectors
 }
 
-// SignatureVector is one of BIP-340's.
+// SignatureVector is a vector of BIP-340.
 type SignatureVector struct {
 	Index     string
-	Secret    []byte // empty if the vector is of verification only
+	Secret    []byte // empty if the vector is only for verification
 	Public    [32]byte
 	Aux       []byte
 	Message   []byte
@@ -54,7 +54,7 @@ type SignatureVector struct {
 	Comment   string
 }
 
-// Signatures are the vectors of BIP-340.
+// Signatures returns the vectors of BIP-340.
 func Signatures(t testing.TB) []SignatureVector {
 	t.Helper()
 	file, err := files.ReadFile("testdata/bip340.csv")

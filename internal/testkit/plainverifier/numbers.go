@@ -20,7 +20,7 @@ func power(a, k uint64) uint64 {
 	return c
 }
 
-// inverse is a^(p − 2), by Fermat.
+// inverse returns a^(p − 2), by Fermat's little theorem.
 func inverse(a uint64) uint64 { return power(a, prime-2) }
 
 // root returns w_m, the generator of the subgroup of order m.
@@ -45,7 +45,7 @@ func (a ext) minus(b ext) (c ext) {
 	return c
 }
 
-// times multiplies out and replaces v^4, v^3 and then u²: v³ = u + 1, u² = 3.
+// times multiplies the polynomials, and then replaces v^4, v^3 and u²: v³ = u + 1, u² = 3.
 func (a ext) times(b ext) ext {
 	var w [5][4]uint64 // w[i][j] belongs to v^i·u^j
 	for i := range a {
@@ -87,7 +87,7 @@ func (a ext) power(k *big.Int) ext {
 	return c
 }
 
-// inverse is a^(p^6 − 2), by Fermat.
+// inverse returns a^(p^6 − 2), by Fermat's little theorem.
 func (a ext) inverse() ext {
 	k := new(big.Int).SetUint64(prime)
 	k.Exp(k, big.NewInt(6), nil)

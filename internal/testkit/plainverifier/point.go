@@ -13,7 +13,7 @@ type opened struct {
 	z             ext
 	values        []ext // at z: the columns, the auxiliary columns and the two chunks; then next and auxNext at z·w
 	atPoint       int   // number of values at z
-	next, auxNext []int // columns and auxiliary columns that the circuit reads of the next row
+	next, auxNext []int // columns and auxiliary columns whose next row the circuit reads
 }
 
 func (c *check) readOpened(z ext) opened {
@@ -23,7 +23,7 @@ func (c *check) readOpened(z ext) opened {
 	return opened{z, values, atPoint, next, auxNext}
 }
 
-// readOfNextRow returns the columns that the circuit's operations op read of the next row.
+// readOfNextRow returns the columns whose next row the circuit's operations op read.
 func (c *check) readOfNextRow(op air.Op) (columns []int) {
 	for _, node := range c.Circuit.Nodes() {
 		if node.Op == op {

@@ -25,7 +25,7 @@ const AllGas = 1 << 62
 
 func uleb(v uint64) []byte { return binary.AppendUvarint(nil, v) }
 
-// sleb is a signed LEB128 of a number that is not negative.
+// sleb encodes a number that is not negative as signed LEB128.
 func sleb(v uint64) (b []byte) {
 	for v >= 0x40 {
 		b = append(b, byte(v)|0x80)
@@ -85,7 +85,8 @@ func callHost(f vm.Function) []byte {
 	return joined(code, i32Const(Result), i32Const(0), i32Load(returning), callOf(int(vm.ReturnData)), end)
 }
 
-// initBody stores its arguments under their first 8 bytes. Arguments that begin with ff trap, those with fe revert.
+// initBody stores its arguments under their first 8 bytes. It traps if the arguments begin with ff, and reverts if they
+// begin with fe.
 func initBody() []byte {
 	first := joined(i32Const(0), i32Load8(Args))
 	return joined(

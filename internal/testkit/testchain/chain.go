@@ -102,7 +102,7 @@ func Seal(key crypto.PrivateKey) ledger.Seal {
 type Chain struct {
 	*ledger.Ledger
 	Producer, Sender crypto.PrivateKey
-	Nonce            uint64 // of the sender
+	Nonce            uint64 // the sender's
 }
 
 // New returns a chain at its genesis.

@@ -47,7 +47,7 @@ func market(w *fuzz.World) {
 	})
 }
 
-// sealed returns the setup of an auction of sealed bids. Each opened bid must have its coins.
+// sealed returns the setup of a sealed-bid auction. The auction must hold the coins of each opened bid.
 func sealed(code string) func(*fuzz.World) {
 	return func(w *fuzz.World) {
 		alice := w.Actor("alice")
@@ -135,7 +135,7 @@ func pool(w *fuzz.World) {
 	})
 }
 
-// trapping has a function that traps.
+// trapping is a contract with a function that traps.
 func trapping(w *fuzz.World) {
 	m := wasmgen.Contract(1, 1)
 	m.Export("stop", wasmgen.FunctionKind, m.AddFunction(m.AddType(nil, 0), nil, wasmgen.Unreachable))

@@ -18,7 +18,7 @@ import (
 
 var seeds = flag.Uint64("seeds", 1, "how many seeds the flawed contracts are searched with")
 
-// TestFindsFlaws: each of the flawed contracts is found out from its ABI and one invariant.
+// TestFindsFlaws: the flaw of each contract is found with its ABI and one invariant.
 func TestFindsFlaws(t *testing.T) {
 	for _, flaw := range []struct {
 		name  string
@@ -61,7 +61,7 @@ func TestNeedsNoAdversary(t *testing.T) {
 	}
 }
 
-// TestTheSameSeed: a seed decides all that is tried.
+// TestTheSameSeed: the seed determines everything that is tried.
 func TestTheSameSeed(t *testing.T) {
 	search := func(seed uint64) (fuzz.Report, *fuzz.Failure) {
 		return fuzz.Search(t, fuzz.Config{Seed: seed, Calls: 2_000}, bank)
@@ -76,7 +76,7 @@ func TestTheSameSeed(t *testing.T) {
 	}
 }
 
-// TestWaitsForMoments: time that passes also ends at a moment that was seen, which may be years ahead.
+// TestWaitsForMoments: the search also lets time pass until a moment that it has seen, which may be years ahead.
 func TestWaitsForMoments(t *testing.T) {
 	deadline := uint64(contracttest.GenesisTime + 8*365*86_400)
 	_, failure := fuzz.Search(t, fuzz.Config{}, func(w *fuzz.World) {
@@ -113,7 +113,7 @@ func TestMakesDeadlines(t *testing.T) {
 	}
 }
 
-// TestTellsWhyByTheABI: calls that fail with a typed error count by its name.
+// TestTellsWhyByTheABI: calls that fail with a typed error are counted by the error's name.
 func TestTellsWhyByTheABI(t *testing.T) {
 	report, _ := fuzz.Search(t, fuzz.Config{Calls: 500}, func(w *fuzz.World) {
 		w.Actor("alice")
@@ -126,7 +126,7 @@ func TestTellsWhyByTheABI(t *testing.T) {
 	}
 }
 
-// TestKeepsFailures: a failure is in the corpus, and found at once with another seed, until the contract is mended.
+// TestKeepsFailures: a failure is in the corpus, and found at once with another seed, until the contract is repaired.
 func TestKeepsFailures(t *testing.T) {
 	dir := t.TempDir()
 	_, first := fuzz.Search(t, fuzz.Config{Seed: 2, Corpus: dir}, market)
@@ -148,7 +148,7 @@ func TestKeepsFailures(t *testing.T) {
 	}
 }
 
-// TestTellsWhatItCannotKeep: a failure is reported although its file cannot be written.
+// TestTellsWhatItCannotKeep: a failure is reported even if its file cannot be written.
 func TestTellsWhatItCannotKeep(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(filepath.Join(dir, "no", "such"), filepath.Join(dir, "failures")); err != nil {
@@ -160,7 +160,7 @@ func TestTellsWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-// recorder is a test that is not to end others.
+// recorder is a test whose failure does not end others.
 type recorder struct {
 	testing.TB
 	failed string
@@ -284,8 +284,8 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-// TestFindsPanicsWhateverTheyPass: each fault of the code is found, also one within a call that succeeds. A refusal is
-// none.
+// TestFindsPanicsWhateverTheyPass: each fault of the code is found, even within a call that succeeds. A refusal is not
+// a fault.
 func TestFindsPanicsWhateverTheyPass(t *testing.T) {
 	_, failures := fuzz.SearchAll(t, fuzz.Config{FailOnTrap: true, Calls: 1_000}, careless)
 	var got []string

@@ -26,7 +26,7 @@ var (
 	identity  = regexp.MustCompile(` id="([^"]*)"`)
 )
 
-// Every link leads to a file of the site and to a section of it, and nothing is loaded from elsewhere.
+// Every link leads to a file of the site and to a section of it, and pages load nothing from elsewhere.
 func TestLinks(t *testing.T) {
 	site := made(t)
 	ids := map[string]bool{}
@@ -74,7 +74,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The search knows every section, by words that are in it.
+// The search finds every section by words in it.
 func TestSearchIndex(t *testing.T) {
 	script, err := fs.ReadFile(made(t), "search.js")
 	if err != nil {

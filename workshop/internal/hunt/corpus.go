@@ -8,7 +8,7 @@ import (
 //go:embed testdata/corpus.txt
 var corpusText string
 
-// Corpus is the genes that are kept: the shapes that attacks began with, and the worst that searches found.
+// Corpus holds the genes that are kept: the shapes that attacks began with, and the worst that searches found.
 func Corpus() (all []Genes) {
 	for line := range strings.Lines(corpusText) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// sample is genes by chance, the same in every run.
+// sample returns random genes, the same in every run.
 func sample(n int, kinds ...Kind) (all []Genes) {
 	r := rand.New(rand.NewPCG(14, 9))
 	for i := range n {
@@ -94,7 +94,7 @@ func TestFramesAreCounted(t *testing.T) {
 // A deploy pays for the memory that compiling its module allocates: a block of deploys takes at most some hundred MiB
 // at a time.
 func TestCompilingIsPaid(t *testing.T) {
-	const most = 2 // bytes a gas
+	const most = 2 // bytes per gas
 	for _, g := range append(sample(6, Code), someOf(Corpus(), 4)...) {
 		score, err := compileMemory(g, 1)
 		if err != nil && !IsRefusal(err) {
@@ -137,7 +137,7 @@ func TestNodesAgree(t *testing.T) {
 	}
 }
 
-// someOf takes every n-th.
+// someOf returns every n-th element.
 func someOf(all []Genes, n int) (some []Genes) {
 	for i := 0; i < len(all); i += n {
 		some = append(some, all[i])

@@ -2,5 +2,5 @@ package hunt
 
 import "slices"
 
-// shapes are all there are.
+// shapes lists all shapes.
 var shapes = slices.Concat([]*shape{random, host, graph}, merges, lines, spread)

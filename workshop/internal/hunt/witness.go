@@ -12,13 +12,13 @@ import (
 
 // encodedWitness is a witness in a contract's memory, for account_verify, behind the account whose authority it claims.
 type encodedWitness struct {
-	account, at int64 // where they are
+	account, at int64 // their addresses
 	data        []byte
 }
 
 func (w encodedWitness) length() int64 { return int64(len(w.data)) - (w.at - w.account) }
 
-// witnesses are the dearest witnesses of each kind. None of them holds, which takes no less time to find out.
+// witnesses are the most expensive witnesses of each kind. None of them is valid, which takes no less time to find out.
 var witnesses = placed(
 	types.WitnessKey{Signature: schnorrSignature()},
 	types.WitnessText{Signature: schnorrSignature()},
@@ -45,7 +45,7 @@ func placed(all ...types.Witness) (list []encodedWitness) {
 	return list
 }
 
-// policyWitness returns a witness of a policy that needs n of n signers.
+// policyWitness returns a witness of a policy that requires n of n signers.
 func policyWitness(n byte, part func(i byte) (types.Signer, types.Evidence)) types.WitnessPolicy {
 	w := types.WitnessPolicy{Policy: types.Policy{Owner: types.Rule{Threshold: n}}}
 	signers := map[string]types.Signer{}
@@ -82,7 +82,7 @@ func p256Point(scalar byte) (point [64]byte) {
 	return point
 }
 
-// ecdsaSignature returns a signature in its bounds that belongs to nothing.
+// ecdsaSignature returns a signature within its bounds that belongs to no message.
 func ecdsaSignature() (signature [64]byte) {
 	copy(signature[:], strings.Repeat("\x55", 64))
 	return signature
@@ -94,7 +94,7 @@ func p256Signature() string {
 	return string(point[:]) + string(signature[:])
 }
 
-// schnorrSignature returns a signature of another message than the one that is verified.
+// schnorrSignature returns a signature of another message than the one being verified.
 func schnorrSignature() types.Signature {
 	return types.Signature([]byte(signatures()[64:128]))
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// clockVariable makes this test's program one that tells the time.
+// clockVariable makes this test's program print the time.
 const clockVariable = "TEST_TELLS_THE_TIME"
 
 func TestMain(m *testing.M) {

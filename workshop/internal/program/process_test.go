@@ -116,7 +116,7 @@ func TestAwaitTellsWhatIsWrong(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
-	// A node that starts another process, as one that has its blocks proven does.
+	// A node that starts another process, as a node with an external prover does.
 	const ready = `for ready; do :; done; sleep 600 & echo '{}' >"$ready.part"; mv "$ready.part" "$ready"; wait`
 	for name, c := range map[string]struct {
 		script, want string
@@ -154,7 +154,7 @@ func TestKillReachesAllThatWasStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Kill()
-	open, err := os.Open(pipe) // once it is open for writing
+	open, err := os.Open(pipe) // returns once the pipe is open for writing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestKillReachesAllThatWasStarted(t *testing.T) {
 	if err := p.Wait(); err == nil || err.Error() != "signal: killed" {
 		t.Errorf("it ended so: %v", err)
 	}
-	if rest, err := io.ReadAll(open); err != nil || len(rest) != 0 { // which ends when nobody can write any more
+	if rest, err := io.ReadAll(open); err != nil || len(rest) != 0 { // it ends when no process can write any more
 		t.Errorf("%q, %v", rest, err)
 	}
 	p.Kill()

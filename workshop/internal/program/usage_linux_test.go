@@ -10,7 +10,7 @@ import (
 )
 
 func TestUsage(t *testing.T) {
-	// A shell that counts, and one that it starts does too.
+	// A shell that counts, and starts another shell that does so too.
 	count := `i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; `
 	n, _ := serve(t, shell(t, `for ready; do :; done; `+count+`sh -c '`+count+
 		`echo "{}" >"$1.part"; mv "$1.part" "$1"; exec sleep 600' child "$ready" & wait`))
@@ -49,7 +49,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestReadStat(t *testing.T) {
-	// The fields of proc(5), with a name that looks like some of them.
+	// The fields of proc(5), with a name that resembles some of them.
 	const rest = " S 42 3 4 5 6 7 8 9 10 11 150 25 14 15\n"
 	for name, c := range map[string]struct {
 		text string
