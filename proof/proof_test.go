@@ -13,8 +13,7 @@ import (
 )
 
 // FuzzVerify replaces a part of an honest bundle. Each accepted bundle is honest to the byte, and each other one gets
-// ErrRefused. A verification takes no more memory than the bundle's length allows, whatever lengths the
-// bundle claims.
+// ErrRefused. A verification takes no more memory than the bundle's length allows, whatever lengths the bundle claims.
 //
 // The fuzzer varies the replacement and not the bundle, or it would spend its time on shortening bundles of 200 KB.
 func FuzzVerify(f *testing.F) {
