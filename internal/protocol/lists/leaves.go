@@ -76,23 +76,37 @@ func ReceiptLeaves(receipts []types.Receipt) []poseidon.Digest {
 	return leaves
 }
 
-// receiptLeaves computes the leaves of at most [run] receipts.
+// receiptLeaves computes the leaves of at most [run] receipts. Plain transfers have equal receipts, which it hashes once.
 func receiptLeaves(leaves []poseidon.Digest, receipts []types.Receipt) {
 	var (
 		messages [run]poseidon.Message
-		room     = make([]uint32, 0, len(receipts)*receiptElements)
+		hashes   [run]poseidon.Digest
+		places   [run]uint8 // of each receipt's hash
+		count    int
+		room     = make([]uint32, 0, receiptElements)
 	)
 	for i := range receipts {
-		start := len(room)
-		room = receiptMessage(room, &receipts[i])
-		messages[i] = poseidon.Message{N: receiptElements, Elements: room[start:]}
+		if i == 0 || !equalPlain(&receipts[i], &receipts[i-1]) {
+			start := len(room)
+			room = receiptMessage(room, &receipts[i])
+			messages[count] = poseidon.Message{N: receiptElements, Elements: room[start:]}
+			count++
+		}
+		places[i] = uint8(count - 1)
 	}
-	poseidon.Sponge(poseidon.TagReceipt, leaves, messages[:len(receipts)])
+	poseidon.Sponge(poseidon.TagReceipt, hashes[:count], messages[:count])
 	for i := range receipts {
+		leaves[i] = hashes[places[i]]
 		if receipts[i].GasUsed > maxLeafGas {
 			leaves[i] = poseidon.Digest{}
 		}
 	}
+}
+
+// equalPlain reports whether two receipts have the same status and gas, and nothing else.
+func equalPlain(a, b *types.Receipt) bool {
+	plain := func(r *types.Receipt) bool { return r.Contract == nil && len(r.Output) == 0 && len(r.Logs) == 0 }
+	return a.Status == b.Status && a.GasUsed == b.GasUsed && plain(a) && plain(b)
 }
 
 // receiptMessage appends pair(details) ‖ status, g₀, g₁, g₂.

@@ -214,3 +214,22 @@ func BenchmarkTransactionsRoot(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10_000, "ns/tx")
 }
+
+// Leaves of several receipts are those of each, also where equal ones follow one another.
+func TestEqualReceipts(t *testing.T) {
+	plain, failed := types.Receipt{Status: types.StatusSuccess, GasUsed: 1}, types.Receipt{GasUsed: 1}
+	dearer, output, logs, made := plain, plain, plain, plain
+	dearer.GasUsed, output.Output = 2, []byte{1}
+	logs.Logs, made.Contract = []types.Log{{Name: "log"}}, new(types.ContractID)
+	receipts := []types.Receipt{
+		plain, plain, output, logs, plain, made, made, plain, plain, failed, failed, dearer, dearer, plain,
+	}
+	for range 5 { // more than a run
+		receipts = append(receipts, receipts...)
+	}
+	for i, leaf := range ReceiptLeaves(receipts) {
+		if want := ReceiptLeaf(&receipts[i]); leaf != want {
+			t.Fatalf("receipt %d has the leaf %x, want %x", i, leaf, want)
+		}
+	}
+}
