@@ -27,6 +27,10 @@ type BlockExecutor struct {
 	codes    map[types.CodeHash][]byte // codes that the block's deploys brought
 	loaded   loads
 
+	// The payload in progress. It is here so that transactions need not allocate it.
+	running execution
+	gas     vm.Gas
+
 	parallel  lists.Parallel // see [BlockExecutor.ShareOut]
 	stop      func() error   // may be nil; see [BlockExecutor.StopWith]
 	spareLoad bool           // see [BlockExecutor.SpareLoad]

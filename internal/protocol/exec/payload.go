@@ -55,10 +55,12 @@ func (r Reason) consumesAll() bool {
 // runPayload runs a payload after charging the intrinsic gas, and undoes its effects if it fails. An error is a fault
 // of the node or a stop.
 func (e *BlockExecutor) runPayload(tx *types.SignedTransaction, intrinsic types.Gas) (Outcome, error) {
-	x := &execution{executor: e, sender: tx.Sender}
+	e.running = execution{executor: e, sender: tx.Sender}
+	x := &e.running
 	start := x.checkpoint()
 	e.reportGas(Intrinsic, uint64(intrinsic))
-	gas := &vm.Gas{Left: uint64(tx.GasLimit - intrinsic)}
+	e.gas = vm.Gas{Left: uint64(tx.GasLimit - intrinsic)}
+	gas := &e.gas
 	outcome, err := x.run(gas, tx)
 	if err != nil {
 		return Outcome{}, err

@@ -24,6 +24,10 @@ type Overlay struct {
 	asked   []byte   // buffer for the key passed to parent
 	journal []change
 	listed  []*entry // entries listed since the last Seal
+
+	recent [4]*entry // the last ones looked up: a transfer asks for three keys again and again
+	oldest int       // index in recent of the next to be replaced
+	room   []byte    // for records of accounts
 }
 
 type entry struct {
@@ -34,6 +38,9 @@ type entry struct {
 
 // together is the maximum number of entries in a chunk. The first chunks are smaller, for calls that read few keys.
 const together = 32
+
+// recordsBytes is the size of the room for records of accounts that is allocated at once, again smaller at first.
+const recordsBytes = 8 << 10
 
 type change struct {
 	entry  *entry
@@ -87,6 +94,21 @@ func (o *Overlay) list(e *entry) {
 }
 
 func (o *Overlay) entry(key []byte) (*entry, error) {
+	for _, e := range o.recent {
+		if e != nil && e.key == string(key) {
+			return e, nil
+		}
+	}
+	e, err := o.find(key)
+	if err == nil {
+		o.recent[o.oldest] = e
+		o.oldest = (o.oldest + 1) % len(o.recent)
+	}
+	return e, err
+}
+
+// find returns the entry of a key, and makes it if there is none yet.
+func (o *Overlay) find(key []byte) (*entry, error) {
 	if e, ok := o.entries[string(key)]; ok {
 		return e, nil
 	}
@@ -190,5 +212,13 @@ func (o *Overlay) Account(a types.Account) (Account, error) {
 
 // SetAccount writes an account's record; the zero Account deletes it.
 func (o *Overlay) SetAccount(a types.Account, record Account) error {
-	return o.Set(AccountKey(a), record.Encode(a))
+	if !record.plain(a) {
+		return o.Set(AccountKey(a), record.Encode(a))
+	}
+	if cap(o.room)-len(o.room) < plainBytes {
+		o.room = make([]byte, 0, min(recordsBytes, 16*plainBytes*(1+len(o.entries))))
+	}
+	begin := len(o.room)
+	o.room = record.appendPlain(o.room)
+	return o.Set(AccountKey(a), o.room[begin:len(o.room):len(o.room)])
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -86,10 +87,10 @@ func (a Account) Encode(self types.Account) []byte {
 	if !a.Exists() {
 		return nil
 	}
-	own := a.Authority == nil || *a.Authority == self
-	if own && a.Pending == nil {
-		return pair(uint64(a.Balance), a.Nonce)
+	if a.plain(self) {
+		return a.appendPlain(make([]byte, 0, plainBytes))
 	}
+	own := a.Authority == nil || *a.Authority == self
 	e := codec.NewEncoder(pendingBytes)
 	e.U64(uint64(a.Balance))
 	e.U64(a.Nonce)
@@ -103,6 +104,17 @@ func (a Account) Encode(self types.Account) []byte {
 		e.U64(a.Pending.From)
 	}
 	return e.Data()
+}
+
+// plain reports whether the record of the account self has only a balance and a nonce.
+func (a Account) plain(self types.Account) bool {
+	return a.Exists() && a.Pending == nil && (a.Authority == nil || *a.Authority == self)
+}
+
+// appendPlain appends a plain record.
+func (a Account) appendPlain(to []byte) []byte {
+	to = binary.LittleEndian.AppendUint64(to, uint64(a.Balance))
+	return binary.LittleEndian.AppendUint64(to, a.Nonce)
 }
 
 // DecodeAccount decodes the output of [Account.Encode] for the account self. An empty input is the zero Account. The
