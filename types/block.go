@@ -205,15 +205,14 @@ func EncodeBlock(header SignedHeader, txs []*Tx) []byte {
 // DecodeBlock decodes the output of [Block.Encode] with at most [MaxBlockBytes] of transactions. Byte fields of
 // transactions alias b.
 func DecodeBlock(b []byte) (Block, error) {
-	header, txs, err := decodeBlock(b, func(d *codec.Decoder) SignedTransaction {
-		tx, _ := decodeSignedTransaction(d)
-		return tx
+	header, txs, err := decodeBlock(b, func(d *codec.Decoder, tx *SignedTransaction) {
+		decodeSignedTransaction(d, tx)
 	})
 	return Block{Header: header.Header, Seal: header.Seal, Transactions: txs}, err
 }
 
-// decodeBlock decodes bincode(Block). decode reads a transaction.
-func decodeBlock[T any](b []byte, decode func(*codec.Decoder) T) (header SignedHeader, txs []T, err error) {
+// decodeBlock decodes bincode(Block). decode reads a transaction into a zero T.
+func decodeBlock[T any](b []byte, decode func(*codec.Decoder, *T)) (header SignedHeader, txs []T, err error) {
 	if len(b) > MaxEncodedBlockBytes {
 		return header, nil, fmt.Errorf("%w: a block of %d bytes, at most %d", codec.ErrTooLong, len(b), MaxEncodedBlockBytes)
 	}
@@ -221,12 +220,12 @@ func decodeBlock[T any](b []byte, decode func(*codec.Decoder) T) (header SignedH
 	header.Header = decodeHeader(d)
 	header.Seal = decodeSeal(d)
 	n := d.Length(maxBlockTxs, leastTransactionBytes)
-	txs = make([]T, 0, n)
-	for range n {
+	txs = make([]T, n)
+	for i := range txs {
 		if d.Err() != nil {
 			break
 		}
-		txs = append(txs, decode(d))
+		decode(d, &txs[i])
 	}
 	return header, txs, d.Finish()
 }

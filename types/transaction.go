@@ -61,7 +61,8 @@ func (t Transaction) encode(e *codec.Encoder) {
 	encodePayload(e, t.Payload)
 }
 
-func decodeTransaction(d *codec.Decoder) (t Transaction) {
+// decodeTransaction sets t, which must be zero.
+func decodeTransaction(d *codec.Decoder, t *Transaction) {
 	d.Fixed(t.Sender[:])
 	d.Fixed(t.Target[:])
 	t.ChainID = d.U64()
@@ -79,7 +80,6 @@ func decodeTransaction(d *codec.Decoder) (t Transaction) {
 		*t.ValidUntil = d.U64()
 	}
 	t.Payload = decodePayload(d)
-	return t
 }
 
 // Encode returns bincode(Transaction): the message that [Transaction.Hash] hashes.
@@ -104,7 +104,8 @@ func DecodeUnsigned(b []byte) (Transaction, error) {
 	}
 	d := codec.NewDecoder(b)
 	decodeVersion(d)
-	t := decodeTransaction(d)
+	var t Transaction
+	decodeTransaction(d, &t)
 	return t, d.Finish()
 }
 
@@ -150,15 +151,17 @@ func DecodeSignedTransaction(b []byte) (SignedTransaction, error) {
 		return SignedTransaction{}, err
 	}
 	d := codec.NewDecoder(b)
-	t, _ := decodeSignedTransaction(d)
+	var t SignedTransaction
+	decodeSignedTransaction(d, &t)
 	return t, d.Finish()
 }
 
-// decodeSignedTransaction reads a signed transaction. It also returns the offset of the end of bincode(Transaction).
-func decodeSignedTransaction(d *codec.Decoder) (t SignedTransaction, end int) {
+// decodeSignedTransaction reads a signed transaction into t, which must be zero. It returns the offset of the end of
+// bincode(Transaction).
+func decodeSignedTransaction(d *codec.Decoder, t *SignedTransaction) (end int) {
 	start := d.Offset()
 	decodeVersion(d)
-	t.Transaction = decodeTransaction(d)
+	decodeTransaction(d, &t.Transaction)
 	end = d.Offset()
 	t.Witness = decodeWitness(d)
 	if d.Option() {
@@ -167,7 +170,7 @@ func decodeSignedTransaction(d *codec.Decoder) (t SignedTransaction, end int) {
 	if err := checkTransactionSize(d.Offset() - start); err != nil {
 		d.Fail(err)
 	}
-	return t, end
+	return end
 }
 
 // Hash returns the transaction's ID, which is also the message that the sender signs:

@@ -37,19 +37,21 @@ func DecodeTx(b []byte) (*Tx, error) {
 		return nil, err
 	}
 	d := codec.NewDecoder(b)
-	signed, end := decodeSignedTransaction(d)
+	tx := &Tx{encoded: b}
+	tx.end = decodeSignedTransaction(d, &tx.signed)
 	if err := d.Finish(); err != nil {
 		return nil, err
 	}
-	return &Tx{signed, b, end, hashTransaction(b[1:end])}, nil
+	tx.id = hashTransaction(b[1:tx.end])
+	return tx, nil
 }
 
 // DecodeBlockTxs is [DecodeBlock] for Txs. They retain their parts of b, as with [DecodeTx].
 func DecodeBlockTxs(b []byte) (SignedHeader, []*Tx, error) {
-	header, decoded, err := decodeBlock(b, func(d *codec.Decoder) Tx {
+	header, decoded, err := decodeBlock(b, func(d *codec.Decoder, tx *Tx) {
 		start := d.Offset()
-		signed, end := decodeSignedTransaction(d)
-		return Tx{signed: signed, encoded: b[start:d.Offset():d.Offset()], end: end - start}
+		tx.end = decodeSignedTransaction(d, &tx.signed) - start
+		tx.encoded = b[start:d.Offset():d.Offset()]
 	})
 	if err != nil {
 		return header, nil, err
