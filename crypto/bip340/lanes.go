@@ -79,8 +79,8 @@ func setEquation(q *lanes.Equation, pub [32]byte, msg []byte, sig [64]byte) bool
 const (
 	// minTogether is the number of signatures from which one sum is cheaper than deciding eight at a time.
 	minTogether = 2*lanes.Count + 1
-	// maxTogether bounds the signatures of one sum. The fixed cost of a sum is then 5 % of the total.
-	maxTogether = 2048
+	// maxTogether bounds the signatures of one sum. The fixed cost of a sum is then 1 % of the total.
+	maxTogether = 8192
 )
 
 // verifyChunkInLanes verifies a chunk for [VerifyBatch].

@@ -32,9 +32,13 @@ type Received struct {
 // ErrAltered is returned for bytes that are not a block as a producer sealed it. Only their sender is to blame.
 var ErrAltered = errors.New("the block was altered after its producer signed it")
 
-// witnessBatch is the number of transactions whose signatures are verified as one batch. In a larger batch, more
-// signatures share a sender.
-const witnessBatch = 2048
+// leastWitnesses and mostWitnesses bound the number of transactions whose signatures are verified as one batch. In a
+// larger batch, more signatures share a sender. Between these, there are witnessBatches batches for the cores to share.
+const (
+	leastWitnesses = 2048
+	mostWitnesses  = 8192
+	witnessBatches = 16
+)
 
 // Receive decodes bincode(Block) and verifies its signatures on all cores. It needs nothing of the chain but its
 // network, so blocks can be received while earlier ones are executed. The error is [ErrAltered].
@@ -118,10 +122,11 @@ func verifyWitnesses(network types.Network, blocks []*Received, known func(types
 			txs, places = append(txs, tx), append(places, &b.verified[i])
 		}
 	}
-	batches := slices.Collect(slices.Chunk(txs, witnessBatch))
+	size := min(max(leastWitnesses, len(txs)/witnessBatches), mostWitnesses)
+	batches := slices.Collect(slices.Chunk(txs, size))
 	parallel.Run(len(batches), func(i int) {
 		for j, v := range types.VerifyWitnesses(network, batches[i]) {
-			*places[i*witnessBatch+j] = v
+			*places[i*size+j] = v
 		}
 	})
 }

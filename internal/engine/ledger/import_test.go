@@ -89,7 +89,7 @@ func TestReceiveAll(t *testing.T) {
 	var encoded [][]byte
 	var transactions [][]types.TxID
 	nonce := uint64(0)
-	for h, n := range []int{1, 0, witnessBatch, 3} {
+	for h, n := range []int{1, 0, leastWitnesses, 3} {
 		var txs []*types.VerifiedTx
 		for range n {
 			txs = append(txs, transfer(t, "alice", nonce, types.Account{9}, 1))
