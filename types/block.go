@@ -1,6 +1,7 @@
 package types
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/cairn-chain/cairn/codec"
@@ -177,29 +178,26 @@ func (b Block) Encode() []byte {
 	return e.Data()
 }
 
-// JoinBlock returns bincode(Block) for a header and encoded transactions.
-func JoinBlock(header SignedHeader, encoded [][]byte) []byte {
-	size := SignedHeaderBytes + 8
-	for _, tx := range encoded {
-		size += len(tx)
-	}
-	e := codec.NewEncoder(size)
-	header.Header.encode(e)
-	header.Seal.encode(e)
-	e.U64(uint64(len(encoded)))
-	for _, tx := range encoded {
-		e.Fixed(tx)
-	}
-	return e.Data()
+// BlockStartBytes is the length of an encoded block without its transactions.
+const BlockStartBytes = SignedHeaderBytes + 8
+
+// EncodeBlockStart appends the beginning of bincode(Block) to dst. The encodings of the transactions follow it.
+func EncodeBlockStart(dst []byte, header SignedHeader, transactions int) []byte {
+	dst = append(dst, header.Encode()...)
+	return binary.LittleEndian.AppendUint64(dst, uint64(transactions))
 }
 
 // EncodeBlock returns bincode(Block) for a header and its transactions.
 func EncodeBlock(header SignedHeader, txs []*Tx) []byte {
-	encoded := make([][]byte, len(txs))
-	for i, tx := range txs {
-		encoded[i] = tx.encoded
+	size := BlockStartBytes
+	for _, tx := range txs {
+		size += len(tx.encoded)
 	}
-	return JoinBlock(header, encoded)
+	encoded := EncodeBlockStart(make([]byte, 0, size), header, len(txs))
+	for _, tx := range txs {
+		encoded = append(encoded, tx.encoded...)
+	}
+	return encoded
 }
 
 // DecodeBlock decodes the output of [Block.Encode] with at most [MaxBlockBytes] of transactions. Byte fields of

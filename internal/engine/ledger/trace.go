@@ -20,15 +20,11 @@ const tracedAtOnce = 128
 func (l *Ledger) Trace(
 	p chain.Position, before, engine vm.Engine, tracer exec.Tracer, stop func() error,
 ) (err error) {
-	stored, err := l.store.EncodedBlock(p.Height)
+	block, err := l.store.MeasuredBlock(p.Height)
 	if err != nil {
 		return err
 	}
-	block, included, err := types.DecodeBlockTxs(stored.Bytes)
-	if err != nil {
-		return fmt.Errorf("block %d as it is stored: %w", p.Height, err)
-	}
-	if p.Height == 0 || int(p.Index) >= len(included) {
+	if p.Height == 0 || p.Index >= block.Transactions {
 		return fmt.Errorf("transaction %d of block %d: %w", p.Index, p.Height, chain.ErrNotFound)
 	}
 	parent, err := l.store.Header(p.Height - 1)
@@ -44,24 +40,30 @@ func (l *Ledger) Trace(
 	if err != nil {
 		return err
 	}
-	run, err := l.reexecute(parent.Header, block.Header, parameters, view, exec.Machine{Engine: before, Codes: l.store})
+	run, err := l.reexecute(parent.Header, block.Header.Header, parameters, view, exec.Machine{Engine: before, Codes: l.store})
 	if err != nil {
 		return err
 	}
 	run.StopWith(stop)
-	var verified []*types.VerifiedTx // from the present transaction on: at most tracedAtOnce
-	for i := range int(p.Index) + 1 {
+	var included []*types.Tx         // from the present transaction on: at most a run
+	var verified []*types.VerifiedTx // likewise: at most tracedAtOnce
+	for i := range p.Index + 1 {
 		if err := stop(); err != nil {
 			return err
 		}
+		if len(included) == 0 {
+			if included, err = l.store.TransactionRun(block.Header, i); err != nil {
+				return err
+			}
+		}
 		if len(verified) == 0 {
-			verified = types.VerifyWitnesses(l.Network(), included[i:min(i+tracedAtOnce, int(p.Index)+1)])
+			verified = types.VerifyWitnesses(l.Network(), included[:min(tracedAtOnce, len(included), int(p.Index+1-i))])
 		}
 		tx := verified[0]
-		if verified = verified[1:]; tx == nil {
+		if included, verified = included[1:], verified[1:]; tx == nil {
 			return fmt.Errorf("transaction %d of block %d has an invalid witness", i, p.Height)
 		}
-		if i == int(p.Index) {
+		if i == p.Index {
 			run.Trace(tracer)
 			run.RunIn(engine)
 		}

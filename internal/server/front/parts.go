@@ -16,6 +16,7 @@ type partedAnswer struct {
 	origin  string
 	last    bool
 	begun   bool
+	out     []byte        // the part that is being written, as it is sent
 	written int           // bytes of chunks
 	spent   time.Duration // time spent writing
 }
@@ -23,7 +24,7 @@ type partedAnswer struct {
 // send writes a part. The client must read it as [steadyWriter] says; while it does, others may take the request's memory.
 // Afterwards the request has its whole time again for the next part.
 func (a *partedAnswer) send(part []byte) error {
-	var out []byte
+	out := a.out[:0]
 	if !a.begun {
 		a.begun = true
 		h := responsePreamble{
@@ -35,6 +36,7 @@ func (a *partedAnswer) send(part []byte) error {
 	out = strconv.AppendUint(out, uint64(len(part)), 16)
 	out = append(out, "\r\n"...)
 	out = append(append(out, part...), "\r\n"...)
+	a.out = out
 	return a.write(out)
 }
 

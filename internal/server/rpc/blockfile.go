@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"net/http"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
@@ -65,35 +65,22 @@ func (h *blockHandlers) blockFile(ctx context.Context, from, to types.Height) (*
 			return nil, err
 		}
 		bytes := int(block.TransactionBytes)
-		if size += blockPreambleBytes + bytes; size > api.MaxBlocksBytes && count > 0 {
+		if size += types.BlockStartBytes + bytes; size > api.MaxBlocksBytes && count > 0 {
 			break
 		}
-		e := codec.NewEncoder(8 + blockPreambleBytes)
-		e.U64(uint64(blockPreambleBytes + bytes))
-		e.Fixed(blockPreamble(block))
-		opened.parts = append(opened.parts, wholeBytes(e.Data()))
+		start := binary.LittleEndian.AppendUint64(nil, uint64(types.BlockStartBytes+bytes))
+		start = types.EncodeBlockStart(start, block.Header, int(block.Transactions))
+		opened.parts = append(opened.parts, wholeBytes(start))
 		if bytes > 0 {
 			opened.parts = append(opened.parts, part{int64(bytes), func(item uint32) ([]byte, uint32, error) {
-				return h.chain.TransactionPiece(block.Header, item, pieceBytes)
+				piece := make([]byte, 0, min(bytes, pieceRoom))
+				return h.chain.TransactionPiece(piece, block.Header, item, pieceBytes)
 			}})
 		}
 		count, opened.tag = count+1, blockTag(block.Header)
 	}
-	e := codec.NewEncoder(8)
-	e.U64(count)
-	opened.parts[0] = wholeBytes(e.Data())
+	opened.parts[0] = wholeBytes(binary.LittleEndian.AppendUint64(nil, count))
 	return opened, nil
-}
-
-// blockPreambleBytes is the length of an encoded block without its transactions.
-const blockPreambleBytes = types.SignedHeaderBytes + 8
-
-// blockPreamble returns the encoding of a block up to its transactions.
-func blockPreamble(block chain.MeasuredBlock) []byte {
-	e := codec.NewEncoder(blockPreambleBytes)
-	e.Fixed(block.Header.Encode())
-	e.U64(uint64(block.Transactions))
-	return e.Data()
 }
 
 // blockTag returns the ETag of a block's content: the block's hash.

@@ -279,7 +279,7 @@ func (h *blockHandlers) blockItem(
 			return item, 0, err
 		}
 		item.Raw, item.Rest, err = h.raw(ctx, block)
-		raw = blockPreambleBytes + int(block.TransactionBytes)
+		raw = types.BlockStartBytes + int(block.TransactionBytes)
 		if err != nil || wanted.RawOnly {
 			return item, raw, err
 		}
@@ -303,12 +303,13 @@ func (h *blockHandlers) raw(
 		encoded, err := h.chain.EncodedBlock(block.Header.Header.Height)
 		return encoded.Bytes, nil, err
 	}
-	return blockPreamble(block), func(yield func([]byte, error) bool) {
+	start := types.EncodeBlockStart(nil, block.Header, int(block.Transactions))
+	return start, func(yield func([]byte, error) bool) {
+		piece := make([]byte, 0, pieceRoom)
 		for next, left := uint32(0), int(block.TransactionBytes); left > 0; {
-			var piece []byte
 			err := errors.Join(ctx.Err(), admission.Yield(ctx))
 			if err == nil {
-				piece, next, err = h.chain.TransactionPiece(block.Header, next, pieceBytes)
+				piece, next, err = h.chain.TransactionPiece(piece[:0], block.Header, next, pieceBytes)
 			}
 			if left -= len(piece); err == nil && (len(piece) == 0 || left < 0) {
 				err = fmt.Errorf("%w: block %d does not have its recorded length", chain.ErrCorrupt, block.Header.Header.Height)

@@ -26,6 +26,9 @@ func (f *files) in(lane *admission.Lane) *files { return &files{f.errors, f.repo
 // pieceBytes is the approximate size of the pieces in which a file is read; a piece is held while the client reads it.
 const pieceBytes = 256 << 10
 
+// pieceRoom is enough for most pieces: they end with a whole run of items.
+const pieceRoom = pieceBytes + pieceBytes/8
+
 // A file is a download. Its length is known before any of it is read.
 type file struct {
 	tag   string // the ETag, in quotes; empty for none

@@ -81,7 +81,7 @@ func (h *proofHandlers) accesses(block chain.MeasuredBlock) []part {
 	parts := []part{wholeBytes(e.Data())}
 	if block.AccessBytes > 0 {
 		parts = append(parts, part{int64(block.AccessBytes), func(item uint32) ([]byte, uint32, error) {
-			return h.chain.AccessPiece(block.Header, item, pieceBytes)
+			return h.chain.AccessPiece(nil, block.Header, item, pieceBytes)
 		}})
 	}
 	return parts

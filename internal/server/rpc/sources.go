@@ -44,7 +44,7 @@ type blockStore interface {
 	Outline(h types.Height, ids bool) (chain.Outline, error)
 	TransactionCount(types.Height) (int, error)
 	MeasuredBlock(types.Height) (chain.MeasuredBlock, error)
-	TransactionPiece(of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error)
+	TransactionPiece(dst []byte, of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error)
 	HeightOf(types.BlockHash) (types.Height, error)
 	Receipts(types.Height) ([]types.Receipt, error)
 	TransactionsFrom(p chain.Position, yield func(chain.Included) bool) error
@@ -82,7 +82,7 @@ type proofStore interface {
 	headers
 	Accesses(types.Height) ([]types.Access, error)
 	MeasuredBlock(types.Height) (chain.MeasuredBlock, error)
-	AccessPiece(of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error)
+	AccessPiece(dst []byte, of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error)
 	Proof(types.Height) ([]byte, error)
 	HasProof(types.Height) (bool, error)
 	HasRangeProof(blockproof.Span) (bool, error)

@@ -3,6 +3,7 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -71,8 +72,19 @@ func (s *Store) EncodedBlock(h types.Height) (EncodedBlock, error) {
 		if b.Header, err = readHeader(r, h); err != nil {
 			return b, err
 		}
-		txs, err := readRuns(r, tableTransactions, h, splitItems)
-		b.Count, b.Bytes = len(txs), types.JoinBlock(b.Header, txs)
+		sizes, err := readSizes(r, h)
+		if err != nil {
+			return b, err
+		}
+		b.Count = int(sizes.Transactions)
+		size := types.BlockStartBytes + int(sizes.TransactionBytes)
+		start := types.EncodeBlockStart(make([]byte, 0, size), b.Header, b.Count)
+		joined, count, err := appendRuns(start, r, tableTransactions, h, 0, math.MaxInt, appendItems)
+		if err == nil && (count != sizes.Transactions || len(joined) != size) {
+			err = fmt.Errorf("%w: block %d has %d transactions in %d bytes, not %d in %d",
+				ErrCorrupt, h, count, len(joined), sizes.Transactions, size)
+		}
+		b.Bytes = joined
 		return b, err
 	})
 }
@@ -92,16 +104,8 @@ func (s *Store) Outline(h types.Height, ids bool) (Outline, error) {
 		if o.Header, err = readHeader(r, h); err != nil {
 			return o, err
 		}
-		o.Size = len(types.JoinBlock(o.Header, nil))
-		lower, upper := tableTransactions.heightBounds(h)
-		err = kv.Scan(r, lower, upper, func(_, row []byte) error {
-			items, err := splitItems(row)
-			for _, tx := range items {
-				o.Size += len(tx)
-			}
-			o.Count += len(items)
-			return err
-		})
+		sizes, err := readSizes(r, h)
+		o.Count, o.Size = int(sizes.Transactions), types.BlockStartBytes+int(sizes.TransactionBytes)
 		if err != nil || !ids {
 			return o, err
 		}
@@ -114,8 +118,9 @@ func (s *Store) Outline(h types.Height, ids bool) (Outline, error) {
 func readReceiptIDs(r kv.Reader, h types.Height, count int) ([]types.TxID, error) {
 	ids := make([]types.TxID, 0, count)
 	lower, upper := tableReceipts.heightBounds(h)
-	err := kv.Scan(r, lower, upper, func(_, row []byte) error {
-		items, err := splitItems(row)
+	var items [][]byte
+	err := kv.Scan(r, lower, upper, func(_, row []byte) (err error) {
+		items, err = splitItems(items[:0], row)
 		for _, receipt := range items {
 			if len(receipt) < len(types.TxID{}) {
 				return fmt.Errorf("%w: a receipt of %d bytes", ErrCorrupt, len(receipt))

@@ -89,7 +89,7 @@ func FuzzDecodeRuns(f *testing.F) {
 	f.Add(e.Data(), uint32(2))
 	f.Add(types.EncodeAccesses([]types.Access{{Key: []byte("k"), New: []byte("v")}}), uint32(1))
 	f.Fuzz(func(t *testing.T, row []byte, index uint32) {
-		items, err := splitItems(row)
+		items, err := splitItems(nil, row)
 		requireDecoded(t, row, err, func() []byte {
 			e := codec.NewEncoder(0)
 			for _, item := range items {

@@ -142,7 +142,7 @@ func (s *Store) Recent(limit int) ([]Position, error) {
 			if len(key) != 1+8+4 {
 				return nil, fmt.Errorf("%w: key %x has %d bytes, not 13", ErrCorrupt, key, len(key))
 			}
-			items, err := splitItems(row)
+			items, err := splitItems(nil, row)
 			positions := make([]Position, len(items))
 			for i := range positions {
 				positions[i] = Position{

@@ -73,9 +73,8 @@ func putAccesses(b *kv.Batch, h types.Height, accesses []types.Access) {
 	}
 }
 
-// splitItems splits a run into its encoded items. They alias row.
-func splitItems(row []byte) ([][]byte, error) {
-	var items [][]byte
+// splitItems appends the encoded items of a run to items. They alias row.
+func splitItems(items [][]byte, row []byte) ([][]byte, error) {
 	d := codec.NewDecoder(row)
 	for d.Remaining() > 0 {
 		items = append(items, d.Bytes(len(row)))
@@ -109,8 +108,9 @@ func readRuns[T any](r kv.Reader, t table, h types.Height, decode func(row []byt
 
 // itemsDecoder returns a decoder for runs of items of one kind.
 func itemsDecoder[T any](decode func([]byte) (T, error)) func(row []byte) ([]T, error) {
-	return func(row []byte) ([]T, error) {
-		items, err := splitItems(row)
+	var items [][]byte
+	return func(row []byte) (_ []T, err error) {
+		items, err = splitItems(items[:0], row)
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (r *itemReader) close() error {
 
 // count returns the number of items in the list of a height.
 func (r *itemReader) count(h types.Height) (uint32, error) {
-	r.items = nil
+	r.items = r.items[:0]
 	lower, upper := r.table.heightBounds(h)
 	if !r.rows.SeekLT(upper) || !bytes.HasPrefix(r.rows.Key(), lower) { // to the last run
 		return 0, r.rows.Err()
@@ -201,7 +201,7 @@ func (r *itemReader) count(h types.Height) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	items, err := splitItems(r.rows.Value())
+	items, err := splitItems(nil, r.rows.Value())
 	return begins.Index + uint32(len(items)), err
 }
 
@@ -221,7 +221,7 @@ func readNext[T any](r *itemReader, p Position, decode func([]byte) (T, error)) 
 // item returns an encoded item, valid until the next call.
 func (r *itemReader) item(p Position) (_ []byte, err error) {
 	if p.Height != r.begins.Height || p.Index < r.begins.Index || p.Index-r.begins.Index >= uint32(len(r.items)) {
-		r.items = nil
+		r.items = r.items[:0]
 		lower, _ := r.table.heightBounds(p.Height)
 		if !r.rows.SeekLT(append(r.table.at(p.Height, p.Index), 0)) || !bytes.HasPrefix(r.rows.Key(), lower) {
 			return nil, fmt.Errorf("%w: the item is missing", ErrCorrupt)
@@ -229,7 +229,7 @@ func (r *itemReader) item(p Position) (_ []byte, err error) {
 		if r.begins, err = decodePosition(r.rows.Key()[1:]); err != nil {
 			return nil, err
 		}
-		if r.items, err = splitItems(r.rows.Value()); err != nil {
+		if r.items, err = splitItems(r.items, r.rows.Value()); err != nil {
 			return nil, err
 		}
 		if p.Index-r.begins.Index >= uint32(len(r.items)) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -71,22 +72,35 @@ func (s *Store) MeasuredBlock(h types.Height) (MeasuredBlock, error) {
 	})
 }
 
-// TransactionPiece returns the concatenated encodings of a block's transactions from an index on, in whole runs until
-// the piece has at least the given number of bytes. The next piece begins at next. The error is [ErrReverted] if the
-// block at that height now has another header, or one of [Store.Block].
-func (s *Store) TransactionPiece(of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error) {
-	return s.pieceOf(of, tableTransactions, index, bytes, func(dst, row []byte) ([]byte, int, error) {
-		items, err := splitItems(row)
-		for _, item := range items {
-			dst = append(dst, item...)
-		}
-		return dst, len(items), err
+// TransactionPiece appends to dst the concatenated encodings of a block's transactions from an index on, in whole runs
+// until the piece has at least the given number of bytes. The next piece begins at next. The error is [ErrReverted] if
+// the block at that height now has another header, or one of [Store.Block].
+func (s *Store) TransactionPiece(
+	dst []byte, of types.SignedHeader, index uint32, bytes int,
+) (piece []byte, next uint32, err error) {
+	return s.pieceOf(dst, of, tableTransactions, index, bytes, appendItems)
+}
+
+// TransactionRun returns the run of a block's transactions that begins at an index, a few kilobytes. The block must have
+// it. Errors are as for [Store.TransactionPiece].
+func (s *Store) TransactionRun(of types.SignedHeader, index uint32) (txs []*types.Tx, err error) {
+	decode := itemsDecoder(types.DecodeTx)
+	_, next, err := s.pieceOf(nil, of, tableTransactions, index, 1, func(dst, row []byte) (_ []byte, _ int, err error) {
+		dst = append(dst, row...) // the transactions keep it
+		txs, err = decode(dst)
+		return dst, len(txs), err
 	})
+	if err == nil && next == index {
+		err = fmt.Errorf("%w: block %d has no transaction %d", ErrCorrupt, of.Header.Height, index)
+	}
+	return txs, err
 }
 
 // AccessPiece is like [Store.TransactionPiece] for a block's accesses.
-func (s *Store) AccessPiece(of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error) {
-	return s.pieceOf(of, tableAccesses, index, bytes, func(dst, row []byte) ([]byte, int, error) {
+func (s *Store) AccessPiece(
+	dst []byte, of types.SignedHeader, index uint32, bytes int,
+) (piece []byte, next uint32, err error) {
+	return s.pieceOf(dst, of, tableAccesses, index, bytes, func(dst, row []byte) ([]byte, int, error) {
 		if len(row) < countBytes {
 			return nil, 0, fmt.Errorf("%w: a run of %d bytes", ErrCorrupt, len(row))
 		}
@@ -94,9 +108,24 @@ func (s *Store) AccessPiece(of types.SignedHeader, index uint32, bytes int) (pie
 	})
 }
 
-// pieceOf joins runs of a block's list. add appends the items of a row and returns their number.
+// appender appends the items of a row to dst and returns their number.
+type appender func(dst, row []byte) ([]byte, int, error)
+
+// appendItems is an [appender] of encoded items.
+func appendItems(dst, row []byte) (_ []byte, count int, err error) {
+	d := codec.NewDecoder(row)
+	for ; d.Remaining() > 0; count++ {
+		dst = append(dst, d.Bytes(len(row))...)
+	}
+	if err := d.Err(); err != nil {
+		return dst, 0, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return dst, count, nil
+}
+
+// pieceOf joins runs of a block's list.
 func (s *Store) pieceOf(
-	of types.SignedHeader, t table, index uint32, bytes int, add func(dst, row []byte) ([]byte, int, error),
+	dst []byte, of types.SignedHeader, t table, index uint32, bytes int, add appender,
 ) (piece []byte, next uint32, err error) {
 	h := of.Header.Height
 	piece, err = ofBlock(s, h, func(r kv.Reader) (piece []byte, err error) {
@@ -107,22 +136,30 @@ func (s *Store) pieceOf(
 		if now != of {
 			return nil, fmt.Errorf("block %d is another one by now: %w", h, ErrReverted)
 		}
-		next = index
-		_, upper := t.heightBounds(h)
-		rows, err := r.NewIter(t.at(h, index), upper)
-		if err != nil {
-			return nil, err
-		}
-		for more := rows.First(); more && len(piece) < bytes && err == nil; more = rows.Next() {
-			if key := t.at(h, next); string(rows.Key()) != string(key) {
-				err = fmt.Errorf("%w: %s of block %d: key %x at item %d", ErrCorrupt, allTables[t], h, rows.Key(), next)
-				break
-			}
-			items := 0
-			piece, items, err = add(piece, rows.Value())
-			next += uint32(items)
-		}
-		return piece, errors.Join(err, rows.Close())
+		piece, next, err = appendRuns(dst, r, t, h, index, len(dst)+bytes, add)
+		return piece, err
 	})
 	return piece, next, err
+}
+
+// appendRuns joins runs of a height's list from an index on, until dst has at least the given number of bytes.
+func appendRuns(
+	dst []byte, r kv.Reader, t table, h types.Height, index uint32, bytes int, add appender,
+) (joined []byte, next uint32, err error) {
+	next = index
+	_, upper := t.heightBounds(h)
+	rows, err := r.NewIter(t.at(h, index), upper)
+	if err != nil {
+		return nil, next, err
+	}
+	for more := rows.First(); more && len(dst) < bytes && err == nil; more = rows.Next() {
+		if key := t.at(h, next); string(rows.Key()) != string(key) {
+			err = fmt.Errorf("%w: %s of block %d: key %x at item %d", ErrCorrupt, allTables[t], h, rows.Key(), next)
+			break
+		}
+		items := 0
+		dst, items, err = add(dst, rows.Value())
+		next += uint32(items)
+	}
+	return dst, next, errors.Join(err, rows.Close())
 }

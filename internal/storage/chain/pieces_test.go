@@ -29,7 +29,7 @@ func TestPiecesAreTheLists(t *testing.T) {
 		}
 		for _, size := range []int{1, runBytes + 1, 1 << 30} {
 			for what, list := range map[string]struct {
-				from  func(types.SignedHeader, uint32, int) ([]byte, uint32, error)
+				from  func([]byte, types.SignedHeader, uint32, int) ([]byte, uint32, error)
 				items uint32
 				want  []byte
 			}{
@@ -38,12 +38,12 @@ func TestPiecesAreTheLists(t *testing.T) {
 			} {
 				var got []byte
 				for at := uint32(0); at < list.items; {
-					piece, next, err := list.from(measured.Header, at, size)
+					piece, next, err := list.from([]byte("before"), measured.Header, at, size)
 					must(t, err)
 					if next <= at {
 						t.Fatalf("block %d, %s: got a piece from %d to %d, want a later end", h, what, at, next)
 					}
-					got, at = append(got, piece...), next
+					got, at = append(got, bytes.TrimPrefix(piece, []byte("before"))...), next
 				}
 				if !bytes.Equal(got, list.want) {
 					t.Errorf("block %d, %s in pieces of %d: got %d bytes, want others: %d", h, what, size, len(got), len(list.want))
@@ -53,7 +53,7 @@ func TestPiecesAreTheLists(t *testing.T) {
 	}
 	other := c.blocks[3].Signed()
 	other.Header.Timestamp++
-	_, _, err := s.TransactionPiece(other, 0, 1)
+	_, _, err := s.TransactionPiece(nil, other, 0, 1)
 	requireIs(t, "a piece of a block that is another one by now", err, ErrReverted)
 	_, err = s.MeasuredBlock(13)
 	requireIs(t, "the sizes of a block above the head", err, ErrNotFound)
