@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/cairn-chain/cairn/internal/accept"
 	"github.com/cairn-chain/cairn/internal/build"
@@ -29,7 +32,7 @@ import (
 func (n *Node) adminConfig() admin.Config {
 	config := admin.Config{
 		Ready:   n.ready,
-		Metrics: inTurns(n.admission.Short().Kind(1, 0), n.telemetry.Handler()),
+		Metrics: shared(n.admission.Short().Kind(1, 0), n.telemetry.Handler()),
 		Backup:  func() (string, error) { return n.dir.Backup(time.Now()) },
 		Parts:   append(provers.Routes(n.queue), sources.Publishing(n.sources)),
 		Token:   n.adminToken,
@@ -38,36 +41,51 @@ func (n *Node) adminConfig() admin.Config {
 	return config
 }
 
-// inTurns returns a handler that computes its answers in turns by client address, so that frequent requests to the
-// admin address cannot starve other work. An answer is written after its turn, so that a client that does not read it
-// does not hold one.
-func inTurns(lane *admission.Lane, next http.Handler) http.Handler {
+// shared returns a handler that computes one answer at a time, for all who wait for it by then: however many ask, and
+// however often, the node has time for others. The answer is written after its turn, so that a client that does not
+// read it keeps nobody waiting.
+func shared(lane *admission.Lane, next http.Handler) http.Handler {
+	var waiting singleflight.Group
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		turn := &admission.Turn{}
-		if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-			turn.Client.Place = from.Addr()
+		same := fmt.Sprintf("%q %q %q", r.URL.RawQuery, r.Header["Accept"], r.Header["Accept-Encoding"])
+		computed, err, _ := waiting.Do(same, func() (any, error) {
+			turn := &admission.Turn{}
+			if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+				turn.Client.Place = from.Addr()
+			}
+			ctx := context.WithValue(context.WithoutCancel(r.Context()), admission.TurnKey{}, turn) // others wait too
+			answer := &heldAnswer{header: http.Header{}, status: http.StatusOK}
+			err := lane.Run(ctx, func() {
+				waiting.Forget(same) // who asks from now on wants newer numbers
+				next.ServeHTTP(answer, r)
+			})
+			return answer, err
+		})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
 		}
-		ctx := context.WithValue(r.Context(), admission.TurnKey{}, turn)
-		answer := &heldAnswer{ResponseWriter: w, status: http.StatusOK}
-		if lane.Run(ctx, func() { next.ServeHTTP(answer, r) }) == nil { // otherwise the client has gone
-			w.WriteHeader(answer.status)
-			_, _ = w.Write(answer.body.Bytes()) // fails only if the client has gone
-		}
+		answer := computed.(*heldAnswer)
+		maps.Copy(w.Header(), answer.header)
+		w.WriteHeader(answer.status)
+		_, _ = w.Write(answer.body.Bytes()) // fails only if the client has gone
 	})
 }
 
-// heldAnswer holds an answer's status and body back.
+// heldAnswer holds an answer.
 type heldAnswer struct {
-	http.ResponseWriter
-
+	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
+// Header implements http.ResponseWriter.
+func (a *heldAnswer) Header() http.Header { return a.header }
+
 // WriteHeader implements http.ResponseWriter.
 func (a *heldAnswer) WriteHeader(status int) { a.status = status }
 
-// Write implements http.ResponseWriter.
+// Write implements io.Writer.
 func (a *heldAnswer) Write(b []byte) (int, error) { return a.body.Write(b) }
 
 // openAdmin serves the admin address, unless the configuration has one that is already served.
