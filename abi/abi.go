@@ -42,7 +42,7 @@ type ABI struct {
 	Functions   []Function `json:"functions" doc:"the functions that can be called, and init"`
 	Events      []Event    `json:"events" doc:"the events that they emit"`
 	Errors      []Error    `json:"errors,omitempty" doc:"the typed errors that they revert with"`
-	Storage     *Storage   `json:"storage,omitempty" doc:"what is in its storage, as far as it says so"`
+	Storage     *Storage   `json:"storage,omitempty" doc:"the contents of its storage, if declared"`
 }
 
 // Function is an exported function.
@@ -64,7 +64,7 @@ type Event struct {
 type Error struct {
 	Name   string      `json:"name" doc:"the error's name"`
 	Code   uint32      `json:"code" doc:"its number, which no other error of the contract has"`
-	Fields []Parameter `json:"fields,omitempty" doc:"what it carries, in order"`
+	Fields []Parameter `json:"fields,omitempty" doc:"its fields in order"`
 }
 
 // Parameter is a named value.

@@ -98,7 +98,7 @@ func encodeBase(e *codec.Encoder, t Type, raw json.RawMessage) error {
 	if width, _, ok := t.integer(); ok {
 		v, ok := new(big.Int).SetString(text, 10)
 		if !ok {
-			return fmt.Errorf("%s is no integer", short(raw))
+			return fmt.Errorf("%s is not an integer", short(raw))
 		}
 		if v.Sign() < 0 {
 			v.Add(v, new(big.Int).Lsh(big.NewInt(1), width)) // two's complement

@@ -127,7 +127,7 @@ func (a ABI) Result(f Function, output []byte) (json.RawMessage, error) {
 	}
 	var whole json.RawMessage
 	if err := json.Unmarshal(output, &whole); err != nil {
-		return nil, fmt.Errorf("%w: the result is no JSON value: %w", ErrArgument, err)
+		return nil, fmt.Errorf("%w: the result is not a JSON value: %w", ErrArgument, err)
 	}
 	value, err := reader{abi: a, resolve: Hex}.value(f.Returns, whole)
 	if err != nil {

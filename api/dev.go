@@ -17,7 +17,7 @@ var (
 	DevIncreaseTime = define[DevIncreaseTimeParams, int64]("dev_increaseTime",
 		"Moves the chain's time forward and gives how many seconds it is ahead of the clock in all.", ErrOutOfRange)
 	DevSetNextBlockTime = define[DevSetNextBlockTimeParams, bool]("dev_setNextBlockTime",
-		"Sets the next block's timestamp; the clock goes on from there.", ErrOutOfRange)
+		"Sets the next block's timestamp; the clock continues from there.", ErrOutOfRange)
 	DevSnapshot = define[NoParams, Quantity]("dev_snapshot", "Remembers the present block and gives the snapshot's id.")
 	DevRevert   = define[DevRevertParams, bool]("dev_revert",
 		"Takes the chain back to a snapshot, which ends it and later ones.", ErrNoSnapshot)

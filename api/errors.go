@@ -95,8 +95,8 @@ var (
 	// is needed − (balance − reserved).
 	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "insufficient balance: the sender has less than value + gas "+
 		"limit × max fee, or less than the value if another account pays the fee")
-	// ErrPayerCannotPay is returned if the payer's balance, less the reserve for what it pays for in the pool, does not
-	// cover gas limit × max fee. Its data has the members of ErrCannotPay's data, for the payer.
+	// ErrPayerCannotPay is returned if the payer's balance does not cover gas limit × max fee in addition to its
+	// reserve for other transactions in the pool. Its data has the members of ErrCannotPay's data, for the payer.
 	ErrPayerCannotPay = reason(CodeCannotPay, "payer_cannot_pay", "insufficient balance: the payer has less than gas "+
 		"limit × max fee")
 	// ErrFeeTooLow is returned for a max fee below data.minBaseFee, the lowest base fee that the parameters allow.

@@ -18,7 +18,7 @@ const (
 
 // PendingTransactionsParams are the parameters of [GetPendingTransactions].
 type PendingTransactionsParams struct {
-	Filter PendingFilter `json:"filter" jsonrpc:"optional" doc:"which transactions; by default of all senders"`
+	Filter PendingFilter `json:"filter" jsonrpc:"optional" doc:"which transactions; by default those of all senders"`
 }
 
 // PendingFilter selects pending transactions.
@@ -38,7 +38,7 @@ type PendingTransaction struct {
 	Value                Quantity       `json:"value" doc:"the native amount moved"`
 	GasLimit             Quantity       `json:"gasLimit" doc:"the most gas that it may use"`
 	MaxFeePerGas         Quantity       `json:"maxFeePerGas" doc:"the most it pays per gas"`
-	MaxPriorityFeePerGas Quantity       `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
+	MaxPriorityFeePerGas Quantity       `json:"maxPriorityFeePerGas" doc:"the most of it for the fee recipient"`
 	Payer                *types.Account `json:"payer" doc:"the account that pays the fee; null if the sender does"`
 	ValidUntil           *uint64        `json:"validUntil" doc:"the latest time of a block that may have it, in Unix milliseconds; null for none"`
 	Executable           bool           `json:"executable" doc:"whether a block may take it; else it is held for an earlier nonce or for balance"`

@@ -34,7 +34,7 @@ type GetProofParams struct {
 type BlockProof struct {
 	Height         types.Height    `json:"block_height" doc:"the block's height"`
 	StateRoot      types.StateRoot `json:"state_root" doc:"the state root after the block"`
-	Proof          Data            `json:"proof" doc:"the proof; what it is about is not in it"`
+	Proof          Data            `json:"proof" doc:"the proof, without the statement that it proves"`
 	Type           string          `json:"proof_type" doc:"stark: transparent, an argument of validity and not of knowledge withheld"`
 	Statement      string          `json:"statement" doc:"S1: the state root follows from the one before by exactly the access list. Execute the transactions on the list to check the rest"`
 	SecurityBits   uint32          `json:"security_bits" doc:"the proven security of the argument"`

@@ -106,7 +106,7 @@ func integer(bits int) Schema {
 }
 
 // amount returns the schema of an integer that may exceed 2^53, beyond which many JSON parsers lose precision. Its
-// format tells them.
+// format marks it.
 func amount() Schema {
 	schema := integer(64)
 	schema["format"] = "amount"

@@ -9,14 +9,14 @@ import (
 var (
 	Subscribe = define[SubscribeParams, Quantity]("svc_subscribe",
 		"Over WebSocket (/ws): subscribes to a topic and gives the connection's id of the subscription. Items "+
-			"come as notifications svc_subscription with params {subscription, result}. The result is of newBlocks a "+
-			"Block with hashes, of newPendingTransactions a hash, of events an Event (with progress also an "+
-			"EventProgress), of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage, of "+
-			"rangeProofs an array of RangeProofs.",
+			"come as notifications svc_subscription with params {subscription, result}. The results are, by topic: "+
+			"newBlocks, a Block with hashes; newPendingTransactions, a hash; events, an Event (with progress also an "+
+			"EventProgress); syncStatus, a SyncStatus; proofs, a ProofNotice; payments, a PaymentPage; rangeProofs, an "+
+			"array of RangeProofs.",
 		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrTakenBack, ErrPruned, ErrOutOfRange, ErrBadAccount, ErrWrongNetwork,
 		ErrUnknownTopic, ErrUnknownWord, ErrTooLong)
 	Unsubscribe = define[UnsubscribeParams, bool]("svc_unsubscribe",
-		"Over WebSocket (/ws): ends a subscription of the connection; false if there is none of that id.")
+		"Over WebSocket (/ws): ends a subscription of the connection; false if none has that id.")
 )
 
 // Notification is the method of a subscription's messages, whose parameters are [NotificationParams].
@@ -49,7 +49,7 @@ func Topics() []Topic {
 // SubscribeParams are the parameters of [Subscribe].
 type SubscribeParams struct {
 	Topic  Topic              `json:"topic" doc:"the topic to subscribe to"`
-	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"which part of it, and from where on"`
+	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"which of its items, and the starting point"`
 }
 
 // SubscriptionFilter restricts a subscription. Only events, newBlocks, proofs and payments support from_block.

@@ -69,12 +69,12 @@ type TraceCall struct {
 // TrapCause is the cause of a trap in a contract's code. [CauseText] formats it for people.
 type TrapCause struct {
 	Name  string `json:"name" doc:"unreachable, memory (a range outside of it), division (by zero, or an overflow), indirect_call (no function, or another type), utf8 (a name that is not), topics (over three), or an argument of a host function that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size"`
-	Limit uint64 `json:"limit" doc:"the most bytes that may be given; 0 if the cause is no length"`
+	Limit uint64 `json:"limit" doc:"the maximum number of bytes; 0 for other causes"`
 }
 
 // TracePlace is the position of a function in a contract's code.
 type TracePlace struct {
-	Function uint64 `json:"function" doc:"which one of those that the code defines, from 0; imported ones are not counted"`
+	Function uint64 `json:"function" doc:"its number among the functions that the code defines, from 0"`
 	Offset   uint64 `json:"offset" doc:"the byte in the deployed code: an instruction that calls or may trap, or the beginning of a block"`
 }
 

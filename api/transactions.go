@@ -111,7 +111,7 @@ type Transaction struct {
 	Status               Status            `json:"status" doc:"pending, success or failed"`
 	Type                 string            `json:"type" doc:"transfer, deploy, call, configure, batch, set_policy or instantiate"`
 	MaxFeePerGas         Quantity          `json:"maxFeePerGas" doc:"the most it pays per gas"`
-	MaxPriorityFeePerGas Quantity          `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
+	MaxPriorityFeePerGas Quantity          `json:"maxPriorityFeePerGas" doc:"the most of it for the fee recipient"`
 	Payer                *types.Account    `json:"payer" doc:"the account that pays the fee; null if the sender does"`
 	ValidUntil           *uint64           `json:"validUntil" doc:"the latest time of a block that may have it, in Unix milliseconds; null for none"`
 	Memo                 *Data             `json:"memo" doc:"the 32-byte memo of a transfer; null without one"`
@@ -164,7 +164,7 @@ type Receipt struct {
 	TransactionIndex  uint32            `json:"transactionIndex" doc:"its place in the block"`
 	EffectiveGasPrice Quantity          `json:"effectiveGasPrice" doc:"the price paid per gas"`
 	Fee               Quantity          `json:"fee" doc:"the fee paid: gasUsed × effectiveGasPrice"`
-	ReturnData        Data              `json:"returnData" doc:"what it returned, or the revert data of a failed one"`
+	ReturnData        Data              `json:"returnData" doc:"the return data, or the revert data after a failure"`
 	Error             *string           `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	From              types.Account     `json:"from" doc:"the sender"`
 	To                types.Account     `json:"to" doc:"as of the transaction"`

@@ -43,6 +43,6 @@ type ViewCallItem struct {
 // ViewResult is an item of the result of [BatchViewCall].
 type ViewResult struct {
 	Success bool           `json:"success" doc:"whether the call returned"`
-	Result  Data           `json:"result" doc:"what it returned; of a call that reverted the revert data"`
+	Result  Data           `json:"result" doc:"the return data, or the revert data after a revert"`
 	Error   *jsonrpc.Error `json:"error,omitempty" doc:"why it failed: code, message and data, as svc_viewCall fails"`
 }

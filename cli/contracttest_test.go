@@ -91,7 +91,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestCoverageOfAModule has no sources: functions and blocks are counted, but no lines.
+// TestCoverageOfAModule has a module without sources: functions and blocks are counted, but no lines.
 func TestCoverageOfAModule(t *testing.T) {
 	d := newDesk(t, nil)
 	dir := t.TempDir()

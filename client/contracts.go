@@ -158,10 +158,10 @@ func (c *Client) TraceUnsent(ctx context.Context, tx types.Transaction, view, pl
 
 // Costs holds what a transaction costs. Without a payer its sender pays all of it.
 type Costs struct {
-	Amount    types.Amount // what it moves from the sender
+	Amount    types.Amount // moved from the sender
 	LikelyGas types.Gas    // gas that it would use on the latest state
 	LikelyFee types.Amount // fee in the next block, on the latest state
-	FeeCap    types.Amount // fee of the whole gas limit at the max fee, which who pays must have
+	FeeCap    types.Amount // fee of the whole gas limit at the max fee; the payer's balance must cover it
 }
 
 // Costs tries a transaction on the latest state without sending it. Applications should show both fees: most of the gas

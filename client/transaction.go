@@ -56,9 +56,9 @@ const sponsoredTime = 5 * time.Minute
 
 // Build returns a transaction ready to be signed. Fields that are nil come from the node: the sender's nonce, the fees
 // and the gas limit. The nonce also follows the transactions that this client has sent within the last minute. Build
-// returns [api.ErrCannotPay], with the amounts in the error's data, if the sender's balance does not cover what it
-// moves and gas limit × max fee, and [api.ErrPayerCannotPay] if a payer's does not cover the latter. It returns
-// [ErrSponsoredTooLong] for a payer's transaction that would be valid for too long.
+// returns [api.ErrCannotPay], with the amounts in the error's data, if the sender's balance does not cover the amount
+// that the transaction moves plus gas limit × max fee. It returns [api.ErrPayerCannotPay] if a payer's balance does not
+// cover the fee.
 func (c *Client) Build(ctx context.Context, from Party, action Action, fields TxFields) (types.Transaction, error) {
 	chainID, err := c.ChainID(ctx)
 	if err != nil {

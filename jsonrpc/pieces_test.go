@@ -197,8 +197,8 @@ type held struct {
 func (h *held) Enter(context.Context) error { h.entered++; return nil }
 func (h *held) Leave(context.Context)       { h.left++ }
 
-// TestAStreamedAnswer is sent in parts of a bounded size, has the same content as otherwise, and may be longer than
-// other answers. Work has no turn while a part is sent.
+// TestAStreamedAnswer: a streamed answer is sent in parts of a bounded size, has the same content as otherwise, and may
+// be longer than other answers. Work has no turn while a part is sent.
 func TestAStreamedAnswer(t *testing.T) {
 	pages := make([]item, 2000)
 	for i := range pages {

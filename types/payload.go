@@ -218,7 +218,7 @@ func decodeBatch(d *codec.Decoder) Batch {
 		if kind != KindTransfer && kind != KindCall {
 			d.Fail(fmt.Errorf("%w: a step with the action %s", codec.ErrBadVariant, kind))
 		}
-		if d.Err() != nil { // no payload is read whose kind is refused, so no batch nests
+		if d.Err() != nil { // no batch nests: a batch's kind is refused before its payload is read
 			return Batch{}
 		}
 		steps[i].Action = decodePayloadOf(kind, d)

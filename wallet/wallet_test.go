@@ -186,8 +186,8 @@ func TestDeriveBIP86Vectors(t *testing.T) {
 	}
 }
 
-// TestDeriveBIP86TestMnemonic has the addresses of the mnemonic that development networks use, as
-// an implementation in another language computed them from the text of the BIPs.
+// TestDeriveBIP86TestMnemonic checks the addresses of the mnemonic of development networks. An implementation in
+// another language computed them from the text of the BIPs.
 func TestDeriveBIP86TestMnemonic(t *testing.T) {
 	seed, err := SeedFromMnemonic(junkMnemonic, "")
 	if err != nil {

@@ -254,7 +254,7 @@ func audienceFields(a *loadgen.AudienceReport) []output.Field {
 			output.Field{Name: "Delay of a transaction", Value: percentilesLine(p.Delay)})
 	}
 	if s := a.Stalled; s != nil {
-		value := fmt.Sprintf("%d, of them %d still connected", s.Subscribers, s.Open)
+		value := fmt.Sprintf("%d, %d of them still connected", s.Subscribers, s.Open)
 		for _, c := range s.Closed {
 			value += fmt.Sprintf("; %d %s (%s)", c.Count, c.Code, c.Example)
 		}

@@ -70,8 +70,8 @@ func DecodeAddress(addr string) (hrp string, program [32]byte, err error) {
 	return hrp, joinGroups(room[1:]), nil
 }
 
-// checkProgram refuses groups that do not have a program's length, or whose trailing bits, which are not part of a
-// byte, are not zeros or make a whole group.
+// checkProgram refuses groups that do not have a program's length. It also refuses groups whose trailing bits, which
+// are not part of a byte, make a whole group or are not all zeros.
 func checkProgram(groups []byte) error {
 	padding := 5 * len(groups) % 8
 	if padding > 4 || padding > 0 && groups[len(groups)-1]&(1<<padding-1) != 0 {

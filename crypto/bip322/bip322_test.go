@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-// TestPublished has the taproot vectors of BIP-322's basic-test-vectors.json.
+// TestPublished checks the taproot vectors of BIP-322's basic-test-vectors.json.
 func TestPublished(t *testing.T) {
 	const address, text = "bc1pss0zhytly75awhm6x2hhvd5lnzv3vssgrf9axfheq8ldyzn88ges79fler", "No prefix fallback"
 	const stack = "AUCJYOwOjxYAvatTAGYaVlNXBVyFuc4MwNQkOuK2tl8xhfKDONd0NjfYyNSYcRqeCp8hsAnCEPHAVEkO9h6vbQ/R"
@@ -38,7 +38,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestMessageHash has the published hashes of texts.
+// TestMessageHash checks the published hashes of texts.
 func TestMessageHash(t *testing.T) {
 	for text, want := range map[string]string{
 		"":            "c90c269c4f8fcbe6880f72a721ddfbf1914268a794cbb21cfafee13770ae19f1",

@@ -106,7 +106,7 @@ func check(t *testing.T, name string, point, signature [64]byte, digest [32]byte
 	}
 }
 
-// TestRFC6979 has the signatures of RFC 6979, A.2.5, with SHA-256.
+// TestRFC6979 checks the signatures of RFC 6979, A.2.5, with SHA-256.
 func TestRFC6979(t *testing.T) {
 	point := [64]byte(unhex(t, "60fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6"+
 		"7903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f5177a3c294d4462299"))
@@ -146,7 +146,7 @@ func TestRFC6979(t *testing.T) {
 	}
 }
 
-// TestBounds has each number at and beyond the ends of its range.
+// TestBounds checks each number at and beyond the ends of its range.
 func TestBounds(t *testing.T) {
 	digest := sha256.Sum256([]byte("bounds"))
 	point := pair(curve.Gx, curve.Gy)

@@ -13,7 +13,8 @@ import (
 	"unsafe"
 )
 
-// TestHugePages holds new objects to be where huge pages are asked for, and memory to be taken only as it is used.
+// TestHugePages checks that new objects are in huge pages if these are requested, and that memory is taken only as it
+// is used.
 func TestHugePages(t *testing.T) {
 	before := resident(t)
 	if err := HugePages(); err != nil {

@@ -173,8 +173,8 @@ func (m *member) Halted() string {
 	return ""
 }
 
-// isOutdated reports whether the member takes no further part because it does not know the version of the next block:
-// of one that the others have decided, or of one that it would make itself.
+// isOutdated reports whether the member takes no further part because it does not know the version of the next block,
+// whether the others have decided that block or the member would make it.
 func (m *member) isOutdated() bool {
 	status := m.service.Status()
 	return m.outdated.Load() != nil || status.Leads && status.Outdated != 0

@@ -15,7 +15,7 @@ import (
 // Go generates a Go package, which uses package kit/bind.
 func Go(a abi.ABI, name string) ([]byte, error) {
 	if token.IsKeyword(name) || strings.ToLower(name) != name {
-		return nil, fmt.Errorf("%w: %q is no name of a package", ErrName, name)
+		return nil, fmt.Errorf("%w: %q is not a package name", ErrName, name)
 	}
 	declared, err := text(a)
 	if err != nil {

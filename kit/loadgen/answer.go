@@ -35,7 +35,7 @@ func failures(body []byte, count int) (errors map[int]CallError, err error) {
 		err = json.Unmarshal(body, &answers[0])
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the answer is no JSON-RPC: %w", err)
+		return nil, fmt.Errorf("the answer is not JSON-RPC: %w", err)
 	}
 	errors = map[int]CallError{}
 	for _, a := range answers {

@@ -27,7 +27,7 @@ const (
 	readSize  = 16 << 10
 )
 
-var errAnswer = errors.New("the answer is no HTTP/1.1 response with a body of known length")
+var errAnswer = errors.New("the answer is not an HTTP/1.1 response with a body of known length")
 
 // conn is a keep-alive connection with the subset of HTTP/1.1 (RFC 9112) that a load generator needs. It reuses its
 // buffers.

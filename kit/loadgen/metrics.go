@@ -135,7 +135,7 @@ func readMetrics(r io.Reader) (map[string]float64, error) {
 		}
 		value, err := strconv.ParseFloat(fields[1], 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no number: %w", fields[0], err)
+			return nil, fmt.Errorf("%s is not a number: %w", fields[0], err)
 		}
 		values[fields[0]] = value
 	}

@@ -45,13 +45,13 @@ func Run(ctx context.Context, target Target, plan Plan, queues [][]Call, o Optio
 		return Report{}, err
 	}
 	if node.Scheme != "http" && node.Scheme != "https" || node.Host == "" {
-		return Report{}, fmt.Errorf("%q is no http or https URL", o.URL)
+		return Report{}, fmt.Errorf("%q is not an http or https URL", o.URL)
 	}
 	if o.Batch < 1 {
 		return Report{}, fmt.Errorf("a request has at least 1 call, not %d", o.Batch)
 	}
 	if plan.Load.Repeats() && o.Duration <= 0 {
-		return Report{}, fmt.Errorf("the load %s goes on until a duration is over: it must be more than 0", plan.Load)
+		return Report{}, fmt.Errorf("the load %s needs a duration of more than 0", plan.Load)
 	}
 	r := newMeasurement(target, plan, queues, o, node)
 	if plan.Load != Subscribers {

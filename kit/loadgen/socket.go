@@ -33,7 +33,7 @@ const (
 	opPong         = 0xA
 )
 
-var errFrame = errors.New("what came is no WebSocket frame of a server")
+var errFrame = errors.New("the received data is not a WebSocket frame of a server")
 
 // closed is the error for a connection that the node closed.
 type closed struct {

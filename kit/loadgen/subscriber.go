@@ -83,7 +83,7 @@ func (s *subscriber) note(text []byte, at time.Duration) error {
 	_, digits, ok := bytes.Cut(result, []byte(`"height":`))
 	end := bytes.IndexByte(digits, ',')
 	if !ok || end < 0 {
-		return fmt.Errorf("what came is no notification: %s", text)
+		return fmt.Errorf("the received message is not a notification: %s", text)
 	}
 	height, err := strconv.ParseUint(string(digits[:end]), 10, 64)
 	if err != nil || height < s.from || height-s.from > maxBlocks {

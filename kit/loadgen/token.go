@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// tokenSupply is a sender's token balance before a load: at least what it can transfer.
+	// tokenSupply is a sender's token balance before a load: at least as much as it can transfer.
 	tokenSupply = MaxTransfers
 	// tokenDeployGas and tokenMoveGas bound the gas of the token's deploy and of a transfer of it, for funding the
 	// senders.

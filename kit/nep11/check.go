@@ -60,8 +60,8 @@ type rule struct {
 	Test       func(*checker) error
 }
 
-// Check tests a contract, rule by rule. Holder must own a token, and A and B none; the check returns what it moves.
-// notify, which may be nil, is called with each result. A contract that violates rules is not an error.
+// Check tests a contract, rule by rule. Holder must own a token, and A and B none; the check returns the tokens that it
+// moves. notify, which may be nil, is called with each result. A contract that violates rules is not an error.
 func Check(
 	ctx context.Context, chain conformance.Chain, contract types.ContractID, accounts conformance.Accounts,
 	notify func(conformance.Result),

@@ -60,7 +60,7 @@ func list(logs []Log) string {
 func (e expected) data(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
-		return fmt.Errorf("the data of %s is no JSON object: %q", e.name, data)
+		return fmt.Errorf("the data of %s is not a JSON object: %q", e.name, data)
 	}
 	for name, want := range map[string]types.Account{e.first: e.a, e.second: e.b} {
 		var got types.Account

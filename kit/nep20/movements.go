@@ -205,7 +205,7 @@ func (c *checker) callsNobody() error {
 				return err
 			}
 			if called {
-				return conformance.Breaks("%s%s calls another contract, which may do anything in the middle of it", made.function, encoded)
+				return conformance.Breaks("%s%s calls another contract, which can then do anything", made.function, encoded)
 			}
 		}
 		return nil

@@ -51,10 +51,10 @@ var rules = []rule{
 	{"no_infinity", "an allowance of 2^64 - 1 is spent like any other", (*checker).noInfinity},
 	{"view_context", "transfer does not work in view context", (*checker).viewContext},
 	{
-		"sizes", "a transfer gives what it takes, to the unit: of 1, of a part and of all, between accounts that own nothing else",
+		"sizes", "a transfer credits exactly what it debits: for 1, a part and all, between accounts that own nothing else",
 		(*checker).sizes,
 	},
-	{"sizes_from", "transferFrom gives what it takes in the same sizes", (*checker).sizesFrom},
+	{"sizes_from", "transferFrom credits exactly what it debits, for the same amounts", (*checker).sizesFrom},
 	{"everything", "a holder can move all that it is said to have", (*checker).everything},
 	{"contracts", "a contract gets tokens as any account does", (*checker).contracts},
 	{"calls_nobody", "transfer, approve and transferFrom call no other contract", (*checker).callsNobody},

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	if !versionPattern.MatchString(r.version) {
-		return fmt.Errorf("%q is no version, such as 0.2.0 or 0.2.0-rc.1", r.version)
+		return fmt.Errorf("%q is not a version such as 0.2.0 or 0.2.0-rc.1", r.version)
 	}
 	if err := r.readCommit(ctx); err != nil {
 		return err

@@ -52,7 +52,7 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 	}
 	block, _ := pem.Decode(encoded)
 	if block == nil {
-		return nil, errors.New("it is no PEM")
+		return nil, errors.New("it is not PEM")
 	}
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {

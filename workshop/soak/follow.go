@@ -44,9 +44,8 @@ func (f *followers) Set(urls string) error {
 	return err
 }
 
-// watch measures the follower's progress, and what it reports of it, until ctx ends. Its response lies between two of
-// the primary's: it may report a lower height than the first, of which it may not know yet, but never a higher one than
-// the second.
+// watch measures the follower's progress, and checks the heights that it reports, until ctx ends. Each of its responses
+// lies between two of the primary's. Its height may be lower than the first of these, but never higher than the second.
 func (f *follower) watch(ctx context.Context, primary *client.Client) error {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()

@@ -33,7 +33,7 @@ func (r *recent) add(e *raftpb.Entry, txs []*types.Tx) {
 // logEntry is an entry of the log whose transactions a block may name.
 type logEntry struct {
 	entry *raftpb.Entry
-	txs   []*types.Tx // nil if they are not at hand
+	txs   []*types.Tx // nil if they are not in memory
 }
 
 // after returns the entries of the log after an index, up to the entry to.

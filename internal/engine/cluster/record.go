@@ -70,7 +70,7 @@ func decodeRecord(d *codec.Decoder) (r Record) {
 	return r
 }
 
-// Place is the state that the log led to at an index at which it may be cut, which is after an entry that left no
+// Place is the state that results from the log up to an index at which the log may be cut: after an entry that left no
 // proposal. A snapshot's data is an encoded Place; the rest of the state is in the chain.
 type Place struct {
 	Head    Head

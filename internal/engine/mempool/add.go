@@ -74,8 +74,8 @@ func (p *Pool) notifyAccepted(c *candidate) {
 }
 
 // examine decodes transactions, and verifies the signatures of those that the pool would take now. A client must not be
-// refused because of a state older than one that it could already read, so while the pool is behind the chain, refused
-// candidates wait for the pool. With adds, the batch may be added at once; its field added then reports that.
+// refused because of a state older than one that it could already read. While the pool is behind the chain, refused
+// candidates therefore wait for the pool. With adds, the batch may be added at once; its field added then reports that.
 func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string, adds bool) *batch {
 	newest, behind := p.behind()
 	b := p.decode(encoded)
@@ -127,7 +127,8 @@ func (p *Pool) decode(encoded [][]byte) *batch {
 	return b
 }
 
-// checkTexts refuses candidates that are signed over a text longer than a wallet signs, with an error that says so.
+// checkTexts refuses candidates whose signature is over a text that is too long for wallets. The error states this
+// reason.
 func (p *Pool) checkTexts(b *batch) {
 	for _, c := range b.pending() {
 		c.err = exec.CheckTexts(p.opts.network, c.signed())

@@ -25,7 +25,7 @@ func TestIdleAccountsAreNotReadAgain(t *testing.T) {
 	refuse(t, p, transfer(2, 0, 100, 5), errDisk) // nobody has requested it before
 }
 
-// TestIdleIsBounded remembers more accounts than it may.
+// TestIdleIsBounded has more idle accounts than the pool may remember.
 func TestIdleIsBounded(t *testing.T) {
 	i := make(idle)
 	for n := range 2 * maxIdle {

@@ -134,8 +134,8 @@ func (p *Pool) dropUnpaid(s *sender) (others []*sender) {
 	return others
 }
 
-// promoteFreed updates the accounts for whose own transactions there is more balance, because others that they paid for
-// have left. It must be called after entries were forgotten, before the lock is released.
+// promoteFreed updates the accounts that have more balance for their own transactions, because transactions that they
+// paid for have left the pool. It must be called after entries were forgotten, before the lock is released.
 func (p *Pool) promoteFreed() {
 	freed := p.freed
 	p.freed = nil

@@ -67,8 +67,8 @@ func (c *candidate) decode(r rules, encoded []byte, now time.Time) {
 	c.err = c.checkStatic(r)
 }
 
-// checkStatic is exec.CheckStatic at the time at which the candidate came, and at the lowest base fee that the
-// parameters allow, as a transaction that cannot pay the current base fee may wait for a lower one.
+// checkStatic is exec.CheckStatic with two changes. The time is when the candidate came, and the base fee is the lowest
+// that the parameters allow: a transaction that cannot pay the current base fee may wait for a lower one.
 func (c *candidate) checkStatic(r rules) error {
 	c.rules = r.number
 	r.env.Timestamp = max(r.env.Timestamp, milliseconds(c.added))

@@ -92,7 +92,7 @@ func (t *Task) ProveWith(p *Prover) ([]byte, int, error) {
 func (t *SpanTask) Span() blockproof.Span {
 	blocks := len(t.Headers) - 1
 	last := t.Headers[blocks].Header.Height
-	span, _ := blockproof.SpanOf(last+1-types.Height(blocks), last) // 0, no span, if these are not one
+	span, _ := blockproof.SpanOf(last+1-types.Height(blocks), last) // 0, no span, if the blocks do not form one
 	return span
 }
 

@@ -107,8 +107,8 @@ func (w guarded) Run(
 	return exit, err
 }
 
-// guard calls do. A panic or an error is the engine's fault, unless own is set: an error of the function or host that
-// the engine called.
+// guard calls do. A panic is the engine's fault. An error is too, unless own is set: then it is an error of the
+// function or host that the engine called.
 func (w guarded) guard(hash types.CodeHash, function string, own *error, do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

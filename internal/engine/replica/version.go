@@ -12,9 +12,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A block of a version that this program does not know cannot be checked: not even its seal says that the producer made
-// it. So it only counts if the chain's parameters announce that version for its timestamp, if the own clock has reached
-// the time of the upgrade, and if no upstream gives another block of that height that can be checked.
+// A block of a version that this program does not know cannot be checked: not even its seal shows that the producer
+// made it. So it only counts under three conditions: the chain's parameters announce that version for its timestamp,
+// this node's clock has reached the time of the upgrade, and no upstream has another block of that height that can be
+// checked.
 
 const (
 	// versionPoll is the interval between requests for a block that can be checked, while one that cannot is held back.

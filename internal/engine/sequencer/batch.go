@@ -220,8 +220,8 @@ type Codes struct {
 	// Run are the codes that the transaction runs itself: of the contracts that it calls, of the template, or the
 	// deployed one. A batch that calls several contracts also has their codes marked as codes of such a batch.
 	Run []types.CodeHash
-	// Blamed are the codes that must wait if the transaction overruns. In a batch that calls several contracts nobody
-	// knows which one was slow, so only the marked codes wait: others' calls of a single one of these contracts are not
+	// Blamed are the codes that must wait if the transaction overruns. If a batch calls several contracts, it is
+	// unknown which one was slow. Only the marked codes wait then, so calls of only one of these contracts are not
 	// delayed.
 	Blamed []types.CodeHash
 }

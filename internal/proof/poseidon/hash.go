@@ -94,7 +94,7 @@ func sponge[T any](
 ) {
 	var (
 		b     block
-		rest  [lanes][]T // what a lane has still to absorb
+		rest  [lanes][]T // elements that a lane has still to absorb
 		owner [lanes]int // index of a lane's message
 		n     int        // number of lanes in use, which are the first ones
 		begun int        // number of messages that got a lane

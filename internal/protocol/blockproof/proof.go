@@ -107,7 +107,7 @@ func (p *part) decode(d *codec.Decoder) {
 		}
 	}
 	if n := len(p.steps); n == 0 || p.steps[n-1] == 0 {
-		d.Fail(errors.New("the last step is of no row"))
+		d.Fail(errors.New("the last step has no rows"))
 	}
 	p.after = digest(d)
 }

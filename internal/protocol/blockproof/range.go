@@ -33,8 +33,9 @@ type Range struct {
 	Proof    []byte
 }
 
-// UnionAccesses returns the union of the lists of consecutive blocks. It returns an error that wraps ErrAccesses if an
-// old value differs from the one that the key was left with, or if there are more accesses than a range can have.
+// UnionAccesses returns the union of the lists of consecutive blocks. It returns an error that wraps ErrAccesses if a
+// key's old value differs from the value after the previous list with that key, or if there are more accesses than a
+// range can have.
 func UnionAccesses(lists [][]types.Access) ([]types.Access, error) {
 	n := 0
 	for _, list := range lists {

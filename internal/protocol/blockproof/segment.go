@@ -107,7 +107,7 @@ func (s *Statement) segments(
 	}
 	before := t.at(1).now.digest
 	if before.Bytes() != s.PreRoot {
-		return fmt.Errorf("%w: it is of another root before the block", ErrWitness)
+		return fmt.Errorf("%w: it leads to another root before the block", ErrWitness)
 	}
 	cuts := t.cuts()
 	for i, low := range cuts[:len(cuts)-1] {

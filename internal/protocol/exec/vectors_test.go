@@ -564,7 +564,7 @@ func TestIDVectors(t *testing.T) {
 	}
 }
 
-// TestMessageVectors has account_verify's message, and its witnesses of a key and of a text.
+// TestMessageVectors checks account_verify's message, and its witnesses of a key and of a text.
 func TestMessageVectors(t *testing.T) {
 	m := readVectors(t).Message
 	contract, account := types.ContractID(m.Contract), types.Account(m.Account)

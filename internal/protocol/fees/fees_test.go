@@ -86,7 +86,7 @@ func TestIntrinsicGas(t *testing.T) {
 	}
 }
 
-// TestBaseFeeVectors has the base fees of docs/vectors.json.
+// TestBaseFeeVectors checks the base fees of docs/vectors.json.
 func TestBaseFeeVectors(t *testing.T) {
 	file, err := os.ReadFile("../../../docs/vectors.json")
 	if err != nil {

@@ -49,7 +49,7 @@ func (t Tree) Prove(number int) types.InclusionProof {
 // returns an error that wraps ErrInclusion.
 func CheckTransaction(root types.MerkleRoot, tx *types.Tx, p *types.InclusionProof) error {
 	if TransactionLeaf(tx).Bytes() != p.Leaf {
-		return fmt.Errorf("%w: the leaf is of another transaction or witness", ErrInclusion)
+		return fmt.Errorf("%w: the leaf belongs to another transaction or witness", ErrInclusion)
 	}
 	return check(poseidon.TagTransactions, root, p)
 }
@@ -60,7 +60,7 @@ func CheckReceipt(root types.MerkleRoot, r *types.Receipt, p *types.InclusionPro
 		return fmt.Errorf("%w: no block has a receipt of %d gas", ErrInclusion, r.GasUsed)
 	}
 	if ReceiptLeaf(r).Bytes() != p.Leaf {
-		return fmt.Errorf("%w: the leaf is of another receipt", ErrInclusion)
+		return fmt.Errorf("%w: the leaf belongs to another receipt", ErrInclusion)
 	}
 	return check(poseidon.TagReceipts, root, p)
 }
@@ -93,7 +93,7 @@ func check(tag uint32, root types.MerkleRoot, p *types.InclusionProof) error {
 		d = node[0]
 	}
 	if rootDigest(tag, int(p.N), d).Bytes() != root {
-		return fmt.Errorf("%w: it is of another root", ErrInclusion)
+		return fmt.Errorf("%w: it leads to another root", ErrInclusion)
 	}
 	return nil
 }

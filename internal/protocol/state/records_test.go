@@ -278,7 +278,7 @@ func TestAuthorityAt(t *testing.T) {
 	}
 }
 
-// TestRecordVectors has the records of docs/vectors.json.
+// TestRecordVectors checks the records of docs/vectors.json.
 func TestRecordVectors(t *testing.T) {
 	file, err := os.ReadFile("../../../docs/vectors.json")
 	if err != nil {

@@ -42,7 +42,7 @@ func flag(b bool) byte {
 	return 0
 }
 
-var errEncoding = errors.New("these bytes are no module's")
+var errEncoding = errors.New("the bytes do not encode a module")
 
 // DecodeModule decodes a module, without [Module.Instrumented]. It does not retain encoded. It accepts exactly the
 // encodings that [Module.Encode] writes, but cannot check that they belong to any code: the caller must authenticate

@@ -65,7 +65,7 @@ func TestPartedAnswer(t *testing.T) {
 	}
 }
 
-// TestBrokenPartedAnswer has no end, so that no client mistakes it for the whole answer.
+// TestBrokenPartedAnswer: a broken answer in parts has no end, so that no client mistakes it for the whole answer.
 func TestBrokenPartedAnswer(t *testing.T) {
 	_, address := start(t, Config{RPC: serial{parts: 5, fails: 3}, Fallback: serial{}})
 	c := dial(t, address)

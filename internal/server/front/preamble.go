@@ -130,8 +130,8 @@ func (h *preamble) parseRequestLine(line []byte) error {
 	return nil
 }
 
-// parseField splits "Name: value". A line that begins with a space continues the one before (obs-fold), which is
-// obsolete and refused, as is a space before the colon (RFC 9112 5.1, 5.2).
+// parseField splits "Name: value". A line that begins with a space continues the previous line (obs-fold). This is
+// obsolete and refused, and so is a space before the colon (RFC 9112 5.1, 5.2).
 func parseField(line []byte) (name, value []byte, err error) {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 1 || !isToken(line[:colon]) {

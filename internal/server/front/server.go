@@ -126,8 +126,8 @@ func (s *Server) Serve(listener net.Listener) error {
 var fullAnswer = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: " +
 	drainSeconds + "\r\n\r\n")
 
-// accept registers a connection. It refuses it, and returns nil, if the server drains, or if there are too many
-// connections and none has been idle long enough to make way.
+// accept registers a connection. It refuses the connection and returns nil if the server drains, or if there are too
+// many connections and none has been idle long enough to make way.
 func (s *Server) accept(netConn net.Conn) *conn {
 	c := &conn{raw: netConn, server: s, peer: s.peerOf(netConn.RemoteAddr().String())}
 	c.stream = newStream(netConn, s, c.peer)

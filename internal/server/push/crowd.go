@@ -20,7 +20,7 @@ type crowds struct {
 }
 
 // add adds a connection. If the limit is reached, the newest connection of the largest source makes way, provided that
-// that source then still has at least as many as the new one's source; otherwise add returns false.
+// this source then still has at least as many as the source of c. Otherwise add returns false.
 func (all *crowds) add(c *connection, most int) (displaced *connection, ok bool) {
 	own := all.bySource[c.request.Source]
 	if own == nil {

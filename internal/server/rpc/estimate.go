@@ -145,7 +145,7 @@ type effects struct {
 
 	limit        types.Gas   // of the transaction
 	open         []types.Gas // limits of the open calls
-	least        types.Gas   // limit with which no look-up and no nested call lacks gas
+	least        types.Gas   // limit at which every look-up and nested call has enough gas
 	pays, writes bool        // whether it moves coins and writes to storage
 }
 

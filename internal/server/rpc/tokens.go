@@ -57,8 +57,8 @@ const (
 	nep11Holder = "owner"
 )
 
-// balance calls balanceOf as NEP-20 defines it, which needs no look at the code, and if that fails, as the token's ABI
-// declares it.
+// balance calls balanceOf as NEP-20 defines it, for which the code need not be read. If that fails, it calls balanceOf
+// as the token's ABI declares it.
 func (h *tokenHandlers) balance(
 	ctx context.Context, v *viewer, token types.ContractID, account types.Account,
 ) (uint64, error) {

@@ -25,8 +25,8 @@ type Balances struct {
 // ErrNoBalances is returned for a store that is not of version 1 of the protocol, or keeps no state.
 var ErrNoBalances = errors.New("there is no chain of protocol version 1 with its state")
 
-// ReadBalances reads the balances in a store of version 1 of the protocol. It returns [ErrCorrupt] unless they and what
-// was burned add up to the supply.
+// ReadBalances reads the balances in a store of version 1 of the protocol. It returns [ErrCorrupt] unless the balances
+// and the burned coins add up to the supply.
 func ReadBalances(r kv.Reader) (b Balances, err error) {
 	row, err := r.Get(keyFormat)
 	if errors.Is(err, kv.ErrNotFound) || err == nil && (len(row) != 4 || binary.BigEndian.Uint32(row) > LastBalancesFormat) {

@@ -104,10 +104,10 @@ func decodeItem[T any](r kv.Reader, t table, p Position, decode func([]byte) (T,
 	return decoded, err
 }
 
-// ByAccount returns the stored transactions that concern an account, newest first: those that it sent or paid for, those
-// that name it as recipient or as the called or created contract, in a step of a batch too, and those in which code paid
-// it or was paid from it. Unless before is zero, only transactions older than before are returned. At most limit are
-// returned.
+// ByAccount returns the stored transactions that concern an account, newest first. These are the transactions that it
+// sent or paid for, those that name it as recipient or as the called or created contract, even in a step of a batch,
+// and those in which code paid it or was paid by it. Unless before is zero, only transactions older than before are
+// returned. At most limit are returned.
 func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]Position, error) {
 	return read(s, func(v *view) ([]Position, error) {
 		prefix := tableAccounts.key(account[:])

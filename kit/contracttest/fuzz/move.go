@@ -179,7 +179,7 @@ func (l lifter) fields(named abi.Named, given map[string]any) (any, error) {
 			return map[string]any{variant.Name: lifted}, err
 		}
 	}
-	return nil, fmt.Errorf("%w: it is no variant of %s", abi.ErrArgument, named.Name)
+	return nil, fmt.Errorf("%w: it is not a variant of %s", abi.ErrArgument, named.Name)
 }
 
 // text converts a JSON string: an account name, or an integer in the form of a string.

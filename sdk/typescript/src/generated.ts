@@ -23,7 +23,7 @@ export interface ABI {
   events: (ABIEvent)[];
   /** the functions that can be called, and init */
   functions: (ABIFunction)[];
-  /** what is in its storage, as far as it says so */
+  /** the contents of its storage, if declared */
   storage?: ABIStorage;
   /** the records and enums that types refer to by name */
   types?: (ABINamed)[];
@@ -43,7 +43,7 @@ export interface ABICell {
 export interface ABIError {
   /** its number, which no other error of the contract has */
   code: number;
-  /** what it carries, in order */
+  /** its fields in order */
   fields?: (ABIParameter)[];
   /** the error's name */
   name: string;
@@ -235,7 +235,7 @@ export interface BlockProof {
   circuit: Hash;
   /** the state root before the block */
   pre_root: Hash;
-  /** the proof; what it is about is not in it */
+  /** the proof, without the statement that it proves */
   proof: Hex;
   /** stark: transparent, an argument of validity and not of knowledge withheld */
   proof_type: string;
@@ -779,7 +779,7 @@ export interface PendingTransaction {
   hash: Hash;
   /** the most it pays per gas */
   maxFeePerGas: bigint;
-  /** the most of that which goes to the fee recipient */
+  /** the most of it for the fee recipient */
   maxPriorityFeePerGas: bigint;
   /** the sender's count of transactions before it */
   nonce: bigint;
@@ -870,7 +870,7 @@ export interface Receipt {
   logs: (Log)[];
   /** the account that paid the fee; null if the sender did */
   payer: Hash | null;
-  /** what it returned, or the revert data of a failed one */
+  /** the return data, or the revert data after a failure */
   returnData: Hex;
   /** 0x1 success, 0x0 failed */
   status: bigint;
@@ -1138,7 +1138,7 @@ export interface TraceEvent {
 }
 
 export interface TracePlace {
-  /** which one of those that the code defines, from 0; imported ones are not counted */
+  /** its number among the functions that the code defines, from 0 */
   function: number;
   /** the byte in the deployed code: an instruction that calls or may trap, or the beginning of a block */
   offset: number;
@@ -1180,7 +1180,7 @@ export interface Transaction {
   input: Input | null;
   /** the most it pays per gas */
   maxFeePerGas: bigint;
-  /** the most of that which goes to the fee recipient */
+  /** the most of it for the fee recipient */
   maxPriorityFeePerGas: bigint;
   /** the 32-byte memo of a transfer; null without one */
   memo: Hex | null;
@@ -1229,7 +1229,7 @@ export interface TransactionStatus {
 }
 
 export interface TrapCause {
-  /** the most bytes that may be given; 0 if the cause is no length */
+  /** the maximum number of bytes; 0 for other causes */
   limit: number;
   /** unreachable, memory (a range outside of it), division (by zero, or an overflow), indirect_call (no function, or another type), utf8 (a name that is not), topics (over three), or an argument of a host function that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size */
   name: string;
@@ -1276,7 +1276,7 @@ export interface ViewProof {
 export interface ViewResult {
   /** why it failed: code, message and data, as svc_viewCall fails */
   error?: ErrorObject;
-  /** what it returned; of a call that reverted the revert data */
+  /** the return data, or the revert data after a revert */
   result: Hex;
   /** whether the call returned */
   success: boolean;
@@ -1326,7 +1326,7 @@ export interface Methods {
   dev_revert: { params: [snapshot: bigint]; result: boolean };
   /** Changes when blocks are made: by a clock, at once for each transaction, or by dev_mine only. */
   dev_setBlockTime: { params: [milliseconds: number | null]; result: boolean };
-  /** Sets the next block's timestamp; the clock goes on from there. */
+  /** Sets the next block's timestamp; the clock continues from there. */
   dev_setNextBlockTime: { params: [time: number]; result: boolean };
   /** Remembers the present block and gives the snapshot's id. */
   dev_snapshot: { params: []; result: bigint };
@@ -1434,13 +1434,13 @@ export interface Methods {
   svc_sendRawTransaction: { params: [transaction: Hex]; result: Hash };
   /** Submits a signed transaction, or finds a known one, and waits up to 30 s for its receipt. */
   svc_sendRawTransactionSync: { params: [transaction: Hex]; result: Receipt };
-  /** Over WebSocket (/ws): subscribes to a topic and gives the connection's id of the subscription. Items come as notifications svc_subscription with params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event (with progress also an EventProgress), of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage, of rangeProofs an array of RangeProofs. */
+  /** Over WebSocket (/ws): subscribes to a topic and gives the connection's id of the subscription. Items come as notifications svc_subscription with params {subscription, result}. The results are, by topic: newBlocks, a Block with hashes; newPendingTransactions, a hash; events, an Event (with progress also an EventProgress); syncStatus, a SyncStatus; proofs, a ProofNotice; payments, a PaymentPage; rangeProofs, an array of RangeProofs. */
   svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "rangeProofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
   /** What a transaction would do on the latest state, call by call, without sending it, even if it fails. It has the gas of svc_call; nonce and fees are not checked. */
   svc_traceCall: { params: [transaction: Hex, view?: boolean | null, places?: boolean | null]; result: Trace | null };
   /** What an included transaction did, call by call, executed again; null if it is not included, pruned if this node lacks blocks and cannot know. */
   svc_traceTransaction: { params: [hash: Hash, places?: boolean | null]; result: Trace | null };
-  /** Over WebSocket (/ws): ends a subscription of the connection; false if there is none of that id. */
+  /** Over WebSocket (/ws): ends a subscription of the connection; false if none has that id. */
   svc_unsubscribe: { params: [id: bigint]; result: boolean };
   /** Whether an account of any kind signed a message, by the rules of the host function account_verify. */
   svc_verifyMessage: { params: [account: string, message: Hex, witness: Hex, contract?: Hash | null, block?: BlockRef | null]; result: MessageVerdict };
