@@ -99,8 +99,9 @@ func decodesItself(t reflect.Type) bool {
 	return p.Implements(jsonUnmarshalerType) || p.Implements(textUnmarshalerType)
 }
 
-// check consumes one valid value of the parameter param and returns an error if it does not have the shape s. If its
-// JSON type is another than s expects, the decoder must refuse it, but check still rejects repeated members in it.
+// check consumes one valid value of the parameter param and returns an error if it does not have the shape s. A value
+// of another JSON type than s expects is left to the decoder, which must refuse it; check only rejects repeated members
+// in it.
 func (s *shape) check(text *scanner, param string) *Error {
 	for s.pointer {
 		s = s.element

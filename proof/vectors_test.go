@@ -30,7 +30,7 @@ type chainVector struct {
 		Hash         hexBytes
 		Transactions []struct {
 			ID      hexBytes
-			Signed  hexBytes // missing for the longest
+			Signed  hexBytes // absent for the longest transactions
 			Receipt hexBytes `json:"receipt_encoded"`
 		}
 		State [][2]hexBytes

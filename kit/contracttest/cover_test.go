@@ -99,7 +99,7 @@ func TestCoverageChangesNothing(t *testing.T) {
 	}
 }
 
-// TestStops has a call of a function that traps within another one, after one that returned.
+// TestStops calls a function, which returns, and then one that traps within another.
 func TestStops(t *testing.T) {
 	m := Contract(1, 1)
 	procedure := m.AddType(nil, 0)

@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestSnapshotIndependently has a program that shares no code with the node check a served snapshot, by the description
-// of the format alone.
+// TestSnapshotIndependently: a program that shares no code with the node checks a served snapshot by the description of
+// the format alone.
 func TestSnapshotIndependently(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"python3", "zstd"} {

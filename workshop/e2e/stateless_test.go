@@ -237,8 +237,8 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 	start(t, arguments(dir, primary, last.BlockHeight-1, hashOf(last.BlockHeight-1))...) // continues where it was
 }
 
-// TestProveFromHistory has a chain that was made without proofs be proven from its stored history, in two runs, and a
-// replica without state follow it from genesis.
+// TestProveFromHistory: a chain that was made without proofs is proven from its stored history, in two runs, and a
+// replica without state follows it from genesis.
 func TestProveFromHistory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "chain")

@@ -24,7 +24,7 @@ const (
 	slowWrites = 256 << 10 // bytes per synced write, by each of slowness writers on a slow disk
 	slowness   = 4
 
-	wrongByLittle = 10 * time.Second // of a clock; half of it makes a leader transfer its leadership
+	wrongByLittle = 10 * time.Second // error of a clock; half of it makes a leader transfer its leadership
 	wrongByFar    = time.Hour
 )
 

@@ -51,7 +51,8 @@ func (l *link) told(p *process, h types.Height) (types.Block, error) {
 	return b, err
 }
 
-// signSecond makes a primary whose head is the parent sign another block at the height of lies.twice.
+// signSecond makes a primary sign a second block at the height of lies.twice, once its head is the parent of that
+// height.
 func (w *simulation) signSecond(p *process) error {
 	if w.lies.twice == 0 || p.height() != w.lies.twice-1 || w.secondBlock() != nil {
 		return nil

@@ -81,8 +81,8 @@ func (m *Member) nextTime() uint64 {
 }
 
 // medianOffset returns the median of all members' clocks minus this member's. own adjusts for changes of this member's
-// clock since the oldest of the reports. Without it, if this clock was set wrong just after another one was set right,
-// two of three would seem wrong.
+// clock since the oldest of the reports. Suppose that another member's clock is set right, and just after that this one
+// is set wrong: without own, two of three clocks would seem wrong.
 func medianOffset(others map[uint64]time.Duration, own time.Duration) time.Duration {
 	offsets := []time.Duration{own}
 	for _, o := range others {

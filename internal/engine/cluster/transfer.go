@@ -100,8 +100,8 @@ func (m *Member) endTransfer() {
 	}
 }
 
-// recallForwarded queues the sends that another leader has not answered for another try with the current leader, if
-// there is one: the other one may have stopped.
+// recallForwarded queues the sends that a former leader has not answered, for another try with the current leader, if
+// there is one. The former leader may have stopped.
 func (s *sends) recallForwarded(leader uint64) {
 	if leader == raft.None {
 		return

@@ -571,7 +571,7 @@ func drawTransaction(t *rapid.T, m *model, order int) ([]byte, modelTx) {
 	}
 }
 
-// drawWitness makes a witness that is valid, mostly for the authority in force.
+// drawWitness draws a valid witness, mostly for the authority in force.
 func drawWitness(t *rapid.T, m *model, a types.Account, message [32]byte) types.Witness {
 	signers := []int{-1, policyKey, policyKey + 1} // signed by the account's own key, or for one of two policies
 	by := slices.IndexFunc(signers, func(by int) bool {

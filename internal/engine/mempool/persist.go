@@ -200,8 +200,8 @@ func (p *Pool) requestRewrite() {
 const probeBytes = 64 << 10
 
 // Failing returns the reason why transactions are currently refused because of the journal, or nil. During a failure it
-// tests whether there is room again, as clients that know of it send no transactions that would show it. The test
-// writes to the disk, so it should not be called often.
+// tests whether there is room again: clients that know of the failure send no transactions, so nothing else would show
+// the end of it. The test writes to the disk, so it should not be called often.
 func (p *Pool) Failing() error {
 	if p.journal == nil || !p.journalFails.Load() {
 		return nil

@@ -85,8 +85,9 @@ func setDefault[T comparable](field *T, value T) {
 // held once; queueBytes for the verification queue; and maxSuspects sources and maxFates fates.
 //
 // Under the lock, an operation costs O(log senders) per transaction that it adds or evicts, on average. A change of an
-// account costs at most NonceWindow + HeldPerSender of one sender, and of each sender of the PerPayer that it pays for
-// if it can no longer pay for them. A replacement copies the pointers of a run and updates its floors.
+// account affects at most NonceWindow + HeldPerSender transactions of its own. If it can no longer pay for others, it
+// affects as many of each sender of the at most PerPayer transactions that it pays for. A replacement copies the
+// pointers of a run and updates its floors.
 type Pool struct {
 	opts     Options
 	verifier *verifier

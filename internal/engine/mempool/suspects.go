@@ -62,7 +62,7 @@ func newVerifier(now func() time.Time, verify verifyFunc, add func(...*batch)) *
 }
 
 // check sets verified or err of every candidate, the cheapest first. If one lane verifies them all, it also adds the batch
-// that holds them, unless that is nil.
+// adds, unless that is nil.
 func (v *verifier) check(ctx context.Context, candidates []*candidate, source string, adds *batch) {
 	v.each(candidates, func(l *lane, part []*candidate) {
 		switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// prove makes the bundles of the blocks that wait for a proof.
+// prove makes the bundles of a range of blocks.
 func (n *node) prove(t *testing.T, from, to types.Height) map[types.Height][]byte {
 	t.Helper()
 	prover, maker := newTestProver(t), NewQueue(n.Store(), testBits)

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestWaitsForProofs has a block whose proof becomes available late at each of the upstreams: the replica says so,
+// TestWaitsForProofs: the proof of a block becomes available late at each of the upstreams. The replica reports it,
 // blames none of them, and continues.
 func TestWaitsForProofs(t *testing.T) {
 	for upstreams := range 3 {

@@ -506,7 +506,7 @@ func TestForkIsFoundAtTheStart(t *testing.T) {
 	})
 }
 
-// TestForkOfAPrunedChain has a replica that keeps few blocks compare them with another branch. If the branch forked
+// TestForkOfAPrunedChain: a replica that keeps few blocks compares them with another branch. If the branch forked
 // before these blocks, it proves nothing against the producer; otherwise it does.
 func TestForkOfAPrunedChain(t *testing.T) {
 	for name, c := range map[string]struct {

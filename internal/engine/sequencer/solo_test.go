@@ -199,8 +199,8 @@ func TestInstantMakesABlockForEachTransaction(t *testing.T) {
 	})
 }
 
-// TestInstantEndsWithWhatIsNotValid has a pool that is wrong about an account offer a transaction that no block can
-// include: the engine does not try it forever.
+// TestInstantEndsWithWhatIsNotValid: a pool with a wrong record of an account offers a transaction that no block can
+// include. The engine does not try it forever.
 func TestInstantEndsWithWhatIsNotValid(t *testing.T) {
 	in(t, Manual, func(f *fixture) {
 		wrong := mempool.HeadOf(f.ledger)

@@ -16,8 +16,8 @@ import (
 )
 
 // A module is compiled once, as a whole, in a wazero runtime of its own, which passes the machine code to its file
-// cache. To load it, another runtime reads the module's skeleton and looks it up in its file cache, which returns that
-// machine code. So neither the code nor wazero's copy of it is read or validated again.
+// cache. To load the module, another runtime reads the module's skeleton and asks its own file cache for the module,
+// which returns that machine code. So neither the code nor wazero's copy of it is read or validated again.
 
 // errFiles is returned if wazero accepts no cache but a directory.
 var errFiles = errors.New("this version of wazero accepts only a directory as its cache")

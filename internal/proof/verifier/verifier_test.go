@@ -346,7 +346,7 @@ func turnOff(e example, row int) {
 	}
 }
 
-// forgeMultiplicity makes the last row that is on send and receive twice.
+// forgeMultiplicity doubles the multiplicity in the last row that is on.
 func forgeMultiplicity(e example) {
 	row := len(e.statement.Terms) - 1
 	two, y := field.New(2), e.columns[2][row]
@@ -355,8 +355,8 @@ func forgeMultiplicity(e example) {
 	var cube field.Element
 	cube.Mul(&e.columns[3][row], &y).Add(&cube, &e.statement.Public[0]).Mul(&cube, &two)
 	e.columns[4][row] = cube
-	// Cubes are sent with their rows' multiplicities: this row receives its own twice, and the others
-	// receive each other's.
+	// Cubes are sent with their rows' multiplicities: this row receives its own twice, and the others receive
+	// each other's.
 	for i := range row {
 		e.columns[5][i] = e.columns[4][(i+1)%row]
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/testkit/plainverifier"
 )
 
-// TestSecondVerifier has the proof of a block checked by the verifier that was written from docs/proofs.md alone.
+// TestSecondVerifier checks the proof of a block with the verifier that was written from docs/proofs.md alone.
 func TestSecondVerifier(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, and of one goroutine")

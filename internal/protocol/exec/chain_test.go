@@ -99,7 +99,7 @@ type action struct {
 	payload types.Payload
 }
 
-// in makes the action that of a transaction.
+// in sets the action in a transaction.
 func (a action) in(tx *types.Transaction) {
 	tx.Target, tx.Value, tx.Payload = a.target, a.value, a.payload
 }

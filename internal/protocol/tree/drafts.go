@@ -75,7 +75,8 @@ func (s *scratch) grow(inners int) {
 	}
 }
 
-// maxSpare bounds the number of inner nodes in the scratch that is kept. Each takes about 150 bytes with its climb.
+// maxSpare bounds the number of inner nodes in the scratch memory that is kept. Each takes about 150 bytes, including
+// its climb.
 const maxSpare = 1 << 18
 
 // scratch returns the parts' scratch in order, or nil if it is too large to keep.

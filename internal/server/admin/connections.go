@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Connections bounds a server's open connections. At the limit, a new one displaces a connection of the host that has
-// the most: the one that has waited longest without a whole request. If each of that host's connections has one, any of
-// them is displaced, or the new one itself if it is from the same host.
+// Connections bounds a server's open connections. At the limit, a new connection displaces one of the host that has the
+// most: the one that has waited longest without a whole request. If all connections of that host have a whole request,
+// any of them is displaced, or the new connection itself if it is from the same host.
 type Connections struct {
 	most int
 

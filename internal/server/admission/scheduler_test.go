@@ -81,8 +81,7 @@ func TestTurnsGoRoundByClient(t *testing.T) {
 	})
 }
 
-// TestNewClientsDoNotStarveOthers lets a new client come for each turn that ends, while a client waits for its second
-// one.
+// TestNewClientsDoNotStarveOthers: for each turn that ends a new client comes, while another waits for its second turn.
 func TestNewClientsDoNotStarveOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane := admission.New(1).Short().Kind(1, 0)

@@ -31,7 +31,7 @@ const (
 )
 
 // memory is the shared budget of the larger bodies and answers. Requests whose place would hold least are served first.
-// Memory that a place holds only because its client is slow is taken away for a place that would hold less, so that an
+// Memory that a place holds only because its client is slow is reclaimed for a place that would hold less, so an
 // unfinished body or an unread answer keeps nobody out. A place with a limit of its own first waits for its own share,
 // so that it does not block others.
 type memory struct {

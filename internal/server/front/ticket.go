@@ -105,8 +105,8 @@ func (t *Ticket) Take() time.Duration {
 	return wait
 }
 
-// Owe takes a call of the client's rate even if none is left, and returns how long to wait until it is paid: connections
-// of one client that wait do so one after another.
+// Owe takes a call of the client's rate even if none is left, and returns how long to wait until it is paid. If several
+// connections of one client wait, they do so one after another.
 func (t *Ticket) Owe() time.Duration {
 	wait := t.server.take(t.who, t.server.now())
 	if wait > 0 {

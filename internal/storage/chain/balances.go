@@ -11,7 +11,8 @@ import (
 )
 
 // LastBalancesFormat is the last format of a store of version 1 of the protocol. Of such a store this program reads
-// nothing but the balances: an account's row of state has 16 bytes, its balance and its nonce, as it still has for most.
+// nothing but the balances. A row of an account has 16 bytes, its balance and its nonce, and most accounts still have
+// such rows.
 const LastBalancesFormat = 6
 
 // Balances are the coins in a store of version 1 of the protocol, after its head.
