@@ -13,7 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// steps is a node with proofs of 2^log blocks, and the chain that verifies them. Each is "AFTER LOG".
+// steps is a node with proofs of 2^log blocks, and the chain that verifies them. A proof is named "AFTER LOG", by the
+// height before its blocks.
 type steps struct {
 	height  types.Height
 	log     int          // length of the longest proofs
@@ -21,7 +22,7 @@ type steps struct {
 	passes  types.Height // the block that hands over to another producer; 0: none
 
 	mu     sync.Mutex   // guards the fields below
-	slow   types.Height // the first request for a later block is never answered; 0: none
+	slow   types.Height // the first request after this block is never answered; 0: none
 	asked  []string
 	ended  int
 	during [][]string // requests so far, at each verification

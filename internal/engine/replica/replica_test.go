@@ -156,8 +156,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestLyingUpstream has a preferred upstream that lies in one way each. The replica leaves it, marks it and follows the
-// other.
+// TestLyingUpstream has a preferred upstream that tells one kind of lie at a time. The replica leaves it, marks it and
+// follows the other.
 func TestLyingUpstream(t *testing.T) {
 	otherGenesis := testGenesis()
 	otherGenesis.Time++

@@ -14,8 +14,8 @@ const (
 	// shortPerCore is the number of short turns per core: one that computes, and one that runs while the first waits
 	// for the disk.
 	shortPerCore = 2
-	// maxLarge bounds the pieces of work that hold much memory, at most a whole block each. More of them than long turns
-	// would only hold memory while they wait.
+	// maxLarge bounds the pieces of work that hold much memory, at most a whole block each. If there were more of them
+	// than long turns, the rest would hold memory while they only wait.
 	maxLarge = 2
 	// A waiting turn checks whether its client has gone after firstLook, and then at intervals that double up to lastLook:
 	// thousands that wait must not take the processor. A turn also checks when it is granted, so nothing is computed for

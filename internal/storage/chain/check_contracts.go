@@ -153,8 +153,9 @@ func (c *checker) codeSizes() error {
 	})
 }
 
-// tokenCheck sums up each token's holdings, each multiplied by a seeded hash of its token and account, which nobody can
-// predict. The sums are modulo the prime 2^61 − 1: the total of the events minus the stored holdings.
+// tokenCheck compares each token's events with its stored holdings by sums modulo the prime 2^61 − 1: those of the
+// events minus those stored. Each holding counts multiplied by a seeded hash of its token and account, which nobody can
+// predict.
 type tokenCheck struct {
 	seed   maphash.Seed
 	tokens map[types.ContractID]uint64
