@@ -5,6 +5,7 @@ package sha
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
@@ -104,8 +105,8 @@ const SearchPrefix = 36
 // Search returns the least of count numbers from first on whose hash begins with the given number of zero bits, at most
 // 32. It hashes prefix followed by the number as eight bytes little-endian. Bits are counted from each byte's least
 // significant bit. first and count must be multiples of 16.
-func Search(prefix *[SearchPrefix]byte, first uint64, count, bits int) (least uint64, found bool) {
-	mask := uint32(1<<bits - 1)
+func Search(prefix *[SearchPrefix]byte, first uint64, count, zeros int) (least uint64, found bool) {
+	mask := uint32(1<<zeros - 1)
 	if !vector {
 		message := append(append(make([]byte, 0, SearchPrefix+8), prefix[:]...), make([]byte, 8)...)
 		for n := first; n < first+uint64(count); n++ {
@@ -116,28 +117,47 @@ func Search(prefix *[SearchPrefix]byte, first uint64, count, bits int) (least ui
 		}
 		return 0, false
 	}
-	mask = swap(mask) // for states, whose words are big-endian
-	const fixed = SearchPrefix / 4
-	e := newEnding(fixed + 2)
-	for i := range lanes {
-		for k := range fixed {
-			e.words[k][i] = binary.LittleEndian.Uint32(prefix[4*k:])
-		}
-	}
+	b := newSearchBlock(prefix)
 	for n := first; n < first+uint64(count); n += lanes {
-		low, high := &e.words[fixed], &e.words[fixed+1]
-		for i := range low {
-			low[i], high[i] = uint32(n)+uint32(i), uint32(n>>32)
-		}
-		state := initialLanes
-		compress(&state, &e.words[0][0], 4*lanes, e.blocks)
-		for i, word := range &state[0] {
-			if word&mask == 0 {
-				return n + uint64(i), true
-			}
+		b.words[searchWord], b.words[searchWord+1] = uint32(n), swap(uint32(n>>32))
+		// States have big-endian words.
+		if hits := search(&b, swap(mask)); hits != 0 {
+			return n + uint64(bits.TrailingZeros32(hits)), true
 		}
 	}
 	return 0, false
+}
+
+// searchWord is the word of the message that differs between lanes, the low half of the number.
+const searchWord = SearchPrefix / 4
+
+// searchBlock is the block of sixteen messages that differ in one word.
+type searchBlock struct {
+	state [8]uint32          // working variables after the rounds of the words before it, equal for all
+	words [blockWords]uint32 // big-endian, but word searchWord is the number of the first message
+}
+
+func newSearchBlock(prefix *[SearchPrefix]byte) (b searchBlock) {
+	b.words[searchWord+2] = swap(0x80)
+	b.words[blockWords-1] = 8 * (SearchPrefix + 8)
+	b.state = initial
+	for i, k := range firstConstants {
+		b.words[i] = binary.BigEndian.Uint32(prefix[4*i:])
+		s := &b.state
+		rotated := func(w uint32, x, y, z int) uint32 {
+			return bits.RotateLeft32(w, -x) ^ bits.RotateLeft32(w, -y) ^ bits.RotateLeft32(w, -z)
+		}
+		t := s[7] + rotated(s[4], 6, 11, 25) + (s[4]&s[5] ^ ^s[4]&s[6]) + k + b.words[i]
+		u := rotated(s[0], 2, 13, 22) + (s[0]&s[1] ^ s[0]&s[2] ^ s[1]&s[2])
+		*s = [8]uint32{t + u, s[0], s[1], s[2], s[3] + t, s[4], s[5], s[6]}
+	}
+	return b
+}
+
+// firstConstants are those of the first rounds: the first 32 bits of the fractional parts of the cube roots of the first
+// primes.
+var firstConstants = [searchWord]uint32{
+	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98,
 }
 
 // hashOne hashes message i of count.

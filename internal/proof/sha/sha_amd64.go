@@ -24,6 +24,12 @@ func compress(state *[8][lanes]uint32, words *uint32, stride, blocks uintptr)
 //go:noescape
 func compressColumns(state *[8][lanes]uint32, tag uint32, columns *field.Vector, first, blocks uintptr)
 
+// search hashes sixteen messages that begin with the block's words, the number in word searchWord counting up from one
+// message to the next. Bit i of the result tells whether the first word of hash i has no bit of mask.
+//
+//go:noescape
+func search(b *searchBlock, mask uint32) uint32
+
 // storeLanes stores the hashes of 16 messages.
 //
 //go:noescape

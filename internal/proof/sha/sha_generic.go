@@ -21,6 +21,9 @@ func compressColumns(*[8][lanes]uint32, uint32, *field.Vector, uintptr, uintptr)
 	panic("sha: no vector kernel on this architecture")
 }
 
+// search is not implemented and not called, as vector is false.
+func search(*searchBlock, uint32) uint32 { panic("sha: no vector kernel on this architecture") }
+
 // storeLanes is not implemented and not called, as vector is false.
 func storeLanes(*[sha256.Size]byte, *[8][lanes]uint32) {
 	panic("sha: no vector kernel on this architecture")

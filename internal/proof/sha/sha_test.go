@@ -57,6 +57,14 @@ func BenchmarkHash(b *testing.B) {
 	}
 }
 
+// BenchmarkSearch tries as many numbers as a proof's 20 bits of work take on average.
+func BenchmarkSearch(b *testing.B) {
+	prefix := [SearchPrefix]byte{}
+	for b.Loop() {
+		Search(&prefix, 0, 1<<20, 32)
+	}
+}
+
 func TestHashPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, count := range []int{0, 1, 15, 16, 17, 40} {
