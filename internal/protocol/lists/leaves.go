@@ -45,7 +45,8 @@ func transactionLeaves(leaves []poseidon.Digest, txs []*types.Tx) {
 		id := tx.ID()
 		room = poseidon.Pair(room, id[:])
 		signed := tx.Signed()
-		// Only a payer that is named has a witness in a block. Elsewhere the digest covers a witness without a payer.
+		// In a block, a transaction has a payer's witness only if it names a payer. Other leaves with such a witness
+		// contain the digest, so they equal no leaf of a block.
 		if key, ok := signed.Witness.(types.WitnessKey); ok && signed.Payer == nil && signed.PayerWitness == nil {
 			room = poseidon.Pair(room, key.Signature[:])
 		} else {

@@ -306,8 +306,8 @@ func (c *connection) close(code websocket.StatusCode, reason string) {
 	})
 }
 
-// ping closes the connection when the peer no longer answers. Silence does not count while a message is being written
-// or reading waits for calls: then the peer cannot be asked or heard.
+// ping closes the connection when the peer no longer answers. Silence does not count in two cases: while a message is
+// being written, as no ping can be sent then, and while reading waits for calls, as no pong would be read.
 func (c *connection) ping() {
 	ticker := time.NewTicker(c.server.config.PingInterval)
 	defer ticker.Stop()

@@ -107,7 +107,8 @@ func search(from, head types.Height, there func(types.Height) (bool, error)) (r 
 	return r, err
 }
 
-// recount recomputes the total size of the witnesses, excluding those in the table without of the blocks in [from, to).
+// recount recomputes the total size of the witnesses. It leaves out those that are in the table given by without and
+// belong to blocks in [from, to).
 func (s *Store) recount(b *kv.Batch, without table, from, to types.Height) error {
 	var kept uint64
 	count := func(_, value []byte) error {

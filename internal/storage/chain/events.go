@@ -109,7 +109,7 @@ type contractEvent struct {
 
 var noName [32]byte
 
-// of returns an event's name of a kind, or nil if it has none.
+// of returns the name under which the index of a kind lists an event, or nil if that index does not list it.
 func (n eventNames) of(kind eventKind, log *types.Log) *[32]byte {
 	switch kind {
 	case anyEvent:
