@@ -87,7 +87,7 @@ type NodeInfo struct {
 	KnownVersions     []uint32          `json:"known_versions" doc:"the versions that this program knows, ascending; it halts before the first block of another"`
 	Upgrade           *AnnouncedUpgrade `json:"upgrade" doc:"the upgrade that the parameters announce; null if there is none"`
 	ScheduleDigest    types.Digest      `json:"schedule_digest" doc:"the digest of the gas schedule that this node runs"`
-	Verification      string            `json:"verification" doc:"how blocks are checked: executed, on this node's state; stateless:S1, on each block's proven access list; stateless:S1,R1, also by ranges, whose inner state roots nothing shows"`
+	Verification      string            `json:"verification" doc:"how blocks are checked: executed, on this node's state; stateless:S1, on each block's proven access list; stateless:S1,R1, also by ranges, without the state roots in between"`
 	OldestHeight      types.Height      `json:"oldest_height" doc:"the oldest height whose state can be read"`
 	Proofs            *ProofRange       `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
 	RangeProofs       []RangeProofs     `json:"range_proofs" doc:"the ranges of blocks that have a proof together, by their length"`

@@ -164,8 +164,8 @@ func copyDir(to, from string) error {
 	})
 }
 
-// prepare makes a chain with pending transactions, in the states after a stop and after a kill, nodes that follow it,
-// and the same for a cluster.
+// prepare makes the directories to damage: of a chain with pending transactions, after a stop and after a kill, of
+// nodes that follow it, and the same for a cluster.
 func (w *world) prepare(ctx context.Context) error {
 	for _, name := range []string{"ready", "members", "saved"} {
 		if err := errors.Join(os.Mkdir(w.path(name), 0o777), os.Chmod(w.path(name), 0o777)); err != nil {

@@ -47,8 +47,8 @@ func inUpgrade(t *testing.T, sources int, do func(*upgrading)) {
 	})
 }
 
-// gives has a source provide blocks of a version after a height, each with a timestamp, of which only the beginning can
-// be checked.
+// gives has a source provide blocks of a version after a height, with the given timestamp. Only the beginnings of such
+// blocks can be checked.
 func (u *upgrading) gives(source int, after types.Height, version uint32, timestamp uint64) {
 	head, err := u.primary.Header(after)
 	check(u.t, err)

@@ -194,8 +194,7 @@ func collect(segments iter.Seq2[*Segment, error]) (all []Segment, err error) {
 	return all, nil
 }
 
-// cutAt returns a size with the given number of rows and entries, with units of two entries of which few are open at a
-// time.
+// cutAt returns a size with the given number of rows and entries, and with units of two entries, of which few are open.
 func cutAt(rows, entries int) size { return size{rows, entries, 2, 8} }
 
 // random draws paths that share prefixes of all lengths, some of them at the ends of elements.

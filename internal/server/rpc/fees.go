@@ -295,8 +295,8 @@ func (c *tipCache) of(block types.BlockHash) *blockTips {
 	return tips
 }
 
-// grow records by how many shares an entry has grown. An entry that is evicted while it is read is then complete for its
-// readers alone.
+// grow records by how many shares an entry has grown. If an entry is evicted while it is being read, only its current
+// readers get the complete one.
 func (c *tipCache) grow(tips *blockTips, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

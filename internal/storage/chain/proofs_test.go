@@ -121,8 +121,8 @@ func TestPruneAndRewindProofs(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestProofWithoutParent has stores without the parent of their oldest block, of which they therefore can prove
-// nothing.
+// TestProofWithoutParent has stores that lack the parent of their oldest block, so they can prove nothing about that
+// block.
 func TestProofWithoutParent(t *testing.T) {
 	pruned, _ := newProven(t, Options{Retention: 2}, 5, 10)
 	for h := range types.Height(5) {

@@ -627,7 +627,7 @@ export interface NodeInfo {
   schedule_digest: Hash;
   /** the upgrade that the parameters announce; null if there is none */
   upgrade: AnnouncedUpgrade | null;
-  /** how blocks are checked: executed, on this node's state; stateless:S1, on each block's proven access list; stateless:S1,R1, also by ranges, whose inner state roots nothing shows */
+  /** how blocks are checked: executed, on this node's state; stateless:S1, on each block's proven access list; stateless:S1,R1, also by ranges, without the state roots in between */
   verification: string;
   /** the software's version */
   version: string;
