@@ -75,8 +75,7 @@ func TestProofs(t *testing.T) {
 	u.fails(1, "proof", "get", "0")
 }
 
-// TestProverElsewhere has blocks wait for a prover that is started later, and another take over when that one is
-// killed.
+// TestProverElsewhere: blocks wait for a prover that is started later. When that prover is killed, another takes over.
 func TestProverElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "chain")
