@@ -2,6 +2,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -76,6 +77,7 @@ type Node struct {
 	store  *chain.Store // store of the directory
 	book   *quarantine.List
 	ledger tipLedger
+	load   func(context.Context) error // ledger.Ledger.Load; nil without state
 	queue  *proving.Queue
 	role   role.Role
 	parts  []part // open parts

@@ -74,6 +74,8 @@ func (n *Node) openLedger(parts *role.Parts) error {
 			return err
 		}
 		n.ledger, parts.Maker, parts.Importer = l, l, replica.Executing(l)
+		n.load = l.Load
+		n.opened("the state", l.Close)
 	}
 	n.ledger.Working(n.admission.Reserve)
 	parts.Ledger = n.ledger

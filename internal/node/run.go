@@ -20,6 +20,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.role.Run(producing) })
 	group.Go(func() error { return n.prune(producing) })
 	group.Go(func() error { return n.keepSnapshots(producing) })
+	group.Go(func() error { return n.loadState(producing) })
 	group.Go(func() error { return n.announce(producing) })
 	group.Go(func() error { return n.tellChanges(producing) })
 	group.Go(func() error { return n.prove(running) })
@@ -43,6 +44,18 @@ func (n *Node) watchDisk(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
+}
+
+// loadState loads into memory what of the state is not needed to begin.
+func (n *Node) loadState(ctx context.Context) error {
+	if n.load == nil {
+		return nil
+	}
+	err := n.load(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // prune deletes the blocks beyond the retention after each new block.

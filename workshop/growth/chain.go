@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -102,9 +103,18 @@ func (g *grown) open() (*opened, error) {
 
 func (o *opened) close() error { return errors.Join(o.store.Close(), o.db.Close()) }
 
-// ledger opens the ledger of the store, and makes the genesis block if the store is empty. Without an engine it can
-// only make blocks of transfers.
+// ledger opens the ledger of the store with all its state in memory, and makes the genesis block if the store is empty.
+// Without an engine it can only make blocks of transfers.
 func (g *grown) ledger(o *opened, engine vm.Engine) (*ledger.Ledger, error) {
+	l, err := g.started(o, engine)
+	if err == nil {
+		err = l.Load(context.Background())
+	}
+	return l, err
+}
+
+// started opens the ledger as a node does before it answers.
+func (g *grown) started(o *opened, engine vm.Engine) (*ledger.Ledger, error) {
 	genesis, err := datadir.ReadGenesis(filepath.Join(g.dir, datadir.GenesisFile), g.dir, nil)
 	if err != nil {
 		return nil, err

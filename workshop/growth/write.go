@@ -13,13 +13,13 @@ func write(s settings, results []result, lengths []point, atRest string) error {
 	fmt.Fprintf(&text, "Medians of %d runs in one process, on disk; "+
 		"before each the database finished its compactions.\n\n"+
 		"| leaves of the state | %d updates: root and synced commit, ms | of it the root | of it the disk "+
-		"| a block of %d transfers, ms | start, s | database, MiB | memory a leaf, B |\n"+
-		"|---|---|---|---|---|---|---|---|\n", s.runs, updatesPerBlock, s.blockSize)
+		"| a block of %d transfers, ms | start, s | until all is in memory, s | start after a crash, s "+
+		"| database, MiB | memory a leaf, B |\n|---|---|---|---|---|---|---|---|---|---|\n", s.runs, updatesPerBlock, s.blockSize)
 	var updates, blocks []point
 	for _, r := range results {
-		fmt.Fprintf(&text, "| %d | %.1f | %.1f | %.1f | %.1f | %.2f | %d | %.0f |\n", r.leaves,
+		fmt.Fprintf(&text, "| %d | %.1f | %.1f | %.1f | %.1f | %.2f | %.2f | %.2f | %d | %.0f |\n", r.leaves,
 			milliseconds(r.update.all()), milliseconds(r.update.root), milliseconds(r.update.store),
-			milliseconds(r.block), r.start.Seconds(), r.disk>>20, r.memory)
+			milliseconds(r.block), r.start.Seconds(), r.load.Seconds(), r.crash.Seconds(), r.disk>>20, r.memory)
 		updates = append(updates, point{float64(r.leaves), milliseconds(r.update.all())})
 		blocks = append(blocks, point{float64(r.leaves), milliseconds(r.block)})
 	}

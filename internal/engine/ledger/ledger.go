@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
@@ -30,6 +31,8 @@ type Ledger struct {
 	treeHead  types.Header
 	treeMoved chan struct{} // closed when the tree moves to another block
 	treeLost  error         // why the tree's head is not on disk; set once, under producing and treeLock
+	treeWhole atomic.Bool   // until then only the holder of producing uses the tree
+	deferral  deferral
 }
 
 // Tip is the head of the chain, with the values needed to judge the next block.
@@ -126,21 +129,30 @@ var ErrOverdue = errors.New("the transaction exceeds its time limit")
 var ErrRoot = fmt.Errorf("%w: the state tree's root is not the head's state root", chain.ErrCorrupt)
 
 // Open starts a chain in an empty store from its genesis, or continues the stored one. It rebuilds the state tree and
-// the in-memory table of short values, and checks the tree's root against the head. It refuses the genesis of another
-// chain (chain.ErrOtherGenesis); nil means the stored genesis. The override, unless nil, takes effect when its block is
-// made. engine runs the chain's contracts.
+// the in-memory table of short values, and checks the tree's root against the head. Of a large state it leaves as much
+// as it can to [Ledger.Load]. It refuses the genesis of another chain (chain.ErrOtherGenesis); nil means the stored
+// genesis. The override, unless nil, takes effect when its block is made. engine runs the chain's contracts.
 func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine) (*Ledger, error) {
+	return openWith(store, genesis, override, engine, deferred)
+}
+
+func openWith(
+	store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine, deferral deferral,
+) (*Ledger, error) {
 	if store.Stateless() {
 		return nil, fmt.Errorf("%w: it follows a chain by its proofs", chain.ErrNoState)
 	}
-	l := &Ledger{core: core{store: store, override: override, engine: engine}, treeMoved: make(chan struct{})}
+	l := &Ledger{
+		core: core{store: store, override: override, engine: engine}, treeMoved: make(chan struct{}), deferral: deferral,
+	}
 	if err := l.begin(genesis); err != nil {
 		return nil, err
 	}
 	var err error
-	if l.memory, err = load(store); err != nil {
+	if l.memory, err = deferral.load(store); err != nil {
 		return nil, err
 	}
+	l.treeWhole.Store(l.tree.Whole())
 	l.treeHead = store.Head().Header
 	return l, l.publish()
 }
@@ -155,11 +167,8 @@ func LoadTree(store *chain.Store) (*tree.Tree, error) {
 	}
 	defer view.Close()
 	loaded, err := view.Tree(parallel.Run)
-	if errors.Is(err, tree.ErrOrder) {
-		err = fmt.Errorf("%w: %w", chain.ErrCorrupt, err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("rebuild the state tree: %w", err)
+		return nil, fmt.Errorf("rebuild the state tree: %w", damaged(err))
 	}
 	if loaded.Root() != head.StateRoot {
 		return nil, fmt.Errorf("%w: %s, block %d has %s", ErrRoot, loaded.Root(), head.Height, head.StateRoot)
@@ -178,7 +187,7 @@ type change struct {
 func prepare(before *tree.Tree, result *exec.Result) (change, error) {
 	prepared, err := before.Prepare(result.Accesses, parallel.Run)
 	if err != nil {
-		return change{}, err
+		return change{}, damaged(err)
 	}
 	result.Header.StateRoot = prepared.Root()
 	return change{prepared, types.Writes(result.Accesses)}, nil
@@ -282,6 +291,11 @@ func (l *Ledger) TreeSize() (leaves int) {
 func (l *Ledger) Rewind(height types.Height) error {
 	l.producing.Lock()
 	defer l.producing.Unlock()
+	for !l.tree.Whole() { // later, the store would have the leaves after the rewind
+		if err := l.tree.LoadMore(partsAtOnce, parallel.Run); err != nil {
+			return damaged(err)
+		}
+	}
 	undone, err := l.store.Rewind(height)
 	if err != nil {
 		return err

@@ -51,8 +51,12 @@ func complete(proof MerkleProof, view, head *chain.State) (_ MerkleProof, err er
 }
 
 // lockTree returns the state of the head, with the tree of that head locked for reading. Store and tree move to the
-// next block, or to the last one of an import, in quick succession; a reader in between waits for the tree.
+// next block, or to the last one of an import, in quick succession; a reader in between waits for the tree. So does one
+// that comes before the tree is whole.
 func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
+	if err := l.loadTree(context.Background()); err != nil {
+		return nil, types.Header{}, err
+	}
 	for {
 		view, err := l.store.StateAt(l.store.Head().Header.Height)
 		if err != nil {

@@ -60,7 +60,7 @@ func TestReaderMissesALongValue(t *testing.T) {
 	}
 	key := []byte("key")
 	values.Apply([]types.Access{{Key: key, New: bytes.Repeat([]byte{1}, flat.Short+1)}})
-	if value, err := (memory{values: values}).reader(missing{}).Get(key); err == nil {
+	if value, err := (&memory{values: values}).reader(missing{}).Get(key); err == nil {
 		t.Errorf("a long value that the store does not have reads as %x", value)
 	}
 }

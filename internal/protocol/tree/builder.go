@@ -34,7 +34,7 @@ func (b *builder) attach(dest *poseidon.Digest, depth int, s *subtree) {
 	switch {
 	case s.made != nil:
 		c.next = s.made.depth
-	case s.node == none || s.node.isLeaf() || s.at == depth:
+	case s.node == none || s.at == depth || s.node.isLeaf() && !b.nodes.isPlaceholder(s.node):
 		*dest = s.digest
 		return
 	case s.at < depth: // hangs lower than before: its chain was shortened

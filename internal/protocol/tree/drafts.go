@@ -138,7 +138,10 @@ func (s *share) write(n *nodes, storedRef func(ref) ref) {
 		in := n.inner(draft.stored)
 		in.digest, in.depth = draft.digest, draft.depth
 		for side, child := range draft.child {
-			if child&draftBit != 0 {
+			switch {
+			case n.isPlaceholder(child): // the part may be loaded by now
+				child = in.child[side]
+			case child&draftBit != 0:
 				child = storedRef(child)
 			}
 			in.child[side] = child

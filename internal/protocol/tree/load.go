@@ -22,45 +22,33 @@ const (
 	loadBatch = 1 << 13
 )
 
-// Load builds the tree from the leaves of 2^bits parts, bits < 31. Part i has the paths that begin with the bits of i.
-// read appends the leaves of a part to buffer, ascending by path. Load calls it once for each part, through parallel,
+// ReadPart appends the leaves of a part to buffer, ascending by path. Of 2^bits parts, part i has the paths that begin
+// with the bits of i.
+type ReadPart = func(part int, buffer []Leaf) ([]Leaf, error)
+
+// Load builds the tree from the leaves of 2^bits parts, bits < 31. It calls read once for each part, through parallel,
 // and passes on the error of the first part that has one. It returns ErrOrder if the paths do not ascend, and an error
 // if a digest has an element that is not below the field's modulus. Leaf digests are not checked: the caller must
 // compare the root.
-func Load(bits int, read func(part int, buffer []Leaf) ([]Leaf, error), parallel Parallel) (*Tree, error) {
+func Load(bits int, read ReadPart, parallel Parallel) (*Tree, error) {
 	t := &Tree{}
-	within := inOrder // how the digests of a part are computed
-	if bits == 0 {
-		within = parallel
-	}
-	var loaders [loadTogether]loader
+	from := source{bits: bits, read: read}
 	var top loader
 	var roots []subtree
-	for first, parts := 0, 1<<bits; first < parts; first += loadTogether {
-		together := loaders[:min(loadTogether, parts-first)]
-		each := func(f func(l *loader, part int)) error {
-			parallel(len(together), func(i int) { f(&together[i], first+i) })
-			for i := range together {
-				if err := together[i].err; err != nil {
-					return err
-				}
-			}
-			return nil
+	var group []int
+	for part := range 1 << bits {
+		if group = append(group, part); len(group) < loadTogether && part+1 < 1<<bits {
+			continue
 		}
-		if err := each(func(l *loader, part int) { l.input, l.err = read(part, l.input[:0]) }); err != nil {
+		if err := from.load(&t.nodes, group, parallel); err != nil {
 			return nil, err
 		}
-		for i := range together {
-			together[i].reserve(&t.nodes, len(together[i].input))
-		}
-		if err := each(func(l *loader, part int) { l.err = l.load(bits, part, within) }); err != nil {
-			return nil, err
-		}
-		for i := range together {
-			if root := together[i].last; root.node != none {
+		for i := range group {
+			if root := from.loaders[i].last; root.node != none {
 				roots = append(roots, root)
 			}
 		}
+		group = group[:0]
 	}
 	top.builder.nodes = &t.nodes
 	top.inners = t.nodes.inners.reserve(len(roots) - 1)
@@ -73,6 +61,38 @@ func Load(bits int, read func(part int, buffer []Leaf) ([]Leaf, error), parallel
 	t.current.root = top.last.node
 	t.current.leaves = t.nodes.leaves.inUse()
 	return t, nil
+}
+
+// source is where the leaves of a tree's 2^bits parts are.
+type source struct {
+	bits    int
+	read    ReadPart
+	loaders [loadTogether]loader
+}
+
+// load loads at most loadTogether parts side by side. The i-th part is then the last subtree of the i-th loader.
+func (s *source) load(n *nodes, parts []int, parallel Parallel) error {
+	within := inOrder // how the digests of a part are computed
+	if len(parts) == 1 {
+		within = parallel
+	}
+	together := s.loaders[:len(parts)]
+	each := func(f func(l *loader, part int)) error {
+		parallel(len(together), func(i int) { f(&together[i], parts[i]) })
+		for i := range together {
+			if err := together[i].err; err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := each(func(l *loader, part int) { l.input, l.err = s.read(part, l.input[:0]) }); err != nil {
+		return err
+	}
+	for i := range together {
+		together[i].reserve(n, len(together[i].input))
+	}
+	return each(func(l *loader, part int) { l.err = l.load(s.bits, part, within) })
 }
 
 // loader builds a subtree from left to right.
@@ -98,7 +118,7 @@ func (l *loader) load(bits, part int, parallel Parallel) error {
 		switch {
 		case !leaf.Path.IsCanonical() || !leaf.Digest.IsCanonical():
 			return fmt.Errorf("tree: leaf at %x: %w", leaf.Path.Bytes(), poseidon.ErrNotCanonical)
-		case int(leaf.Path[0]>>(elementBits-bits)) != part:
+		case partOf(&leaf.Path, bits) != part:
 			return fmt.Errorf("%w: %x in part %d of %d bits", ErrOrder, leaf.Path.Bytes(), part, bits)
 		case i > 0 && comparePaths(&l.input[i-1].Path, &leaf.Path) >= 0:
 			return fmt.Errorf("%w: %x after %x", ErrOrder, leaf.Path.Bytes(), l.input[i-1].Path.Bytes())

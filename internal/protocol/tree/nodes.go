@@ -26,6 +26,8 @@ type inner struct {
 type nodes struct {
 	inners slab[inner]
 	leaves slab[poseidon.Digest]
+
+	placeholders int // the first leaves are none but stand for parts that are or were not loaded
 }
 
 func (n *nodes) inner(r ref) *inner          { return n.inners.at(uint32(r)) }

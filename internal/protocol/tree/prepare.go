@@ -108,6 +108,9 @@ func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.loadFor(items, parallel); err != nil {
+		return nil, err
+	}
 	root := subtree{node: base.root, digest: base.digest}
 	ps := &parts{nodes: &t.nodes, limit: max(partItems, len(items)/partShare)}
 	if len(items) > 0 {

@@ -11,7 +11,7 @@
 //
 // [Tree.Prepare] computes the next version while the current one stays valid, at a cost that depends on the accesses
 // and not on the tree's size. [Tree.Commit] makes it current. Commit must not overlap with another call on the same
-// Tree, nor Prepare with another Prepare; all other calls may overlap.
+// Tree, nor Prepare with another Prepare; all other calls may overlap if the tree is whole.
 package tree
 
 import (
@@ -24,6 +24,7 @@ type Tree struct {
 	nodes   nodes
 	current version
 	spare   []scratch // scratch of the parts of the last committed change, for the next one
+	rest    *rest     // parts that are not loaded; nil if the tree is whole
 }
 
 // version is one state of a tree.
@@ -70,7 +71,8 @@ func (c *Change) Leaves() []LeafChange { return c.leaves }
 // several changes prepared from the same version only one can be committed.
 //
 // It returns ErrDuplicateKey, ErrPathCollision, and ErrMismatch if an old value is empty although the tree has the
-// leaf, or the reverse. Old values are not compared otherwise.
+// leaf, or the reverse. Old values are not compared otherwise. Of a tree that is not whole it loads the parts that it
+// needs, and returns the errors of [Tree.LoadMore].
 func (t *Tree) Prepare(accesses []types.Access, parallel Parallel) (*Change, error) {
 	return t.prepare(newItems(accesses, parallel), parallel)
 }

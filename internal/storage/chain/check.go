@@ -205,7 +205,7 @@ func (c *checker) metaRows() error {
 	known := map[string]bool{
 		string(keyFormat): true, string(keySchedule): true, string(keyGenesis): true, string(keyHead): true,
 		string(keyOldest): true, string(keyWitnessBytes): true, string(keyHalfPruned): true,
-		string(keyArchive): true, string(keyStateless): true,
+		string(keyArchive): true, string(keyStateless): true, string(keyOutline): true,
 	}
 	lower, upper := tableMeta.bounds()
 	return kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {

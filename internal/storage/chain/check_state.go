@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -144,10 +145,22 @@ func (c *checker) leaves() error {
 	if root, said := loaded.Root(), c.view.head.Header.StateRoot; root != said {
 		c.add("state", "its tree has the root %s, but the head's header says %s", root, said)
 	}
-	if l.matched == c.report.StateKeys {
-		return nil
+	if err := c.outline(loaded); err != nil || l.matched == c.report.StateKeys {
+		return err
 	}
 	return c.keysWithoutLeaf()
+}
+
+// outline checks the outline of the state tree, if the head has one.
+func (c *checker) outline(t *tree.Tree) error {
+	o, err := c.view.outline()
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err == nil && (o.Leaves != t.Len() || !slices.Equal(o.Digests, t.Outline(int(partsOf(len(o.Digests)))))) {
+		c.add("state", "the outline of its tree is another tree's")
+	}
+	return c.note("state", err)
 }
 
 // leafChecker reads the leaves' rows in batches and recomputes the leaves.

@@ -4,7 +4,7 @@
 // Every row's key begins with the byte of its table. Integers in keys are big-endian, so that they sort:
 //
 //	m  name                     meta: format, schedule, genesis, head, oldest, half pruned, archive,
-//	                            stateless, bytes of witnesses
+//	                            stateless, bytes of witnesses, outline of the state tree
 //	h  height                   signed header
 //	n  block hash               height
 //	t  height, first index      transactions of a block from that index on, as a run of byte vectors of about 16 KiB

@@ -87,6 +87,9 @@ var (
 	// keyStateless has an empty row in a store that keeps no state except the parameters.
 	keyStateless = tableMeta.key([]byte("stateless"))
 
+	// keyOutline has the outline of the state tree after a block: the block's hash, the number of leaves u64, the digests.
+	keyOutline = tableMeta.key([]byte("outline"))
+
 	keyWitnessBytes = tableMeta.key([]byte("witness bytes"))
 )
 

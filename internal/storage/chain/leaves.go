@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -20,13 +19,7 @@ func (st *State) Tree(parallel tree.Parallel) (*tree.Tree, error) {
 		return nil, err
 	}
 	return tree.Load(int(parts), func(part int, leaves []tree.Leaf) ([]tree.Leaf, error) {
-		lower, upper := parts.bounds(part)
-		err := kv.Scan(st.view.snapshot, lower, upper, func(key, row []byte) error {
-			leaf, err := decodeLeaf(key, row)
-			leaves = append(leaves, leaf)
-			return err
-		})
-		return leaves, err
+		return st.view.leavesOf(parts, part, leaves)
 	}, parallel)
 }
 
@@ -39,6 +32,9 @@ func (v *view) leafParts() (leafParts, error) {
 	keys := counts.Accounts + counts.Contracts + counts.StorageEntries
 	return min(leafParts(bits.Len64(keys>>15)), 10), err
 }
+
+// partsOf returns as many parts as count, a power of two.
+func partsOf(count int) leafParts { return leafParts(bits.Len(uint(count)) - 1) }
 
 // bounds returns the bounds of a scan over a part. The last part has all that is left.
 func (p leafParts) bounds(part int) (lower, upper []byte) {
