@@ -151,7 +151,7 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	}
 	putRanks(b, holders)
 	putLeaves(b, e.Leaves)
-	putReceipts(b, h, e.Transactions, e.Receipts)
+	putReceipts(b, h, e.Receipts)
 	var key []byte
 	for _, w := range writes {
 		key = tableState.appendKey(key[:0], w.Key)

@@ -97,8 +97,7 @@ type Outline struct {
 	IDs    []types.TxID // nil unless requested
 }
 
-// Outline returns the outline of a block, with the errors of [Store.Block]. It decodes neither transactions nor
-// receipts.
+// Outline returns the outline of a block, with the errors of [Store.Block]. It decodes transactions only for their IDs.
 func (s *Store) Outline(h types.Height, ids bool) (Outline, error) {
 	return ofBlock(s, h, func(r kv.Reader) (o Outline, err error) {
 		if o.Header, err = readHeader(r, h); err != nil {
@@ -109,30 +108,10 @@ func (s *Store) Outline(h types.Height, ids bool) (Outline, error) {
 		if err != nil || !ids {
 			return o, err
 		}
-		o.IDs, err = readReceiptIDs(r, h, o.Count)
+		txs, err := readTransactions(r, h)
+		o.IDs = types.IDs(txs)
 		return o, err
 	})
-}
-
-// readReceiptIDs reads the transaction IDs before the receipts of a block with count transactions.
-func readReceiptIDs(r kv.Reader, h types.Height, count int) ([]types.TxID, error) {
-	ids := make([]types.TxID, 0, count)
-	lower, upper := tableReceipts.heightBounds(h)
-	var items [][]byte
-	err := kv.Scan(r, lower, upper, func(_, row []byte) (err error) {
-		items, err = splitItems(items[:0], row)
-		for _, receipt := range items {
-			if len(receipt) < len(types.TxID{}) {
-				return fmt.Errorf("%w: a receipt of %d bytes", ErrCorrupt, len(receipt))
-			}
-			ids = append(ids, types.TxID(receipt[:len(types.TxID{})]))
-		}
-		return err
-	})
-	if err == nil && len(ids) != count {
-		err = fmt.Errorf("%w: block %d has %d transactions and %d receipts", ErrCorrupt, h, count, len(ids))
-	}
-	return ids, err
 }
 
 // TransactionCount returns the number of transactions in a block, with the errors of [Store.Block]. It reads a single
@@ -166,8 +145,7 @@ func (s *Store) HeightOf(hash types.BlockHash) (types.Height, error) {
 // Receipts returns the receipts of a block in the order of its transactions, with the errors of [Store.Block].
 func (s *Store) Receipts(h types.Height) ([]types.Receipt, error) {
 	return ofBlock(s, h, func(r kv.Reader) ([]types.Receipt, error) {
-		stored, err := readReceipts(r, h)
-		return receiptsOf(stored), err
+		return readReceipts(r, h)
 	})
 }
 
@@ -215,7 +193,7 @@ func (s *Store) Reasons(h types.Height) ([]exec.Reason, error) {
 		}
 		reasons := make([]exec.Reason, len(receipts))
 		for i, receipt := range receipts {
-			if reasons[i], err = readReason(r, Position{h, uint32(i)}, receipt.Receipt); err != nil {
+			if reasons[i], err = readReason(r, Position{h, uint32(i)}, receipt); err != nil {
 				return nil, err
 			}
 		}
@@ -267,17 +245,8 @@ func readTransactions(r kv.Reader, h types.Height) ([]*types.Tx, error) {
 	return readRuns(r, tableTransactions, h, itemsDecoder(types.DecodeTx))
 }
 
-func readReceipts(r kv.Reader, h types.Height) ([]storedReceipt, error) {
-	return readRuns(r, tableReceipts, h, itemsDecoder(decodeReceipt))
-}
-
-// receiptsOf returns receipts without the IDs of their transactions.
-func receiptsOf(stored []storedReceipt) (receipts []types.Receipt) {
-	receipts = slices.Grow(receipts, len(stored))
-	for i := range stored {
-		receipts = append(receipts, stored[i].Receipt)
-	}
-	return receipts
+func readReceipts(r kv.Reader, h types.Height) ([]types.Receipt, error) {
+	return readRuns(r, tableReceipts, h, itemsDecoder(types.DecodeReceipt))
 }
 
 func readAccesses(r kv.Reader, h types.Height) ([]types.Access, error) {

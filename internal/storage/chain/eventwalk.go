@@ -55,6 +55,7 @@ func (in *EventRange) bounds(v *view) (from, to types.Height, err error) {
 // eventWalk walks along several lists of events together.
 type eventWalk struct {
 	rows     kv.Reader
+	txs      *itemReader
 	after    *Position
 	from, to types.Height
 	work     int // remaining work
@@ -62,7 +63,8 @@ type eventWalk struct {
 	lists    []eventList
 	key      []byte
 	receipts *itemReader
-	receipt  *storedReceipt // receipt at position; may be nil
+	receipt  *types.Receipt // receipt at position; may be nil
+	id       types.TxID     // ID of the transaction at position
 	position Position
 	of       Event // common fields of a block's events
 	end      EventsEnd
@@ -82,6 +84,9 @@ func (w *eventWalk) begin(r kv.Reader, f EventFilter) (err error) {
 		}
 		w.lists = append(w.lists, eventList{prefix, rows})
 	}
+	if w.txs, err = newItemReader(r, tableTransactions); err != nil {
+		return err
+	}
 	w.receipts, err = newItemReader(r, tableReceipts)
 	return err
 }
@@ -91,7 +96,7 @@ func (w *eventWalk) close() error {
 	for _, list := range w.lists {
 		errs = append(errs, list.rows.Close())
 	}
-	return errors.Join(append(errs, w.receipts.close())...)
+	return errors.Join(append(errs, w.txs.close(), w.receipts.close())...)
 }
 
 // run yields the events of one common block after another.
@@ -223,16 +228,20 @@ func intersect(a, b []eventPlace) []eventPlace {
 func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
 	p := Position{h, place.transaction}
 	if w.receipt == nil || w.position != p {
-		receipt, err := readNext(w.receipts, p, decodeReceipt)
+		tx, err := readNext(w.txs, p, types.DecodeTx)
 		if err != nil {
 			return Event{}, err
 		}
-		w.receipt, w.position = &receipt, p
+		receipt, err := readNext(w.receipts, p, types.DecodeReceipt)
+		if err != nil {
+			return Event{}, err
+		}
+		w.receipt, w.id, w.position = &receipt, tx.ID(), p
 	}
 	if int(place.log) >= len(w.receipt.Logs) {
 		return Event{}, fmt.Errorf("%w: block %d, transaction %d has no log %d", ErrCorrupt, h, p.Index, place.log)
 	}
 	e := w.of
-	e.Log, e.Position, e.Transaction, e.LogIndex = w.receipt.Logs[place.log], p, w.receipt.id, place.index
+	e.Log, e.Position, e.Transaction, e.LogIndex = w.receipt.Logs[place.log], p, w.id, place.index
 	return e, nil
 }

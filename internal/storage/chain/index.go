@@ -42,14 +42,14 @@ type Included struct {
 // oldest height.
 func (s *Store) Transaction(p Position) (Included, error) {
 	return ofBlock(s, p.Height, func(r kv.Reader) (i Included, err error) {
-		if i.Transaction, err = decodeItem(r, tableTransactions, p, types.DecodeSignedTransaction); err != nil {
-			return i, err
-		}
-		receipt, err := decodeItem(r, tableReceipts, p, decodeReceipt)
+		tx, err := decodeItem(r, tableTransactions, p, types.DecodeTx)
 		if err != nil {
 			return i, err
 		}
-		i.ID, i.Receipt = receipt.id, receipt.Receipt
+		i.ID, i.Transaction = tx.ID(), *tx.Signed()
+		if i.Receipt, err = decodeItem(r, tableReceipts, p, types.DecodeReceipt); err != nil {
+			return i, err
+		}
 		i.Reason, err = readReason(r, p, i.Receipt)
 		return i, err
 	})
@@ -80,14 +80,14 @@ func (s *Store) TransactionsFrom(p Position, yield func(Included) bool) error {
 }
 
 func readIncluded(r kv.Reader, txs, receipts *itemReader, p Position) (i Included, err error) {
-	if i.Transaction, err = readNext(txs, p, types.DecodeSignedTransaction); err != nil {
-		return i, err
-	}
-	receipt, err := readNext(receipts, p, decodeReceipt)
+	tx, err := readNext(txs, p, types.DecodeTx)
 	if err != nil {
 		return i, err
 	}
-	i.ID, i.Receipt = receipt.id, receipt.Receipt
+	i.ID, i.Transaction = tx.ID(), *tx.Signed()
+	if i.Receipt, err = readNext(receipts, p, types.DecodeReceipt); err != nil {
+		return i, err
+	}
 	i.Reason, err = readReason(r, p, i.Receipt)
 	return i, err
 }
@@ -343,10 +343,9 @@ func readIndexed(r kv.Reader, h types.Height) (b indexed, err error) {
 	if b.txs, err = readTransactions(r, h); err != nil {
 		return b, err
 	}
-	stored, err := readReceipts(r, h)
-	if err == nil && len(stored) != len(b.txs) {
-		err = fmt.Errorf("%w: block %d has %d transactions and %d receipts", ErrCorrupt, h, len(b.txs), len(stored))
+	b.receipts, err = readReceipts(r, h)
+	if err == nil && len(b.receipts) != len(b.txs) {
+		err = fmt.Errorf("%w: block %d has %d transactions and %d receipts", ErrCorrupt, h, len(b.txs), len(b.receipts))
 	}
-	b.receipts = receiptsOf(stored)
 	return b, err
 }

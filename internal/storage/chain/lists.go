@@ -21,31 +21,14 @@ func putTransactions(b *kv.Batch, h types.Height, txs []*types.Tx) {
 	putItems(b, tableTransactions, h, len(txs), func(i int) []byte { return txs[i].Encoded() })
 }
 
-// putReceipts writes a block's receipts, each behind the ID of its transaction. So IDs can be listed without hashing.
-func putReceipts(b *kv.Batch, h types.Height, txs []*types.Tx, receipts []types.Receipt) {
+// putReceipts writes a block's receipts.
+func putReceipts(b *kv.Batch, h types.Height, receipts []types.Receipt) {
 	item := codec.NewEncoder(1 << 10)
 	putItems(b, tableReceipts, h, len(receipts), func(i int) []byte {
-		id := txs[i].ID()
 		item.Reset()
-		item.Fixed(id[:])
 		receipts[i].EncodeTo(item)
 		return item.Data()
 	})
-}
-
-// storedReceipt is a receipt with the ID of its transaction.
-type storedReceipt struct {
-	id types.TxID
-	types.Receipt
-}
-
-func decodeReceipt(item []byte) (r storedReceipt, err error) {
-	if len(item) < len(r.id) {
-		return r, fmt.Errorf("%w: a receipt of %d bytes", ErrCorrupt, len(item))
-	}
-	copy(r.id[:], item)
-	r.Receipt, err = types.DecodeReceipt(item[len(r.id):])
-	return r, err
 }
 
 // putItems writes a list of n encoded items. Each item need only be valid until the next call of item.

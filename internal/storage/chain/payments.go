@@ -117,10 +117,10 @@ func (s *Store) Payments(
 }
 
 // appendPayments appends the payments of the transaction at a position.
-func appendPayments(payments []Payment, tx *types.Transaction, receipt *storedReceipt, p Position) []Payment {
+func appendPayments(payments []Payment, tx *types.Tx, receipt *types.Receipt, p Position) []Payment {
 	var few [2]exec.Payment // most transactions have one
-	for _, payment := range exec.AppendPayments(few[:0], tx, &receipt.Receipt) {
-		payments = append(payments, Payment{payment, p, receipt.id})
+	for _, payment := range exec.AppendPayments(few[:0], &tx.Signed().Transaction, receipt) {
+		payments = append(payments, Payment{payment, p, tx.ID()})
 	}
 	return payments
 }
@@ -133,11 +133,11 @@ func (s *Store) BlockPayments(h types.Height) (header types.Header, payments []P
 			return nil, err
 		}
 		header = signed.Header
-		txs, err := readRuns(r, tableTransactions, h, itemsDecoder(types.DecodeSignedTransaction))
+		txs, err := readTransactions(r, h)
 		if err != nil {
 			return nil, err
 		}
-		receipts, err := readReceipts(r, h) // they have the transactions' IDs, which need not be computed again
+		receipts, err := readReceipts(r, h)
 		if err == nil && len(receipts) != len(txs) {
 			err = fmt.Errorf("%w: block %d has %d transactions and %d receipts", ErrCorrupt, h, len(txs), len(receipts))
 		}
@@ -146,7 +146,7 @@ func (s *Store) BlockPayments(h types.Height) (header types.Header, payments []P
 		}
 		payments := make([]Payment, 0, len(txs))
 		for i := range txs {
-			payments = appendPayments(payments, &txs[i].Transaction, &receipts[i], Position{h, uint32(i)})
+			payments = appendPayments(payments, txs[i], &receipts[i], Position{h, uint32(i)})
 		}
 		return payments, nil
 	})

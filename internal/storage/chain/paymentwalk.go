@@ -321,15 +321,15 @@ func (w *paymentWalk) passed(at PaymentCursor) bool {
 
 // payments returns the payments of a transaction in search order.
 func (w *paymentWalk) payments(p Position) ([]Payment, error) {
-	tx, err := readNext(w.txs, p, types.DecodeSignedTransaction)
+	tx, err := readNext(w.txs, p, types.DecodeTx)
 	if err != nil {
 		return nil, err
 	}
-	receipt, err := readNext(w.receipts, p, decodeReceipt)
+	receipt, err := readNext(w.receipts, p, types.DecodeReceipt)
 	if err != nil {
 		return nil, err
 	}
-	payments := appendPayments(nil, &tx.Transaction, &receipt, p)
+	payments := appendPayments(nil, tx, &receipt, p)
 	if w.Descending {
 		slices.Reverse(payments)
 	}

@@ -115,7 +115,7 @@ func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e E
 	}
 	putFailures(b, h, e.Reasons)
 	putAccesses(b, h, e.Accesses)
-	putReceipts(b, h, e.Transactions, e.Receipts)
+	putReceipts(b, h, e.Receipts)
 	putTransactions(b, h, e.Transactions)
 	of := &view{snapshot: v.snapshot, stateless: r.store.options.Stateless}
 	for _, w := range of.kept(types.Writes(e.Accesses)) {

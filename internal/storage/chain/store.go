@@ -36,7 +36,7 @@ var (
 // format is the version of the rows' layout. oldestBlocks is the oldest format whose genesis, blocks and head this
 // program can read; a store in such a format can be moved.
 const (
-	format       = 8
+	format       = 9
 	oldestBlocks = 7
 )
 
@@ -49,6 +49,7 @@ var formats = map[uint32]string{
 	5: "0.2.0-dev+bea9033e to 0.2.0-dev+1d1f6e10",
 	6: "0.2.0-dev+1142757f to 0.2.0-dev+ab9aac7b",
 	7: "0.2.0-dev+08129c81 to 0.2.0-dev+4c6e6caf",
+	8: "0.2.0-dev+0337de28 to 0.2.0-dev+0dc98d38",
 }
 
 // FormatError is an [ErrOtherFormat] with details of both formats.
