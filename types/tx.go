@@ -46,6 +46,18 @@ func DecodeTx(b []byte) (*Tx, error) {
 	return tx, nil
 }
 
+// TransactionID returns the ID of an encoded signed transaction. It does not check what follows the transaction itself.
+func TransactionID(b []byte) (TxID, error) {
+	var tx Transaction
+	d := codec.NewDecoder(b)
+	decodeVersion(d)
+	decodeTransaction(d, &tx)
+	if err := d.Err(); err != nil {
+		return TxID{}, err
+	}
+	return hashTransaction(b[1:d.Offset()]), nil
+}
+
 // DecodeBlockTxs is [DecodeBlock] for Txs. They retain their parts of b, as with [DecodeTx].
 func DecodeBlockTxs(b []byte) (SignedHeader, []*Tx, error) {
 	header, decoded, err := decodeBlock(b, func(d *codec.Decoder, tx *Tx) {

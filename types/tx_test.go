@@ -47,6 +47,9 @@ func TestTxKeepsItsBytes(t *testing.T) {
 		}
 		requireTx(t, decoded, tx)
 		requireTx(t, ofBlock[i], tx)
+		if id, err := types.TransactionID(encoded); err != nil || id != tx.ID() {
+			t.Errorf("transaction %d has the ID %s, %v, want %s", i, id, err, tx.ID())
+		}
 		if &decoded.Encoded()[0] != &encoded[0] || &ofBlock[i].Encoded()[0] != &block[at] {
 			t.Errorf("transaction %d was copied", i)
 		}
@@ -71,6 +74,9 @@ func TestDecodeTxRefuses(t *testing.T) {
 		"a byte too many": {append(bytes.Clone(encoded), 0), codec.ErrTrailing},
 		"too long":        {make([]byte, types.MaxTransactionBytes+1), codec.ErrTooLong},
 	} {
+		if _, err := types.TransactionID(c.encoded[:min(len(c.encoded), 20)]); err == nil {
+			t.Errorf("%s: 20 bytes have an ID", name)
+		}
 		if tx, err := types.DecodeTx(c.encoded); tx != nil || !errors.Is(err, c.want) {
 			t.Errorf("%s: %+v, %v", name, tx, err)
 		}

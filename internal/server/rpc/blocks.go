@@ -152,7 +152,7 @@ func (r *blockReader) readRun(run []foundTransaction, block place, from uint32) 
 }
 
 // hashesPerItem is how many transaction hashes cost as much as one transaction.
-const hashesPerItem = 16
+const hashesPerItem = 8
 
 // manyHashes turns a call that reads hashes into long work if they are many, and makes room for them: they are held until
 // the client has read them.

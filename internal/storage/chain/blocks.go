@@ -108,10 +108,33 @@ func (s *Store) Outline(h types.Height, ids bool) (Outline, error) {
 		if err != nil || !ids {
 			return o, err
 		}
-		txs, err := readTransactions(r, h)
-		o.IDs = types.IDs(txs)
+		o.IDs, err = readIDs(r, h, o.Count)
 		return o, err
 	})
+}
+
+// readIDs computes the IDs of a block's count transactions, a run at a time.
+func readIDs(r kv.Reader, h types.Height, count int) ([]types.TxID, error) {
+	ids := make([]types.TxID, 0, count)
+	var items [][]byte
+	lower, upper := tableTransactions.heightBounds(h)
+	err := kv.Scan(r, lower, upper, func(_, row []byte) (err error) {
+		if items, err = splitItems(items[:0], row); err != nil {
+			return err
+		}
+		for _, item := range items {
+			id, err := types.TransactionID(item)
+			if err != nil {
+				return fmt.Errorf("%w: transaction %d of block %d: %w", ErrCorrupt, len(ids), h, err)
+			}
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	if err == nil && len(ids) != count {
+		err = fmt.Errorf("%w: block %d has %d transactions, not %d", ErrCorrupt, h, len(ids), count)
+	}
+	return ids, err
 }
 
 // TransactionCount returns the number of transactions in a block, with the errors of [Store.Block]. It reads a single
