@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,43 +15,54 @@ import (
 	"github.com/cairn-chain/cairn/api"
 )
 
-// buildNextFormat compiles the program with a changed database format.
-var buildNextFormat = sync.OnceValues(func() (string, error) {
+// nextProgram is a program whose database has the format after the present one.
+type nextProgram struct {
+	path    string
+	present int // format
+}
+
+var formatLine = regexp.MustCompile(`(?m)^(\tformat +=) (\d+)$`)
+
+var buildNextFormat = sync.OnceValues(func() (next nextProgram, err error) {
 	const file = "internal/storage/chain/store.go"
 	original, err := filepath.Abs(filepath.Join("../..", file))
 	if err != nil {
-		return "", err
+		return next, err
 	}
 	source, err := os.ReadFile(original)
 	if err != nil {
-		return "", err
+		return next, err
 	}
-	const format = "format       = 8\n"
+	line := formatLine.FindSubmatch(source)
+	if line == nil {
+		return next, fmt.Errorf("%s does not say which format it is", file)
+	}
+	if next.present, err = strconv.Atoi(string(line[2])); err != nil {
+		return next, err
+	}
 	changed, overlay := filepath.Join(binaryDir, "store.go"), filepath.Join(binaryDir, "overlay.json")
-	content := strings.Replace(string(source), format, strings.Replace(format, "8", "9", 1), 1)
-	if content == string(source) {
-		return "", fmt.Errorf("%s does not say %q", file, format)
-	}
-	if err := os.WriteFile(changed, []byte(content), 0o600); err != nil {
-		return "", err
+	content := formatLine.ReplaceAll(source, fmt.Appendf(nil, "$1 %d", next.present+1))
+	if err := os.WriteFile(changed, content, 0o600); err != nil {
+		return next, err
 	}
 	mapping, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
 	if err != nil {
-		return "", err
+		return next, err
 	}
 	if err := os.WriteFile(overlay, mapping, 0o600); err != nil {
-		return "", err
+		return next, err
 	}
-	return compile("cairn-next", "-overlay", overlay)
+	next.path, err = compile("cairn-next", "-overlay", overlay)
+	return next, err
 })
 
-func nextFormat(t *testing.T) string {
+func nextFormat(t *testing.T) nextProgram {
 	t.Helper()
-	path, err := buildNextFormat()
+	next, err := buildNextFormat()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return next
 }
 
 // A node is moved to a new database format as the page about releases describes. The new program refuses the directory,
@@ -80,14 +93,15 @@ func TestMoveOverAChangeOfFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	next := *u
-	next.program = nextFormat(t)
+	next, built := *u, nextFormat(t)
+	next.program = built.path
 	way := "cairn db move --from " + dir
 	for _, refused := range []failure{
 		next.fails(exitUsage, append([]string{"node", "--data-dir", dir}, anyPorts...)...),
 		next.fails(exitUsage, "db", "check", "--data-dir", dir),
 	} {
-		if !strings.Contains(refused.Message, "format 8") || !strings.Contains(refused.Message, "format 9") ||
+		has, reads := fmt.Sprintf("format %d,", built.present), fmt.Sprintf("format %d", built.present+1)
+		if !strings.Contains(refused.Message, has) || !strings.Contains(refused.Message, reads) ||
 			!strings.Contains(refused.Message, way) {
 			t.Errorf("the new program says %q, want both formats and %q", refused.Message, way)
 		}
@@ -135,7 +149,7 @@ func TestMoveAClusterOverAChangeOfFormat(t *testing.T) {
 		}
 		delete(c.nodes, name)
 		u := newUser(t)
-		u.program = nextFormat(t)
+		u.program = nextFormat(t).path
 		from := c.dirs[name]
 		c.dirs[name], c.programs[name] = filepath.Join(t.TempDir(), name), u.program
 		u.succeeds(nil, "db", "move", "--from", from, "--to", c.dirs[name])
