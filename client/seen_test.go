@@ -183,7 +183,7 @@ func TestSeenIsNotForEver(t *testing.T) {
 	}
 }
 
-// After this client has reverted the chain, the nonces are those that its node returns.
+// When a client reverts the chain, it forgets its nonces and asks the node for them again.
 func TestRevertForgetsNonces(t *testing.T) {
 	server, err := jsonrpc.NewServer(jsonrpc.Options{}, always(api.DevRevert, true))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// TestGiftsMakeNobodyPay: the gas of a transfer depends neither on the token's properties nor on those of the owner's
-// token that moves into its place.
+// TestGiftsMakeNobodyPay checks that the properties of a token do not change the gas of a transfer. Nor do the properties
+// of the owner's other token, which moves into the place of the transferred one.
 func TestGiftsMakeNobodyPay(t *testing.T) {
 	for _, module := range []string{"nft", "as-nft"} {
 		gas := map[string]uint64{}

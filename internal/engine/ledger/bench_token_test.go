@@ -69,7 +69,7 @@ func (t *tokenBench) transfer(to int, amount uint64) types.Payload {
 	}
 }
 
-// sign makes n transactions, each with the sender and the payload that of returns.
+// sign makes n signed transactions. The function of chooses the sender and the payload of each.
 func (t *tokenBench) sign(n int, of func(i int) (sender int, payload types.Payload)) []*types.VerifiedTx {
 	signed := make([]types.SignedTransaction, n)
 	for i := range signed {

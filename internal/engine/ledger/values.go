@@ -20,9 +20,11 @@ type memory struct {
 	late   [][]types.Access // writes of blocks since their loading began, to be applied to them
 }
 
-// deferral says which states are opened before they are in memory: those of at least so many leaves. outline is the
-// depth of their trees' outlines.
-type deferral struct{ leaves, outline int }
+// deferral says which states a node opens before they are in memory.
+type deferral struct {
+	leaves  int // a state with fewer is loaded whole
+	outline int // depth of the outline of a larger state's tree
+}
 
 var deferred = deferral{leaves: 1 << 18, outline: 10}
 

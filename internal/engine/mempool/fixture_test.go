@@ -99,7 +99,7 @@ func sponsor(i, payer int, tx types.Transaction) []byte {
 	return signed.Encode()
 }
 
-// policyKey is the only signer of the first policy; the next test key is that of the second.
+// policyKey is the test key that signs for the first policy. The next test key signs for the second policy.
 const policyKey = 100
 
 // policyOf returns the policy whose only signer is the i-th test key.

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// model implements the pool's rules over one plain list. It computes everything anew for every question.
+// model implements the pool's rules over one plain list. It keeps no index, and computes every answer from the list.
 type model struct {
 	chain    *fakeChain
 	opts     Options

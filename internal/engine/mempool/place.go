@@ -36,8 +36,8 @@ type place struct {
 	replaced   *entry // the current entry with its nonce, or nil
 }
 
-// reserve is the part of an account's balance that earlier transactions take: those of a batch, or also those of the
-// run.
+// reserve is the part of an account's balance that earlier transactions take. These are the
+// transactions of a batch or, for some callers, also those of the run.
 type reserve struct {
 	count uint64
 	cost  types.Amount
@@ -81,8 +81,7 @@ func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
 }
 
 // locate finds a candidate's place by the rules for the accounts of sender and payer and their transactions. It does
-// not check for room. ahead and paid are what earlier transactions of its batch take from the sender and from the
-// payer.
+// not check for room. Earlier transactions of its batch take ahead from the sender and paid from the payer.
 func (p *Pool) locate(s *sender, c *candidate, ahead, paid reserve) (at place, err error) {
 	if _, known := p.index.byID[c.tx.ID()]; known { // with these or other witnesses
 		return at, ErrKnown

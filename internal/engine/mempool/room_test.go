@@ -184,7 +184,7 @@ func TestUnderBaseFeeGoesRoundBySender(t *testing.T) {
 	if s := p.Stats(); s.Count != 90 || s.Held != 0 {
 		t.Fatalf("%d are pending and %d held, want 90 and none", s.Count, s.Held)
 	}
-	fill(t, p, 20, 30) // paying transactions find room, and displace those of the sender with the most
+	fill(t, p, 20, 30) // transactions that pay displace those of the sender that has the most
 	for i, want := range map[int]int{1: 20, 2: 20, 3: 20, 10: 10} {
 		if n := len(p.BySender(account(i))); n != want {
 			t.Errorf("sender %d has %d, want %d", i, n, want)

@@ -171,7 +171,7 @@ func TestSpansAreLeased(t *testing.T) {
 	}
 }
 
-// TestSpansAreTakenBack: a reverted chain loses its spans, and proves those of its new blocks.
+// TestSpansAreTakenBack checks that a reverted chain drops its proven spans, and proves the spans of its new blocks.
 func TestSpansAreTakenBack(t *testing.T) {
 	n, q := newScheduled(t, 7)
 	proveAll(t, q)

@@ -5,17 +5,17 @@ package field
 // vector reports whether the kernels may run.
 const vector = false
 
-// combineLanes is not implemented and not called, as vector is false.
+// combineLanes has a kernel on amd64 only. Callers check vector first.
 func combineLanes(*Planar, *Vector, *uint64, uintptr, uintptr) {
 	panic("field: no vector kernel on this architecture")
 }
 
-// innerProductLanes is not implemented and not called, as vector is false.
+// innerProductLanes has a kernel on amd64 only. Callers check vector first.
 func innerProductLanes(*[2 * Degree][lanes / 2]uint64, *Element, *Planar, uintptr) {
 	panic("field: no vector kernel on this architecture")
 }
 
-// addScalarLanes is not implemented and not called, as vector is false.
+// addScalarLanes has a kernel on amd64 only. Callers check vector first.
 func addScalarLanes(*Element, *Element, uint32, uintptr) {
 	panic("field: no vector kernel on this architecture")
 }
