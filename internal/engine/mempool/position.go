@@ -30,20 +30,45 @@ func (p *Pool) position() Position {
 // were refused, were evicted or have expired. The caller must hold moving.
 func (p *Pool) notePosition(refused ...types.TxID) error {
 	p.mu.Lock()
-	gone := append(p.gone, refused...)
+	records := p.changes(refused)
 	p.gone = nil
-	gone = slices.DeleteFunc(gone, func(id types.TxID) bool { return p.index.byID[id] != nil })
 	p.mu.Unlock()
 	if p.journal == nil {
 		return nil
 	}
 	p.writing.RLock()
 	defer p.writing.RUnlock()
-	records := make([][]byte, 0, len(gone)+1)
-	for _, id := range gone {
-		records = append(records, encodeDropped(id))
-	}
 	return p.appendToJournal(append(records, logged{p.opts.Cluster, p.position()}.encode())...)
+}
+
+// changes returns the records that make the journal yield the pending transactions. Of several records of a transaction
+// that none drops, the first counts. So one that left the pool and came again is recorded anew, with all that came
+// after it. The caller must hold mu.
+func (p *Pool) changes(refused []types.TxID) (records [][]byte) {
+	for _, id := range refused {
+		if p.index.byID[id] == nil {
+			records = append(records, encodeDropped(id))
+		}
+	}
+	again := make(map[*entry]bool)
+	for _, id := range p.gone {
+		if e := p.index.byID[id]; e != nil {
+			again[e] = true
+		} else {
+			records = append(records, encodeDropped(id))
+		}
+	}
+	var latest []*entry
+	for e := p.index.arrivals.Back(); len(again) > 0; e = e.Prev() {
+		entry := e.Value.(*entry)
+		delete(again, entry)
+		latest = append(latest, entry)
+		records = append(records, encodeDropped(entry.tx.ID()))
+	}
+	for _, e := range slices.Backward(latest) {
+		records = append(records, appendTaken(nil, e.added, e.tx))
+	}
+	return records
 }
 
 // discard is forget for a transaction that is in no block, so the journal must record that it left.

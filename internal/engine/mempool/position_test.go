@@ -311,3 +311,35 @@ func TestRestoredPoolGoesOnAlike(t *testing.T) {
 		checkInvariants(t, other)
 	})
 }
+
+// A transaction leaves the pool and comes again with one entry of the log. After a start, it has its new place.
+func TestLeftAndCameAgain(t *testing.T) {
+	c := newChain()
+	opts := Options{Journal: journalPath(t), MaxTransactions: 2, Cluster: [16]byte{7}, Clock: c.now}
+	p := openPool(t, c, opts)
+	for i, entry := range [][][]byte{
+		{transfer(1, 0, 100, 10), transfer(1, 1, 200, 60)},
+		{transfer(3, 0, 100, 20), transfer(1, 0, 150, 50), transfer(1, 1, 200, 60)}, // the first evicts 1, until 0 pays more
+	} {
+		var txs []*types.Tx
+		for _, encoded := range entry {
+			tx, err := types.DecodeTx(encoded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			txs = append(txs, tx)
+		}
+		c.pass(time.Second)
+		results, err := keepEntry(p, uint64(i+1), txs, func(types.TxID) *types.VerifiedTx { return nil })
+		if err != nil || slices.ContainsFunc(results, func(r Result) bool { return r.Err != nil }) {
+			t.Fatalf("entry %d: %v, error %v", i+1, results, err)
+		}
+	}
+	_, want := p.All()
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, got := openPool(t, c, opts).All(); len(want) != 2 || !slices.EqualFunc(got, want, sameTaken) {
+		t.Fatalf("after a start it holds %v, not %v", got, want)
+	}
+}
