@@ -141,5 +141,14 @@ func pickFunctions(machine []byte, functions []uint32) (io.Reader, error) {
 		}
 		head = append(head, rest[8*f:8*f+8]...)
 	}
-	return io.MultiReader(bytes.NewReader(head), bytes.NewReader(rest[8*count:])), nil
+	return io.MultiReader(bytes.NewReader(head), codeReader{bytes.NewReader(rest[8*count:])}), nil
+}
+
+// codeReader reads machine code into memory that wazero has just mapped.
+type codeReader struct{ *bytes.Reader }
+
+// Read gives p its pages at once, as one page fault for each takes longer than all else about the code.
+func (r codeReader) Read(p []byte) (int, error) {
+	populate(p[:min(len(p), r.Len())])
+	return r.Reader.Read(p)
 }

@@ -6,3 +6,5 @@ package wasm
 const noReserve = 0
 
 func adviseSmallPages([]byte) error { return nil }
+
+func populate([]byte) {}

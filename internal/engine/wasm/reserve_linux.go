@@ -17,3 +17,14 @@ func adviseSmallPages(b []byte) error {
 	}
 	return nil
 }
+
+// populateWrite is MADV_POPULATE_WRITE of madvise(2), which package syscall lacks.
+const populateWrite = 23
+
+// populate gives memory its pages at once. A kernel before 5.14 refuses, and gives each page at its first use.
+func populate(b []byte) {
+	const worthwhile = 16 << 10
+	if len(b) >= worthwhile {
+		_ = syscall.Madvise(b, populateWrite)
+	}
+}

@@ -6,3 +6,5 @@ package wasm
 func reserve(size int) ([]byte, error) { return make([]byte, size), nil }
 
 func release([]byte) {}
+
+func populate([]byte) {}
