@@ -6,6 +6,7 @@ import (
 	"unsafe"
 )
 
+// On arm64, the tests run in an emulator, which ignores this advice.
 func TestPopulate(t *testing.T) {
 	const size = 64 << 10
 	b, err := reserve(size)
