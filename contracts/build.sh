@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compiles the example contracts to contracts/wasm with `cairn contract build`. With --check it verifies the committed modules against a
-# copy of the sources in another directory, as another user if this one is root, and fails where one differs or a changed byte of
-# source is not told. What is missing is installed before; what is compiled then has no network.
+# copy of the sources in another directory, as another user if this one is root, and fails if one differs or if a
+# changed byte of source is not detected. It first installs missing tools; the compilation then has no network.
 set -eu
 cd "$(dirname "$0")"
 
@@ -26,7 +26,7 @@ if [ "${1:-}" = --check ]; then
 	(cd assemblyscript/node_modules && cp -r assemblyscript binaryen long "$modules/")
 	if [ "$(id -u)" = 0 ]; then
 		chmod -R a+rX "$from"
-		# Without a network, where this machine lets one be taken away: a build asks for nothing.
+		# Without a network, if this machine can take it away: a build downloads nothing.
 		! unshare -n true 2>/dev/null || user="unshare -n"
 		user="$user setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=$work/home"
 		mkdir "$work/home"
@@ -34,7 +34,7 @@ if [ "${1:-}" = --check ]; then
 	fi
 fi
 
-# A line for each: where it is, and what begins the name of its module.
+# Prints a line for each contract: its directory, and the prefix of its module's name.
 list() {
 	for dir in "$from"/rust/examples/* "$from"/rust/tests/*/; do [ ! -e "$dir/Cargo.toml" ] || echo "$dir -"; done
 	for dir in "$from"/assemblyscript/examples/* "$from"/assemblyscript/tests/*; do echo "$dir as-"; done
@@ -55,7 +55,7 @@ if [ "${1:-}" = --check ]; then
 		grep -q "^SF:.*$3\$" "$work/out/$1.info"
 		grep -q '^DA:[0-9]*,1$' "$work/out/$1.info"
 	done
-	# A call that is refused: the line that refuses it is told, in Rust through what is inlined.
+	# A refused call: the error names the line that refused it, in Rust even if that line was inlined.
 	for refused in "rust add - src/lib.rs" "assemblyscript increase {\"start\":1} assembly/index.ts"; do
 		set -- $refused
 		calls=$work/out/$1.json
@@ -67,7 +67,7 @@ if [ "${1:-}" = --check ]; then
 		fi
 		case $told in *"$4:"*"the count overflows"*) ;; *) echo "$told" >&2; exit 1 ;; esac
 	done
-	# A type that the ABI does not have: the compiler points at it, and not at the whole macro.
+	# A type that the ABI lacks: the compiler points at the type, not at the whole macro.
 	source=$from/rust/examples/counter/src/lib.rs
 	cp "$source" "$work/counter.rs"
 	sed -i 's/Added { by: Account, amount: u64/Added { by: Account, amount: f32/' "$source"

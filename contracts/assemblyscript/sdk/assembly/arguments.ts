@@ -11,7 +11,7 @@ let start: usize = 0;
 let length: u32 = 0;
 let binary: bool = false;
 
-/** Reads the arguments; whether they are in the binary form, which the result and errors have then, too. */
+/** Reads the arguments. Returns whether they are in the binary form; result and errors then have this form too. */
 export function receive(): bool {
   length = host.args_len();
   start = heap.alloc(length);
@@ -25,13 +25,13 @@ export function packedArguments(): Unpacker {
   return new Unpacker(start + 1, length - 1, "arguments: not of their types");
 }
 
-/** The arguments as JSON. Nothing at all is the empty object. */
+/** The arguments as JSON. An empty text means the empty object. */
 export function jsonArguments(): Reader {
   if (!length) return new Reader(memory.data<u8>([0x7b, 0x7d]), 2, "arguments");
   return new Reader(start, length, "arguments");
 }
 
-/** Reverts where coins come with a call of a function that takes none. */
+/** Reverts if a call brings coins to a function that takes none. */
 export function refuseCoins(): void {
   require(host.value() == 0, "the function takes no coins");
 }
@@ -41,7 +41,7 @@ export function answer(result: Writer): void {
   host.return_data(result.start, result.length);
 }
 
-/** Whether the call is answered in the binary form. */
+/** Whether the call's result must be in the binary form. */
 export function isBinary(): bool {
   return binary;
 }
@@ -49,7 +49,7 @@ export function isBinary(): bool {
 /** Ends the call with a typed error, an instance of a class with the decorator @error: its effects are undone. */
 export function fail<T>(error: T): void {
   const reason = new Writer();
-  // @ts-ignore: what @error adds
+  // @ts-ignore: added by @error
   error.__fail(reason, binary);
   revertWith(reason);
 }

@@ -9,7 +9,7 @@ import { U128 } from "./u128";
 import { Unpacker } from "./unpacker";
 import { Writer } from "./writer";
 
-/** How a call of another contract ended, as docs/protocol.md ("Host functions") numbers it. */
+/** The outcome of a call of another contract, with the numbers of docs/protocol.md ("Host functions"). */
 export enum CallStatus {
   Ok = 0,
   Reverted = 1,
@@ -19,15 +19,15 @@ export enum CallStatus {
   NoFunction = 4,
   BalanceTooLow = 5,
   ReentryRefused = 6,
-  /** Calls too deep, or too much memory. */
+  /** The calls were nested too deep, or used too much memory. */
   Limits = 7,
-  /** The contract that was to be created exists. */
+  /** The contract to be created exists already. */
   Exists = 8,
 }
 
 /**
- * A call of another contract's function: its arguments are set, then it is sent. They go in the binary form, in the order of
- * the parameters and with their types, which costs less than JSON. Contracts of both SDKs take it.
+ * A call of another contract's function: set the arguments, then send it. Arguments use the binary form, in the order
+ * of the parameters and with their types. It costs less than JSON, and contracts of both SDKs accept it.
  */
 export class Call {
   private readonly name: Writer = new Writer();
@@ -45,32 +45,32 @@ export class Call {
     this.args.byte(BINARY);
   }
 
-  /** Coins of this contract that go with the call. */
+  /** Sends coins of this contract with the call. */
   value(amount: u64): Call {
     this.coins = amount;
     return this;
   }
 
-  /** The most gas that it gets. A 64th of what is left is always held back. */
+  /** Limits the gas of the call. A 64th of the remaining gas is always held back. */
   gas(limit: u64): Call {
     this.limit = limit;
     return this;
   }
 
-  /** Sends the arguments in JSON, by name, which every contract takes. It comes before the arguments. */
+  /** Sends the arguments as JSON, by name, which every contract accepts. Call this before setting arguments. */
   json(): Call {
     this.packed = false;
     this.args = new Writer();
     return this;
   }
 
-  /** The next argument is one of an optional type, and is there. */
+  /** Announces that the next argument is a present one of an optional type. */
   some(): Call {
     if (this.packed) this.args.byte(1);
     return this;
   }
 
-  /** An argument of an optional type is not there. */
+  /** Sets an absent argument of an optional type. */
   none(): Call {
     if (this.packed) this.args.byte(0);
     return this;
@@ -144,9 +144,9 @@ export class Call {
 
   /** A record, a tuple, fixed bytes or a union. */
   object<T>(name: string, value: T): Call {
-    // @ts-ignore: what the type's decorator adds
+    // @ts-ignore: added by the type's decorator
     if (this.packed) value.__pack(this.args);
-    // @ts-ignore: what the type's decorator adds
+    // @ts-ignore: added by the type's decorator
     else value.__write(this.member(name));
     return this;
   }
@@ -175,7 +175,7 @@ export class Call {
     return this;
   }
 
-  /** All arguments as they are, instead of such by name. */
+  /** Sets all arguments, already encoded. */
   raw(args: Bytes): Call {
     this.args = new Writer();
     this.args.raw(changetype<usize>(args), args.length);
@@ -190,14 +190,14 @@ export class Call {
     return this.args;
   }
 
-  /** Calls the function. Where it fails this call reverts too, with the callee's reason if it gave one. */
+  /** Calls the function. If it fails, the current call reverts too, with the callee's reason if there is one. */
   send(): Result {
     const result = this.trySend();
     result.check();
     return result;
   }
 
-  /** Calls the function; the result says how it ended. */
+  /** Calls the function. The result has the outcome. */
   trySend(): Result {
     this.close();
     return new Result(
@@ -208,7 +208,7 @@ export class Call {
     );
   }
 
-  /** Calls the function in a view: it can change nothing. Where it fails this call reverts too, as send does. */
+  /** Calls the function in a view: it can change nothing. If it fails, the current call reverts too, as with send. */
   view(): Result {
     this.close();
     const result = new Result(
@@ -220,9 +220,10 @@ export class Call {
   }
 
   /**
-   * Creates a contract with the code of the one that this call names, the template, and the call's name as its name, of at
-   * most 64 bytes. The arguments are those of its init, whose caller is this contract. The new contract follows from this
-   * one, the template's code and the salt: see `instanceOf`. Where it fails this call reverts too, as send does.
+   * Creates a contract with the code of the call's contract, the template. Its name is the call's function name, of at
+   * most 64 bytes. The arguments go to its init, whose caller is this contract. The new contract's ID follows from this
+   * contract, the template's code and the salt: see `instanceOf`. If the creation fails, the current call reverts too,
+   * as with send.
    */
   create(salt: Hash): Account {
     const made = this.tryCreate(salt);
@@ -230,11 +231,11 @@ export class Call {
     return made.contract;
   }
 
-  /** Creates a contract as create does; the result says how it ended. */
+  /** Creates a contract as create does. The result has the outcome. */
   tryCreate(salt: Hash): Created {
     this.close();
     const made = new Account();
-    const none = this.packed && !this.whole && this.args.length == 1; // no argument: a template without init takes none
+    const none = this.packed && !this.whole && this.args.length == 1; // a template without init takes no argument
     const status = host.create(
       changetype<usize>(this.contract), changetype<usize>(salt), this.name.start, this.name.length, this.args.start,
       none ? 0 : this.args.length, this.coins, this.limit, changetype<usize>(made),
@@ -247,17 +248,17 @@ export class Call {
   }
 }
 
-/** How the creation of a contract ended. */
+/** The outcome of the creation of a contract. */
 export class Created {
   constructor(
-    /** What its init gave, if it ran. */
+    /** The result of its init, if it ran. */
     readonly result: Result,
     /** The new contract, if there is one. */
     readonly contract: Account,
   ) {}
 }
 
-/** What a call of another contract gave. Its value is read as the type that the callee's ABI says, in either form. */
+/** The result of a call of another contract. Its value is read as the type in the callee's ABI, in either form. */
 export class Result {
   private readonly at: usize;
   private readonly length: u32;
@@ -414,7 +415,7 @@ export class Result {
     return value;
   }
 
-  /** The bytes that the call gave, as they are. */
+  /** The bytes that the call returned. */
   data(): Bytes {
     const data = new StaticArray<u8>(this.length);
     copy(changetype<usize>(data), this.at, this.length);
@@ -432,7 +433,7 @@ export class Result {
     if (this.status == CallStatus.Reverted) {
       const reason = new Writer();
       if (isTyped(this.at, this.length)) {
-        // Nobody must take it for a typed error of this contract.
+        // Callers must not take it for a typed error of this contract.
         reason.byte(PASSED);
         reason.packBytes32(this.callee);
       }
@@ -446,17 +447,17 @@ export class Result {
   }
 }
 
-/** Where the result of the last call is. */
+/** The address of the result of the last call. */
 function received(): usize {
   const start = heap.alloc(host.result_len());
   host.result_read(start);
   return start;
 }
 
-/** The first byte of another contract's typed error that is passed on. */
+/** The first byte of a typed error that this contract passes on from another one. */
 const PASSED: u8 = 2;
 
-/** Whether revert data is a typed error of the contract that gave it, in one of both forms. */
+/** Whether revert data is a typed error of the contract that reverted, in either form. */
 function isTyped(at: usize, length: u32): bool {
   if (!length) return false;
   return load<u8>(at) == BINARY || (length >= 9 && same(at, memory.data<u8>([123, 34, 101, 114, 114, 111, 114, 34, 58]), 9)); // {"error":

@@ -3,7 +3,7 @@ import { limit, require } from "./revert";
 import { Account, Bytes, Hash } from "./types";
 import { Writer } from "./writer";
 
-/** Who calls: the transaction's sender or a contract. */
+/** The caller: the transaction's sender or a contract. */
 export function caller(): Account {
   const account = __new(32, idof<Account>());
   host.caller(account);
@@ -24,7 +24,7 @@ export function self(): Account {
   return changetype<Account>(account);
 }
 
-/** The coins that came with the call, in smallest units. */
+/** The coins received with the call, in smallest units. */
 export function value(): u64 {
   return host.value();
 }
@@ -49,7 +49,7 @@ export function gasLeft(): u64 {
   return host.gas_left();
 }
 
-/** Whether the call may change nothing. */
+/** Whether the call is a view, which may change nothing. */
 export function isView(): bool {
   return host.is_view() != 0;
 }
@@ -60,16 +60,16 @@ export function balance(account: Account): u64 {
 }
 
 /**
- * Pays coins of this contract, which runs no code of the recipient. Reverts where there are not enough.
+ * Pays coins of this contract, which runs no code of the recipient. Reverts if there are not enough.
  *
- * A transaction has room for 1,024 payments and events together, and reverts with `too many logs` beyond. So never pay a
- * list that others make longer: let each take its own, or pay so many at a time.
+ * A transaction has room for 1,024 payments and events together, and reverts with `too many logs` beyond. So never pay
+ * everyone on a list that others can make longer: let each claim its own, or pay a fixed number at a time.
  */
 export function pay(to: Account, amount: u64): void {
   require(host.transfer(changetype<usize>(to), amount) == 0, "the contract has too few coins");
 }
 
-/** The hash of a contract's code; none for an account that is no contract. */
+/** The hash of a contract's code; none if the account is no contract. */
 export function codeHash(account: Account): Hash | null {
   const hash = new Hash();
   return host.code_hash(changetype<usize>(account), changetype<usize>(hash)) ? hash : null;
@@ -82,7 +82,7 @@ export function sha256(data: Bytes): Hash {
   return hash;
 }
 
-/** The contract that a creator makes, or has made, of a code with a salt: see Call.create. */
+/** The contract that a creator makes, or made, from a code and a salt: see Call.create. */
 export function instanceOf(creator: Account, code: Hash, salt: Hash): Account {
   const tag = new Writer();
   tag.text("cairn/instance/v2");
@@ -113,8 +113,8 @@ export function blake3(data: Bytes): Hash {
 }
 
 /**
- * Whether 64 bytes are a BIP-340 signature of a message by a key. To ask whether an account agreed, use `accountVerify`:
- * not every account is a key, and one that is may have changed who signs for it.
+ * Whether 64 bytes are a BIP-340 signature of a message by a key. To check that an account agreed, use `accountVerify`:
+ * not every account is a key, and the owner of a key may have changed who signs for the account.
  */
 export function schnorrVerify(key: Account, message: Bytes, signature: Bytes): bool {
   require(signature.length == 64, "a signature has 64 bytes");
@@ -129,24 +129,25 @@ export function ecdsaRecover(hash: Hash, signature: Bytes): Bytes | null {
 }
 
 /**
- * Whether 64 bytes r ‖ s (any s) are an ECDSA signature over P-256 of a digest by a point x ‖ y. To ask whether an account
- * agreed, use `accountVerify`.
+ * Whether 64 bytes r ‖ s (any s) are an ECDSA signature over P-256 of a digest by a point x ‖ y. To check that an
+ * account agreed, use `accountVerify`.
  */
 export function p256Verify(point: Bytes, digest: Hash, signature: Bytes): bool {
   require(point.length == 64 && signature.length == 64, "a point and a signature have 64 bytes");
   return host.p256_verify(changetype<usize>(point), changetype<usize>(digest), changetype<usize>(signature)) != 0;
 }
 
-/** The protocol's limits of a signed message and of its witness, in bytes. */
+/** The protocol's limits for a signed message and for its witness, in bytes. */
 const MAX_MESSAGE: u32 = 1024;
 const MAX_WITNESS: u32 = 8192;
 
 /**
- * Whether an account signed a message to this contract: a permit, an order, a login. It works for every kind of account,
- * and follows it when it changes who signs for it. The message has at most 1 KiB, the encoded witness 8 KiB.
+ * Whether an account signed a message to this contract: a permit, an order, a login. It works for every kind of
+ * account, and respects a change of who signs for the account. The message has at most 1 KiB, the encoded witness 8
+ * KiB.
  *
- * A witness holds for ever, in this contract. So write into the message what it is for, a number that is used once, and a
- * time after which you refuse it, and keep the number.
+ * In this contract a witness stays valid for ever. So put a purpose, a one-time number and a deadline into the message,
+ * and store the numbers that were used.
  */
 export function accountVerify(account: Account, message: Bytes, witness: Bytes): bool {
   limit("message", message.length, MAX_MESSAGE);
@@ -155,18 +156,18 @@ export function accountVerify(account: Account, message: Bytes, witness: Bytes):
 }
 
 /**
- * Gives this contract the code of another one, the template, from the next call of it on, also in this transaction. The
- * running call ends on the old code, storage stays as it is, and `init` does not run: the new code must read what the old
- * one stored. Reverts where the template is no contract.
+ * Gives this contract the code of another one, the template, from its next call on, even in this transaction. The
+ * running call ends with the old code, storage stays as it is, and `init` does not run: the new code must be able to
+ * read what the old one stored. Reverts if the template is no contract.
  *
- * Who may do this decides everything the contract does. A code that never calls this function cannot change, and
- * `cairn contract show` says which. So give users a delay in which they can leave.
+ * Whoever may do this controls everything that the contract does. A code that never calls this function cannot change,
+ * and `cairn contract show` says which. Give users a delay in which they can leave.
  */
 export function replaceCode(template: Account): void {
   require(host.replace_code(changetype<usize>(template)) == 0, "the template is no contract");
 }
 
-/** The protocol's limit of a message, in bytes. */
+/** The protocol's limit for a message, in bytes. */
 const MAX_DEBUG: u32 = 1024;
 
 /** Shows a message, of at most 1 KiB, in traces. */

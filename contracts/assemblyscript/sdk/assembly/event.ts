@@ -4,21 +4,21 @@ import { limit } from "./revert";
 import { Bytes32 } from "./types";
 import { Writer } from "./writer";
 
-/** The protocol's limit of an event's data, in bytes. */
+/** The protocol's limit for an event's data, in bytes. */
 const MAX_DATA: u32 = 16384;
 
-/** What most events fit in, in bytes: an event that grows takes instructions. */
+/** The initial size of the buffer, in bytes. Most events fit, because growing costs instructions. */
 const SIZE: u32 = 320;
 
 const TOPICS = memory.data(96);
 
-/** An event in the making: its data, a JSON object, and its topics. */
+/** Builds an event: its data, a JSON object, and its topics. */
 export class EventWriter extends Writer {
   private topics: u32 = 0;
 
   constructor() {
     super();
-    this.numbers = true; // as NEP-20 wants amounts in events
+    this.numbers = true; // as NEP-20 requires for amounts in events
     this.reserve(SIZE);
   }
 
@@ -60,6 +60,6 @@ export class EventWriter extends Writer {
 
 /** Emits an event: an instance of a class with the decorator @event. */
 export function emit<T>(event: T): void {
-  // @ts-ignore: what @event adds
+  // @ts-ignore: added by @event
   event.__emit();
 }

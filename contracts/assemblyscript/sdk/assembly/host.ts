@@ -1,5 +1,5 @@
-// The host functions of module `cairn` as docs/protocol.md ("Host functions") lists them. Pointers and lengths are of the
-// contract's memory; `out` is 32 bytes unless said.
+// The host functions of module `cairn`, as listed in docs/protocol.md ("Host functions"). Pointers and lengths refer to
+// the contract's memory; `out` is 32 bytes unless stated otherwise.
 
 // @ts-ignore: decorator
 @external("cairn", "args_len") export declare function args_len(): u32;

@@ -16,7 +16,7 @@ export class I128 {
     return new I128(value, value < 0 ? -1 : 0);
   }
 
-  /** What has a sign and a size; reverts where that does not fit. */
+  /** The number with a sign and a magnitude; reverts if it does not fit. */
   static of(size: U128, negative: bool): I128 {
     const top = size.hi >> 63;
     if (top && !(negative && size.hi == (<u64>1) << 63 && size.lo == 0)) overflow();
@@ -24,7 +24,7 @@ export class I128 {
     return new I128(0 - size.lo, ~size.hi + (size.lo ? 0 : 1));
   }
 
-  /** The value as an i64; reverts where it does not fit. */
+  /** The value as an i64; reverts if it does not fit. */
   toI64(): i64 {
     if (this.hi != <u64>(<i64>this.lo >> 63)) overflow();
     return this.lo;
@@ -111,7 +111,7 @@ export class I128 {
     return I128.of(size, !size.isZero() && this.isNegative != other.isNegative);
   }
 
-  /** What division leaves, of the sign of this. */
+  /** The remainder of a division, with the sign of this number. */
   // @ts-ignore: decorator
   @operator("%")
   modulo(other: I128): I128 {
@@ -125,7 +125,7 @@ export class I128 {
     this.size.digits(to);
   }
 
-  /** Written for storage, and read from there, as the fields of a record are. */
+  /** The form in storage, which the fields of a record have too. */
   __encode(to: Writer): void {
     to.integer<u64>(this.lo);
     to.integer<u64>(this.hi);

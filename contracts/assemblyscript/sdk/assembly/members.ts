@@ -2,19 +2,18 @@ import { Reader } from "./reader";
 import { revertWith } from "./revert";
 import { Writer } from "./writer";
 
-/** The longest name that a reason repeats, in bytes. */
+/** The longest name that an error message quotes, in bytes. */
 const MAX_SHOWN: u32 = 64;
 
-/** The members of the JSON object that comes next: the call's arguments, or the fields of a record. */
+/** Reads the members of the next JSON object: the call's arguments, or the fields of a record. */
 export class Members {
   private seen: u32 = 0;
   private begun: bool = false;
   private readonly outer: usize;
 
   /**
-   * @param names the members' names one after the other, each behind a byte that is its length
-   * @param count how many there are, 16 at most
-   * @param optional a bit for each member that may be left out, the lowest the first
+   * @param names the members' names, concatenated, each preceded by its length in a byte @param count the number of
+   * members, at most 16 @param optional a bit for each member, the lowest for the first, set if it may be left out
    */
   constructor(
     private readonly from: Reader,
@@ -25,7 +24,7 @@ export class Members {
     this.outer = from.member;
   }
 
-  /** Goes on to the next member and gives its index; -1 when all have been read. */
+  /** Moves to the next member and returns its index; -1 after the last one. */
   next(): i32 {
     const from = this.from;
     from.member = this.outer;
@@ -46,7 +45,7 @@ export class Members {
     from.member = this.name(index);
     if (this.seen & bit) from.fail("given twice");
     this.seen |= bit;
-    // No value begins with what ends one.
+    // No value begins with a character that ends one.
     const first = from.peek();
     if (first == 0x7d || first == 0x5d || first == 0x2c || first == 0x3a || first == 0) from.malformed();
     return index;
@@ -71,7 +70,7 @@ export class Members {
     return -1;
   }
 
-  /** Where the name of a member is. */
+  /** The address of a member's name. */
   private name(index: i32): usize {
     let at = this.names;
     for (let i = index; i > 0; i--) at += 1 + <u32>load<u8>(at);

@@ -15,7 +15,7 @@ export function copy32(to: usize, from: usize): void {
   store<u64>(to, load<u64>(from, 24), 24);
 }
 
-/** Whether two ranges of one length hold the same bytes. */
+/** Whether two ranges of the same length hold the same bytes. */
 export function same(a: usize, b: usize, length: u32): bool {
   for (const end = a + length; a < end; a++, b++) {
     if (load<u8>(a) != load<u8>(b)) return false;

@@ -6,17 +6,17 @@ import { I128 } from "./i128";
 import { U128 } from "./u128";
 import { Writer } from "./writer";
 
-/** A strict reader of JSON (RFC 8259). What does not have the expected type reverts with a reason that names it. */
+/** A strict reader of JSON (RFC 8259). A value of another type than expected reverts with a reason that names it. */
 export class Reader {
   private at: usize;
   private readonly end: usize;
-  /** Where the decoded bytes of the last string are: in the text itself where it has no escapes. */
+  /** The address of the decoded bytes of the last string: in the text itself if it has no escapes. */
   decoded: usize = 0;
   decodedLength: u32 = 0;
-  /** The name of the member that is being read, behind a byte that is its length; 0 where it is the whole. */
+  /** The address of the name of the member being read, which begins with its length in a byte; 0 for the whole text. */
   member: usize = 0;
 
-  /** @param whole what the text is, as reasons name it */
+  /** @param whole the name of the whole text in reasons */
   constructor(
     start: usize,
     length: u32,
@@ -26,7 +26,7 @@ export class Reader {
     this.end = start + length;
   }
 
-  /** Ends the call with a reason that says what is being read. */
+  /** Ends the call with a reason that names the value being read. */
   fail(problem: string, type: string = ""): void {
     const reason = new Writer();
     if (this.member) reason.raw(this.member + 1, load<u8>(this.member));
@@ -37,7 +37,7 @@ export class Reader {
     revertWith(reason);
   }
 
-  /** Ends the call because a value is not of a type. */
+  /** Ends the call because a value does not have the given type. */
   refuse(type: string): void {
     this.fail("not a valid ", type);
   }
@@ -46,7 +46,7 @@ export class Reader {
     this.fail("malformed JSON");
   }
 
-  /** The next byte that is no white space, which stays; 0 at the end. */
+  /** The next byte other than white space, without consuming it; 0 at the end. */
   peek(): u32 {
     for (; this.at < this.end; this.at++) {
       const byte = <u32>load<u8>(this.at);
@@ -55,20 +55,20 @@ export class Reader {
     return 0;
   }
 
-  /** Passes over a byte if it is the next one. */
+  /** Skips a byte if it is the next one. */
   skip(byte: u32): bool {
     if (this.peek() != byte) return false;
     this.at++;
     return true;
   }
 
-  /** Whether only white space is left. */
+  /** Whether only white space remains. */
   atEnd(): bool {
     this.peek();
     return this.at == this.end;
   }
 
-  /** Passes over a word if it comes next. */
+  /** Skips a word if it is next. */
   private word(text: string): bool {
     this.peek();
     const length = <usize>text.length;
@@ -86,7 +86,7 @@ export class Reader {
     return false;
   }
 
-  /** Passes over null if it comes next. */
+  /** Skips null if it is next. */
   nothing(): bool {
     return this.word("null");
   }
@@ -168,7 +168,7 @@ export class Reader {
     return value;
   }
 
-  /** Takes the text of a number, or of a string in its place. */
+  /** Reads the text of a number, or of a string that stands for one. */
   private number(type: string): void {
     if (this.peek() == 0x22) {
       this.decode(type);
@@ -210,7 +210,7 @@ export class Reader {
     return value;
   }
 
-  /** So many bytes. */
+  /** Reads a fixed number of bytes. */
   fixed(type: string, count: u32): Bytes {
     this.decode(type);
     const value = new StaticArray<u8>(count);
@@ -251,20 +251,20 @@ export class Reader {
     }
   }
 
-  /** Begins a list of a type; whether it has elements. */
+  /** Begins a list of a type. Returns whether it has elements. */
   list(type: string): bool {
     if (!this.skip(0x5b)) this.refuse(type);
     return !this.skip(0x5d);
   }
 
-  /** Goes on after an element of a list; whether there is another one. */
+  /** Continues after an element of a list. Returns whether there is another one. */
   more(): bool {
     if (this.skip(0x2c)) return true;
     if (!this.skip(0x5d)) this.malformed();
     return false;
   }
 
-  /** Goes on to the next item of a tuple of a type. */
+  /** Moves to the next item of a tuple of a type. */
   item(type: string): void {
     if (!this.skip(0x2c)) this.refuse(type);
   }
@@ -274,7 +274,7 @@ export class Reader {
     if (!this.skip(0x5d)) this.refuse(type);
   }
 
-  /** The position of the name that comes next, of so many that stand one after the other, each behind its length. */
+  /** Reads a name and returns its position in a concatenated list of count names, each preceded by its length. */
   variant(type: string, names: usize, count: u32): i32 {
     this.decode(type);
     const index = this.find(names, count);
@@ -282,7 +282,7 @@ export class Reader {
     return index;
   }
 
-  /** Reads the name of a variant, which may have fields; whether they follow. */
+  /** Reads the name of a variant. Returns whether its fields follow. */
   beginVariant(type: string): bool {
     const fields = this.skip(0x7b);
     this.decode(type);
@@ -295,7 +295,7 @@ export class Reader {
     if (!this.skip(0x7d)) this.refuse(type);
   }
 
-  /** The position of the decoded string among names; -1 where it is none of them. */
+  /** The position of the decoded string among names; -1 if it is none of them. */
   find(names: usize, count: u32): i32 {
     for (let i: u32 = 0; i < count; i++) {
       const length = <u32>load<u8>(names++);
@@ -307,16 +307,16 @@ export class Reader {
 
   /** A record, a tuple, fixed bytes or a union. */
   object<T>(): T {
-    // @ts-ignore: what the type's decorator adds; it does not use `this`
+    // @ts-ignore: added by the type's decorator; it does not use `this`
     return changetype<T>(0).__readNew(this);
   }
 
-  /** Ends the call where something is left. */
+  /** Ends the call if any text remains. */
   finish(): void {
     if (!this.atEnd()) this.malformed();
   }
 
-  /** Decodes a string to UTF-8, which it checks. */
+  /** Decodes a string to UTF-8 and validates it. */
   decode(type: string): void {
     if (!this.skip(0x22)) this.refuse(type);
     const start = this.at;
@@ -400,7 +400,7 @@ export class Reader {
     }
   }
 
-  /** The four digits of an escape. */
+  /** Reads the four digits of an escape. */
   private unit(): u32 {
     let unit: u32 = 0;
     for (let i = 0; i < 4; i++) {
@@ -411,7 +411,7 @@ export class Reader {
     return unit;
   }
 
-  /** The length of the character that comes next and begins with first. */
+  /** The length of the next character, which begins with first. */
   private character(first: u32): u32 {
     const length = first < 0x20 ? 0 : characterLength(this.at, this.end);
     if (!length) this.malformed();
@@ -419,7 +419,7 @@ export class Reader {
   }
 }
 
-/** The value of a hexadecimal digit; more than 15 if it is none. */
+/** The value of a hexadecimal digit; more than 15 for any other character. */
 function hexValue(digit: u32): u32 {
   if (digit - 48 < 10) return digit - 48;
   digit |= 0x20;

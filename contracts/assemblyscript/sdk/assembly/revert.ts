@@ -13,7 +13,9 @@ export function require(condition: bool, reason: string): void {
   if (!condition) revert(reason);
 }
 
-/** Reverts where something is longer than the protocol allows, and says so: the host would only end the call. */
+/**
+ * Reverts with a message if something is longer than the protocol allows. Without it the host would just end the call.
+ */
 export function limit(what: string, length: u32, most: u32): void {
   if (length <= most) return;
   const text = new Writer();
@@ -25,7 +27,7 @@ export function limit(what: string, length: u32, most: u32): void {
   revertWith(text);
 }
 
-/** Ends the call: a result is none of its type. */
+/** Ends the call because a result does not have the expected type. */
 export function overflow(): void {
   revert("arithmetic overflow");
 }
@@ -36,7 +38,7 @@ export function revertWith(reason: Writer): void {
   unreachable();
 }
 
-/** What the compiler calls for `throw` and for what its library refuses, an index out of range for instance. */
+/** Called by the compiler for `throw` and for errors in its library, such as an index out of range. */
 export function abort(message: string | null, file: string | null, line: u32, column: u32): void {
   revert(message === null ? "aborted" : message);
 }

@@ -12,25 +12,25 @@ import { Writer } from "./writer";
 const MAX_KEY: u32 = 256;
 const MAX_VALUE: u32 = 16384;
 
-/** Where keys are put together, and where values are. */
+/** The buffers for keys and for values. */
 const KEY = memory.data(256);
 const VALUE = memory.data(16384);
 
 const OTHER_TYPE = "a stored value is of another type";
 
-/** Fields of a record, read one after the other. */
+/** Reads the fields of a record in order. */
 export class Fields {
   constructor(
     private at: usize,
     private readonly end: usize,
   ) {}
 
-  /** What is left, as the binary form. */
+  /** The remaining bytes, to be read in the binary form. */
   unpacker(): Unpacker {
     return new Unpacker(this.at, <u32>(this.end - this.at), OTHER_TYPE);
   }
 
-  /** The next so many bytes. */
+  /** The next bytes, in the given number. */
   take(length: u32): usize {
     const at = this.at;
     require(this.end - at >= length, OTHER_TYPE);
@@ -38,7 +38,9 @@ export class Fields {
     return at;
   }
 
-  /** A field: integers little-endian, 32 bytes as they are, else the length as a u32 and the bytes. */
+  /**
+   * Reads a field: integers are little-endian, 32 bytes have no length, and other bytes follow their length as a u32.
+   */
   read<T>(): T {
     if (isInteger<T>()) return load<T>(this.take(sizeof<T>()));
     // @ts-ignore: a constant
@@ -48,7 +50,7 @@ export class Fields {
   }
 }
 
-/** Writes a field as [[Fields]] reads it. */
+/** Writes a field in the form that [[Fields]] reads. */
 export function writeField<T>(to: Writer, field: T): void {
   if (!isInteger<T>() && !(field instanceof Bytes32)) {
     const at = to.length;
@@ -60,7 +62,7 @@ export function writeField<T>(to: Writer, field: T): void {
   }
 }
 
-/** Writes a value as storage holds it. */
+/** Writes a value in the form that storage holds. */
 export function encode<T>(to: Writer, value: T): void {
   if (isInteger<T>()) {
     // @ts-ignore: an integer
@@ -74,12 +76,12 @@ export function encode<T>(to: Writer, value: T): void {
     // @ts-ignore: bytes
     to.raw(changetype<usize>(value), value.length);
   } else {
-    // @ts-ignore: what @record adds
+    // @ts-ignore: added by @record
     value.__encode(to);
   }
 }
 
-/** Reads a value that [[encode]] wrote. */
+/** Reads a value written by [[encode]]. */
 export function decode<T>(from: usize, length: u32): T {
   if (isInteger<T>()) {
     require(length == sizeof<T>(), OTHER_TYPE);
@@ -97,12 +99,12 @@ export function decode<T>(from: usize, length: u32): T {
     copy(value, from, length);
     return changetype<T>(value);
   } else {
-    // @ts-ignore: what @record adds; it does not use `this`
+    // @ts-ignore: added by @record; it does not use `this`
     return changetype<T>(0).__decode(new Fields(from, from + length));
   }
 }
 
-/** What stands for an absent value: 0, false, "", no bytes, the zero account. Records have none. */
+/** The default for an absent value: 0, false, "", no bytes, the zero account. Records have none. */
 function zero<T>(): T {
   if (isInteger<T>()) {
     // @ts-ignore: an integer
@@ -149,10 +151,10 @@ function exists(key: usize, length: u32): bool {
   return host.storage_read(key, length, VALUE, 0) >= 0;
 }
 
-// A cell, a map and a list are their name: the object's address is that of a byte that is the length, the name, and a byte 0. So
-// one that is declared at the top of a file takes nothing at the start of a call.
+// A cell, a map or a list consists of its name only: at the object's address are the length in a byte, the name, and a
+// byte 0. So a top-level declaration costs nothing at the start of a call.
 
-/** Where the key is that is the name alone. */
+/** The address of the key that is only the name. */
 function nameOf(object: usize): usize {
   return object + 1;
 }
@@ -161,14 +163,19 @@ function nameLength(object: usize): u32 {
   return load<u8>(object);
 }
 
-/** Begins a key under a name, in KEY: a byte 0 sets them apart from those of a longer name. Gives its length. */
+/**
+ * Begins a key under a name, in KEY, and returns its length. A byte 0 after the name separates it from longer names.
+ */
 function begin(object: usize): u32 {
   const length = nameLength(object) + 1;
   copy(KEY, nameOf(object), length);
   return length;
 }
 
-/** What the name of a cell, map or list that is made in a function becomes. */
+/**
+ * Converts the name of a cell, map or list created in a function to its form in memory: a length, the name, and a byte
+ * 0.
+ */
 function named(name: string): usize {
   const bytes = new Writer();
   bytes.byte(0);
@@ -206,7 +213,7 @@ export class Cell<T> {
   }
 }
 
-/** Stored values by key: of integers the bytes big-endian, of strings the UTF-8. An absent value reads as zero. */
+/** Stored values by key. Integer keys are stored big-endian, string keys as UTF-8. An absent value reads as zero. */
 // @ts-ignore: decorator
 @final
 export class Map<K, V> {
@@ -230,7 +237,7 @@ export class Map<K, V> {
     host.storage_delete(KEY, this.at(key));
   }
 
-  /** Puts the key together in KEY and gives its length. */
+  /** Builds the key in KEY and returns its length. */
   private at(key: K): u32 {
     const start = begin(changetype<usize>(this));
     if (isInteger<K>()) {
@@ -252,7 +259,7 @@ export class Map<K, V> {
   }
 }
 
-/** Stored values by position, from 0 on. The length is under the name. */
+/** Stored values by position, from 0 on. The name is the key of the length. */
 // @ts-ignore: decorator
 @final
 export class List<T> {
@@ -274,7 +281,7 @@ export class List<T> {
     writeValue<T>(KEY, this.within(index), value);
   }
 
-  /** Appends a value and gives its position. */
+  /** Appends a value and returns its position. */
   push(value: T): u32 {
     const length = this.length;
     writeValue<T>(KEY, this.at(length), value);
@@ -282,7 +289,7 @@ export class List<T> {
     return length;
   }
 
-  /** Removes the last value and gives it; reverts where there is none. */
+  /** Removes and returns the last value; reverts if there is none. */
   pop(): T {
     const length = this.length;
     require(length > 0, "the list has no such item");
@@ -299,7 +306,7 @@ export class List<T> {
     return this.at(index);
   }
 
-  /** Puts the key together in KEY and gives its length. */
+  /** Builds the key in KEY and returns its length. */
   private at(index: u32): u32 {
     const start = begin(changetype<usize>(this));
     limit("storage key", start + 4, MAX_KEY);

@@ -1,6 +1,6 @@
 import { copy } from "./memory";
 
-/** The string that valid UTF-8 encodes. */
+/** Decodes valid UTF-8 to a string. */
 export function decodeText(from: usize, length: u32): string {
   const units = heap.alloc(<usize>length << 1);
   let to = units;
@@ -29,7 +29,7 @@ export function decodeText(from: usize, length: u32): string {
   return changetype<string>(text);
 }
 
-/** The length of the UTF-8 character that begins at a place (RFC 3629, section 4); 0 where none does. */
+/** The length of the UTF-8 character at an address (RFC 3629, section 4); 0 if it is invalid. */
 export function characterLength(at: usize, end: usize): u32 {
   const first = <u32>load<u8>(at);
   if (first < 0x80) return 1;

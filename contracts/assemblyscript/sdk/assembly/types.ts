@@ -3,14 +3,14 @@ import { require } from "./revert";
 /** Bytes of any length. In JSON: `0x` and hex digits. */
 export type Bytes = StaticArray<u8>;
 
-/** 32 bytes. The object's address is that of the bytes, so it goes to host functions as it is. */
+/** 32 bytes. The object's address is the address of the bytes, so host functions take it directly. */
 export class Bytes32 {
   private a: u64 = 0;
   private b: u64 = 0;
   private c: u64 = 0;
   private d: u64 = 0;
 
-  /** Whether the 32 bytes are the same. */
+  /** Whether the 32 bytes are equal. */
   // @ts-ignore: decorator
   @operator("==")
   equals(other: Bytes32): bool {
@@ -56,7 +56,7 @@ export class Option<T> {
     return new Option<T>(false, <T>0);
   }
 
-  /** The value; reverts where there is none. */
+  /** The value; reverts if there is none. */
   get value(): T {
     require(this.exists, "the value is absent");
     return this.held;

@@ -25,7 +25,7 @@ export class U128 {
     return new U128((other << 32) | (low & LOW), (a >> 32) * (b >> 32) + (cross >> 32) + (other >> 32));
   }
 
-  /** The value as a u64; reverts where it does not fit. */
+  /** The value as a u64; reverts if it does not fit. */
   toU64(): u64 {
     if (this.hi) overflow();
     return this.lo;
@@ -109,10 +109,10 @@ export class U128 {
     return this.divided(other).rest;
   }
 
-  /** a · b / c, rounded down, whatever the product; reverts where c is 0 or the quotient does not fit. */
+  /** a · b / c, rounded down, for any size of the product. Reverts if c is 0 or the quotient does not fit. */
   static mulDiv(a: U128, b: U128, c: U128): U128 {
     require(!c.isZero(), "division by zero");
-    // The product in four words, from the lowest on.
+    // The product in four words, the lowest first.
     const low = U128.product(a.lo, b.lo);
     const cross = U128.product(a.lo, b.hi);
     const other = U128.product(a.hi, b.lo);
@@ -130,7 +130,7 @@ export class U128 {
     divideWords(this.hi % by.lo, this.lo, by.lo, result);
     return result;
   }
-  /** Makes this 10 times what it was, and a digit more; false where that does not fit. */
+  /** Multiplies this by 10 and adds a digit; false if the result does not fit. */
   appendDigit(digit: u32): bool {
     const a = (this.lo & LOW) * 10 + digit;
     const b = (this.lo >> 32) * 10 + (a >> 32);
@@ -154,7 +154,7 @@ export class U128 {
     to.decimal(rest);
   }
 
-  /** Written for storage, and read from there, as the fields of a record are. */
+  /** The form in storage, which the fields of a record have too. */
   __encode(to: Writer): void {
     to.integer<u64>(this.lo);
     to.integer<u64>(this.hi);
@@ -165,7 +165,7 @@ export class U128 {
   }
 }
 
-/** 18 digits. */
+/** A limb of 18 digits. */
 const PART: u64 = 1_000_000_000_000_000_000;
 
 class Division {
@@ -173,14 +173,14 @@ class Division {
   rest: U128 = new U128(0, 0);
 }
 
-/** Divides high · 2^128 + low by a divisor that is above high. */
+/** Divides high · 2^128 + low by a divisor greater than high. */
 function divide(high: U128, low: U128, by: U128): Division {
   const result = new Division();
   const rest = result.rest;
   rest.lo = high.lo;
   rest.hi = high.hi;
   for (let bit = 127; bit >= 0; bit--) {
-    const out = rest.hi >> 63; // what the shift loses: the rest is then above the divisor in any case
+    const out = rest.hi >> 63; // the bit that the shift loses: with it the remainder certainly exceeds the divisor
     const next = bit < 64 ? low.lo >> bit : low.hi >> (bit - 64);
     rest.hi = (rest.hi << 1) | (rest.lo >> 63);
     rest.lo = (rest.lo << 1) | (next & 1);
@@ -195,8 +195,8 @@ function divide(high: U128, low: U128, by: U128): Division {
 }
 
 /**
- * Divides high · 2^64 + low by a divisor that is above high, in two digits of 32 bits (Knuth, The Art of Computer Programming,
- * volume 2, 4.3.1, algorithm D). Sets the lower word of the quotient, and the rest.
+ * Divides high · 2^64 + low by a divisor greater than high, in two digits of 32 bits (Knuth, The Art of Computer
+ * Programming, volume 2, 4.3.1, algorithm D). Sets the lower word of the quotient, and the remainder.
  */
 function divideWords(high: u64, low: u64, by: u64, into: Division): void {
   const shift = clz(by);
@@ -212,7 +212,9 @@ function divideWords(high: u64, low: u64, by: u64, into: Division): void {
   into.rest.lo = ((rest << 32) + (lower & LOW) - second * divisor) >> shift;
 }
 
-/** The next digit of a quotient: upper · 2^32 + next divided by top · 2^32 + bottom, where top has its highest bit set. */
+/**
+ * The next digit of a quotient: upper · 2^32 + next divided by top · 2^32 + bottom, where top has its highest bit set.
+ */
 function digit(upper: u64, next: u64, top: u64, bottom: u64): u64 {
   let quotient = upper / top;
   let rest = upper - quotient * top;

@@ -5,12 +5,12 @@ import { characterLength, decodeText } from "./text";
 import { Account, Bytes, Hash } from "./types";
 import { U128 } from "./u128";
 
-/** A strict reader of the binary form (docs/protocol.md, "ABI"). What is not of the expected type reverts. */
+/** A strict reader of the binary form (docs/protocol.md, "ABI"). A value of another type than expected reverts. */
 export class Unpacker {
   private at: usize;
   private readonly limit: usize;
 
-  /** @param problem what a call reverts with where the bytes are of other types */
+  /** @param problem the reason for a revert if the bytes have other types */
   constructor(
     start: usize,
     length: u32,
@@ -24,7 +24,7 @@ export class Unpacker {
     revert(this.problem);
   }
 
-  /** Passes so many bytes and gives where they are. */
+  /** Skips a number of bytes and returns their address. */
   private take(count: u32): usize {
     const at = this.at;
     if (this.limit - at < count) this.fail();
@@ -58,7 +58,7 @@ export class Unpacker {
     return new I128(load<u64>(at), load<u64>(at, 8));
   }
 
-  /** How many elements follow, each of which has at least a byte. */
+  /** The number of the elements that follow. Each has at least one byte. */
   count(): u32 {
     const count = this.integer<u64>();
     if (count > <u64>(this.limit - this.at)) this.fail();
@@ -81,7 +81,7 @@ export class Unpacker {
     return this.fixed(this.count());
   }
 
-  /** So many bytes. */
+  /** Reads a fixed number of bytes. */
   fixed(length: u32): Bytes {
     const from = this.take(length);
     const value = new StaticArray<u8>(length);
@@ -106,11 +106,11 @@ export class Unpacker {
 
   /** A record, a tuple, fixed bytes or a union. */
   object<T>(): T {
-    // @ts-ignore: what the type's decorator adds; it does not use `this`
+    // @ts-ignore: added by the type's decorator; it does not use `this`
     return changetype<T>(0).__unpackNew(this);
   }
 
-  /** The position of a variant, of so many. */
+  /** Reads the position of a variant, below count. */
   variant(count: u32): i32 {
     const position = this.integer<u32>();
     if (position >= count) this.fail();

@@ -3,20 +3,20 @@ import { Bytes, Bytes32 } from "./types";
 import { I128 } from "./i128";
 import { U128 } from "./u128";
 
-/** The largest integer that every JSON reader holds exactly (RFC 8259, section 6). */
+/** The largest integer that every JSON reader represents exactly (RFC 8259, section 6). */
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/** Bytes that grow at their end, and what writes JSON (RFC 8259) and the binary form to them. */
+/** A growing buffer, with methods that write JSON (RFC 8259) and the binary form. */
 export class Writer {
-  /** Where the bytes begin. */
+  /** The address of the bytes. */
   start: usize = 0;
-  /** How many there are. */
+  /** The number of bytes. */
   length: u32 = 0;
   private capacity: u32 = 0;
-  /** Whether integers are JSON numbers whatever their size. */
+  /** Whether integers of any size become JSON numbers. */
   protected numbers: bool = false;
 
-  /** Makes room for so many further bytes and gives the place where they begin. */
+  /** Makes room for more bytes and returns their address. */
   extend(count: u32): usize {
     const at = this.length;
     const length = at + count;
@@ -25,28 +25,28 @@ export class Writer {
     return this.start + at;
   }
 
-  /** Makes room for so many bytes in all, which are more than there is room for. */
+  /** Grows the buffer to a total size, which must exceed the current one. */
   protected reserve(capacity: u32): void {
     this.start = this.capacity == 0 ? heap.alloc(capacity) : heap.realloc(this.start, capacity);
     this.capacity = capacity;
   }
 
-  /** One byte. */
+  /** Writes one byte. */
   byte(value: u32): void {
     store<u8>(this.extend(1), value);
   }
 
-  /** The bytes of a range. */
+  /** Writes the bytes of a range. */
   raw(from: usize, length: u32): void {
     copy(this.extend(length), from, length);
   }
 
-  /** An integer of any width, little-endian. */
+  /** Writes an integer of any width, little-endian. */
   integer<T extends number>(value: T): void {
     store<T>(this.extend(sizeof<T>()), value);
   }
 
-  /** A string as UTF-8; half a surrogate pair becomes U+FFFD. */
+  /** Writes a string as UTF-8; an unpaired surrogate becomes U+FFFD. */
   text(value: string): void {
     let at = changetype<usize>(value);
     const end = at + ((<usize>value.length) << 1);
@@ -58,7 +58,7 @@ export class Writer {
     }
   }
 
-  /** A code point as UTF-8. */
+  /** Writes a code point as UTF-8. */
   utf8(point: u32): void {
     if (point < 0x80) {
       this.byte(point);
@@ -81,7 +81,7 @@ export class Writer {
     this.text("null");
   }
 
-  /** Decimal digits. */
+  /** Writes decimal digits. */
   decimal(value: u64): void {
     let length: u32 = 1;
     for (let rest = value; rest >= 10; rest /= 10) length++;
@@ -129,7 +129,7 @@ export class Writer {
     if (!this.numbers) this.byte(0x22);
   }
 
-  /** A name of so many that stand one after the other, each behind its length. */
+  /** Writes one name of a concatenated list of names, each preceded by its length. */
   variant(names: usize, position: i32): void {
     for (; position > 0; position--) names += 1 + <u32>load<u8>(names);
     this.byte(0x22);
@@ -137,12 +137,12 @@ export class Writer {
     this.byte(0x22);
   }
 
-  /** A number, or a decimal string where it is above 2^53 − 1 and not in an event. */
+  /** Writes a number, or a decimal string if it is above 2^53 − 1 and not in an event. */
   u64(value: u64): void {
     this.signed(value, false);
   }
 
-  /** A number, or a decimal string where it is beyond ±(2^53 − 1) and not in an event. */
+  /** Writes a number, or a decimal string if it is beyond ±(2^53 − 1) and not in an event. */
   i64(value: i64): void {
     this.signed(value < 0 ? 0 - value : value, value < 0);
   }
@@ -223,7 +223,10 @@ export class Writer {
   }
 }
 
-/** The eight digits of four bytes, each byte's high digit first: one digit of the number in a byte, then all at once to ASCII. */
+/**
+ * The eight hex digits of four bytes, each byte's high digit first. Each digit is spread to a byte, then all become
+ * ASCII at once.
+ */
 function hexDigits(bytes: u64): u64 {
   let x = (bytes | (bytes << 16)) & 0x0000ffff0000ffff;
   x = (x | (x << 8)) & 0x00ff00ff00ff00ff;
@@ -236,7 +239,7 @@ function hexDigit(value: u32): u32 {
   return value + (value < 10 ? 48 : 87);
 }
 
-/** The code point that begins at a place of a UTF-16 string. */
+/** The code point at an address in a UTF-16 string. */
 function codePoint(at: usize, end: usize): u32 {
   const unit = <u32>load<u16>(at);
   if ((unit & 0xf800) != 0xd800) return unit;

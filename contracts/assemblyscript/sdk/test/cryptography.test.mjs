@@ -1,4 +1,4 @@
-// The functions that compute give in tests what a node gives (contracts/rust/host_test.go writes the lines).
+// In tests, hashes and signature checks give the results of a node (contracts/rust/host_test.go writes the lines).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

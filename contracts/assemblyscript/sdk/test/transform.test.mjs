@@ -1,4 +1,4 @@
-// What the transform refuses, and where it says the fault is.
+// Sources that the transform refuses, and the line that each error names.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";

@@ -1,4 +1,4 @@
-// Hashes and signatures as the host functions of these names have them (docs/protocol.md, "Host functions").
+// Hashes and signatures, equal to the host functions of the same names (docs/protocol.md, "Host functions").
 import { createHash } from "node:crypto";
 import { blake3 as blake } from "@noble/hashes/blake3.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
@@ -10,7 +10,7 @@ export const keccak256 = (data) => Buffer.from(keccak_256(data));
 export const blake3 = (data) => Buffer.from(blake(data));
 export const schnorrVerify = (key, message, signature) => schnorr.verify(signature, message, key);
 
-/** x ‖ y of the key whose signature r ‖ s ‖ v of a hash this is; undefined where there is none. */
+/** Recovers the key x ‖ y from a signature r ‖ s ‖ v of a hash; undefined if there is none. */
 export function ecdsaRecover(hash, signature) {
   const v = signature[64];
   try {

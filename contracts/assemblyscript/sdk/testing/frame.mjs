@@ -6,7 +6,7 @@ import { witnessHolds } from "./witness.mjs";
 const MAX_DEPTH = 32;
 const MAX_OUTPUT = 65536;
 
-/** How a call ends that does not return. */
+/** Thrown by a call that does not return. */
 export class Trap extends Error {
   constructor(reason, reverted = false, data = Buffer.alloc(0)) {
     super(reason);
@@ -21,13 +21,13 @@ export class Frame {
   #result = Buffer.alloc(0);
   #memory;
 
-  /** @param call { id, caller, sender, value, args, view, active } active being the contracts that are on the stack */
+  /** @param call { id, caller, sender, value, args, view, active } active lists the contracts on the call stack */
   constructor(chain, call) {
     this.chain = chain;
     Object.assign(this, call);
   }
 
-  /** Runs an exported function and gives what it returns. */
+  /** Runs an exported function and returns its result. */
   run(module, name) {
     const instance = new WebAssembly.Instance(module, { cairn: this.#host() });
     this.#memory = instance.exports.memory;
@@ -146,7 +146,7 @@ export class Frame {
     return 0;
   }
 
-  /** Counts a log of so many bytes; the call reverts if the transaction has no room for it. */
+  /** Counts a log of the given length in bytes; the call reverts if the transaction has no room for it. */
   #log(bytes) {
     if (!this.chain.log(bytes)) throw new Trap("too many logs", true, Buffer.from("too many logs"));
   }
@@ -200,7 +200,7 @@ export class Frame {
     return this.#enter({ id, value, args, view, active }, contract.module, name, undo);
   }
 
-  /** Runs a function of another contract; gives the code of how it ended. */
+  /** Runs a function of another contract and returns the code of its outcome. */
   #enter(call, module, name, undo) {
     const frame = new Frame(this.chain, { caller: this.id, sender: this.sender, ...call });
     try {
@@ -252,7 +252,7 @@ export class Frame {
   }
 }
 
-/** JSON text with the integers as strings that a JavaScript number does not hold: events have numbers of any size. */
+/** Rewrites JSON text: integers too large for a JavaScript number become strings. Events have numbers of any size. */
 function exactly(text) {
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d+/g, (token) =>
     token[0] === '"' || Number.isSafeInteger(Number(token)) ? token : `"${token}"`,

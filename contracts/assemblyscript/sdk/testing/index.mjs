@@ -5,10 +5,10 @@ import { Frame, Trap } from "./frame.mjs";
 
 export { Signer } from "./witness.mjs";
 
-const MAX_LOGS = 1024; // of a transaction
+const MAX_LOGS = 1024; // bytes of logs in a transaction
 const MAX_LOG_BYTES = 256 << 10;
 
-/** What a failed call throws: its reason is the revert data as text, or "trap". */
+/** Thrown by a failed call: reason is the revert data as text, or "trap". */
 export class CallError extends Error {
   constructor(reason) {
     super(reason);
@@ -17,7 +17,7 @@ export class CallError extends Error {
   }
 }
 
-/** The module that cairn-test compiled: tests that call this run under it. */
+/** The module that cairn-test compiled; only tests run by cairn-test can call this. */
 export function built() {
   const module = process.env.CAIRN_TEST_MODULE;
   if (!module) throw new Error("run the tests with cairn-test, which compiles the contract");
@@ -34,13 +34,13 @@ export const ZERO = "0x" + "0".repeat(64);
 
 /** Contracts, storage and coins. Every call that fails leaves them as they were. */
 export class Chain {
-  /** Of the present block. */
+  /** The current block's. */
   height = 1n;
   time = 1_700_000_000n;
   chainId = 31337n;
   #state = { contracts: new Map(), storage: new Map(), balances: new Map(), events: [], logs: 0, logBytes: 0 };
 
-  /** Coins of an account, a BigInt of smallest units. */
+  /** Balance of an account, a BigInt of smallest units. */
   balance(of) {
     return this.#state.balances.get(of) ?? 0n;
   }
@@ -49,7 +49,7 @@ export class Chain {
     this.#state.balances.set(of, BigInt(amount));
   }
 
-  /** Deploys a module, `code` being its bytes, and runs its init with the arguments. Gives the contract. */
+  /** Deploys a module whose bytes are `code`, runs its init with the arguments, and returns the contract. */
   deploy(code, { from = account("deployer"), args, value = 0n } = {}) {
     const id = account(`contract ${this.#state.contracts.size}`);
     const contract = this.setCode(id, code);
@@ -67,7 +67,7 @@ export class Chain {
     return this.#state.contracts.get(id);
   }
 
-  /** Gives a contract a code, and makes the contract if there is none. */
+  /** Sets the code of a contract, which it creates if necessary. */
   setCode(id, code) {
     const contract = new Contract(this, id, code);
     this.#state.contracts.set(id, contract);
@@ -102,7 +102,7 @@ export class Chain {
     };
   }
 
-  /** What undoes everything from here on. */
+  /** Returns a function that undoes all changes from here on. */
   checkpoint() {
     const before = this.#copy();
     return () => (this.#state = before);
@@ -112,7 +112,7 @@ export class Chain {
     return this.#state.storage;
   }
 
-  /** Counts a log of the transaction, a payment's too; false if there is no room for it. */
+  /** Counts a log or a payment of the transaction; false if there is no room for it. */
   log(bytes) {
     if (this.#state.logs >= MAX_LOGS || this.#state.logBytes + bytes > MAX_LOG_BYTES) return false;
     this.#state.logs++;
@@ -124,7 +124,7 @@ export class Chain {
     this.#state.events.push(event);
   }
 
-  /** Moves coins; false where there are not enough. */
+  /** Moves coins; false if there are not enough. */
   move(from, to, amount) {
     if (amount === 0n) return;
     if (this.balance(from) < amount) throw new CallError("the balance of the sender is too low");
@@ -142,13 +142,13 @@ export class Contract {
     this.module = new WebAssembly.Module(code);
   }
 
-  /** The ABI that the module carries. */
+  /** The ABI in the module. */
   get abi() {
     const [section] = WebAssembly.Module.customSections(this.module, "cairn_abi");
     return JSON.parse(Buffer.from(section).toString());
   }
 
-  /** Whether the module exports a name, and so init or _reentrant. */
+  /** Whether the module exports a name, such as init or _reentrant. */
   exports(name) {
     return WebAssembly.Module.exports(this.module).some((e) => e.name === name);
   }
@@ -171,13 +171,13 @@ export class Contract {
   }
 }
 
-/** BigInts in arguments are numbers where every reader holds them exactly, decimal strings above. */
+/** BigInts in arguments become numbers if every reader can represent them exactly, and decimal strings otherwise. */
 function jsonInteger(_, value) {
   if (typeof value !== "bigint") return value;
   return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER ? Number(value) : value.toString();
 }
 
-/** Numbers of results stay numbers: contracts write larger ones as strings. */
+/** Numbers in results stay numbers; contracts write larger ones as strings. */
 function exact(_, value) {
   if (typeof value === "number" && !Number.isSafeInteger(value)) throw new Error(`${value} is not exact`);
   return value;

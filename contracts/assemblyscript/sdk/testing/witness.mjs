@@ -1,5 +1,5 @@
-// Witnesses of messages, as docs/protocol.md has them ("Witnesses", "Texts"). Every account of a test's chain has the
-// authority that it begins with.
+// Witnesses of messages, as specified in docs/protocol.md ("Witnesses", "Texts"). On a test's chain every account keeps
+// its initial authority.
 import { schnorr } from "@noble/curves/secp256k1.js";
 import { p256Verify, schnorrVerify, sha256, tagged } from "./cryptography.mjs";
 
@@ -10,7 +10,7 @@ const MAX_DELAY = 1n << 40n;
 
 class Malformed extends Error {}
 
-/** Reads an encoding; throws where it breaks a rule. */
+/** Reads an encoding; throws if it breaks a rule. */
 class Reader {
   at = 0;
 
@@ -90,7 +90,7 @@ function valid({ owner, recovery }) {
   return rule(owner) && (!recovery || (rule(recovery.rule) && recovery.delay >= 1n && recovery.delay <= MAX_DELAY));
 }
 
-/** What is signed for a message: 32 bytes, and the text that says the same. */
+/** The signed form of a message: 32 bytes, and the equivalent text. */
 function statementOf(chainId, contract, account, message) {
   const chain = Buffer.alloc(8);
   chain.writeBigUInt64LE(chainId);
@@ -110,7 +110,7 @@ function statementOf(chainId, contract, account, message) {
 
 const zeros = (n) => Buffer.alloc(n);
 
-/** BIP-322, simple, of a taproot address that a key spends. */
+/** BIP-322 in its simple form, for a taproot address that is spent by a key. */
 function textHolds(key, text, { signature, sighash }) {
   if (text.length > MAX_TEXT) return false;
   const spk = Buffer.concat([Buffer.of(0x51, 0x20), key]);

@@ -3,8 +3,8 @@ import ContractTransform, { START } from "./index.mjs";
 import { mergeSegments } from "./segments.mjs";
 
 /**
- * What makes asc write what a contract may hold (docs/protocol.md, "Modules"): no start function, no bulk memory, no
- * conversions of floats. The runtime never frees: an instance lives for one call.
+ * The options with which asc writes only code that a contract may contain (docs/protocol.md, "Modules"): no start
+ * function, no bulk memory, no conversions of floats. The runtime never frees: an instance lives for one call.
  */
 const FLAGS = [
   ["--runtime", "stub"],
@@ -23,7 +23,7 @@ class WithInvariants extends ContractTransform {
 
 /**
  * Compiles a contract's entry file to a module, with the names of its functions and with its invariants if asked to. A function
- * `sourceMap` gets the text of the source map. Errors carry what the compiler said.
+ * `sourceMap` gets the text of the source map. Errors contain the compiler's output.
  */
 export async function compile(entry, { names = false, invariants = false, sourceMap } = {}) {
   let code;

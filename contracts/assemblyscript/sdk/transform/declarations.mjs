@@ -1,14 +1,14 @@
-// What a contract's sources declare: functions with @init, @read and @write, classes with @event, @error, @record, @tuple, @bytes,
-// @union and @variant, enums, and names in storage.
+// The declarations in a contract's sources: functions with @init, @read and @write, classes with @event, @error,
+// @record, @tuple, @bytes, @union and @variant, enums, and names in storage.
 import { CommonFlags, LiteralKind, NodeKind } from "assemblyscript";
 import { BadType, isVoid, typeOf } from "./types.mjs";
 
 const MODES = ["init", "read", "write"];
 
-/** So many parameters or fields an SDK writes (docs/protocol.md, "ABI"). */
+/** The maximum number of parameters or fields that an SDK writes (docs/protocol.md, "ABI"). */
 const MAX_PARAMETERS = 16;
 
-/** An error in a contract, with the place. */
+/** An error in a contract, with its position. */
 export class ContractError extends Error {
   constructor(node, message) {
     const { source, start } = node.range;
@@ -23,7 +23,7 @@ function decoratorNames(node) {
   return (node.decorators ?? []).map((d) => d.name.text).filter(Boolean);
 }
 
-/** The functions of an entry file that can be called; with those that have @invariant, if they are asked for. */
+/** The callable functions of an entry file, and on request those with @invariant. */
 export function contractFunctions(source, declared, invariants) {
   const found = [];
   for (const node of source.statements) {
@@ -47,7 +47,7 @@ export function contractFunctions(source, declared, invariants) {
   return found;
 }
 
-/** A function without arguments that reverts where what must always hold does not. */
+/** A function without arguments that reverts if its condition, which must always hold, does not. */
 function invariant(node, modes, declared) {
   const name = node.name?.text;
   const bare = node.kind === NodeKind.FunctionDeclaration && node.signature.parameters.length === 0 && isVoid(node.signature.returnType);
@@ -93,7 +93,10 @@ function checked(node, type, declared) {
   }
 }
 
-/** The classes with a decorator: { name, node, exported, fields: [{ name, owner, node }], end }, end being where the class's } stands. */
+/**
+ * The classes with a decorator: { name, node, exported, fields: [{ name, owner, node }], end }, end is the position of
+ * the class's }.
+ */
 export function decoratedClasses(source, decorator) {
   const found = [];
   for (const node of source.statements) {
@@ -122,7 +125,7 @@ function decoratorArgument(node, decorator) {
   return argument && node.range.source.text.slice(argument.range.start, argument.range.end);
 }
 
-/** The classes of a source that are so many bytes: @bytes(4). */
+/** The classes of a source with a fixed number of bytes, such as @bytes(4). */
 function fixedBytes(source) {
   return source.statements.filter((node) => decoratorNames(node).includes("bytes")).map((node) => {
     if (node.kind !== NodeKind.ClassDeclaration) throw new ContractError(node, "@bytes is for classes");
@@ -135,8 +138,8 @@ function fixedBytes(source) {
 }
 
 /**
- * The unions of a source, each a class with @union, and what extends it with @variant, in their order. A variant is called in the
- * ABI what its decorator says, or as its class.
+ * The unions of a source: each is a class with @union, and its subclasses with @variant in order. In the ABI, a variant
+ * has the name in its decorator, or else that of its class.
  */
 function unions(source) {
   const variants = decoratedClasses(source, "variant").map((v) => {
@@ -160,15 +163,16 @@ function unions(source) {
   return found;
 }
 
-/** What makes a name in storage: its kind in the ABI. */
+/** The classes that make a name in storage, and their kinds in the ABI. */
 const STORES = { Cell: "cell", List: "list", Map: "map" };
 
-/** The package as contracts import it. */
+/** The name under which contracts import the package. */
 const PACKAGE = "@cairn-chain/contract";
 
 /**
- * What is declared at the top of a source and is a name in storage: { name, node, start, end, type, kind, of }, start to end being
- * where it is made, `of` the nodes of its types. Of what is made in functions only the SDK knows the name, at run time.
+ * The top-level declarations of a source that are names in storage: { name, node, start, end, type, kind, of }. start
+ * to end is the text of the constructor, and `of` holds the nodes of its types. Names made in functions are known only
+ * to the SDK, at run time.
  */
 export function stored(source) {
   const imported = source.statements.filter((node) => node.kind === NodeKind.Import && node.path.value === PACKAGE);
@@ -195,7 +199,9 @@ export function stored(source) {
   return found;
 }
 
-/** What a source puts into the ABI of its names in storage, with @storage: { name, kind, key, value }, the key of a map only. */
+/**
+ * The names in storage that a source puts into the ABI with @storage: { name, kind, key, value }. Only a map has a key.
+ */
 export function cells(source, declared) {
   const all = stored(source);
   const found = [];
@@ -213,7 +219,7 @@ export function cells(source, declared) {
   return found;
 }
 
-/** Refuses two names in storage of sources that are the same: one would hold what the other does. */
+/** Refuses equal names in storage: two declarations would share one value. */
 export function refuseSharedNames(sources) {
   const seen = new Set();
   for (const { name, node } of sources.flatMap(stored)) {
@@ -228,8 +234,8 @@ export function hasFunctions(source) {
 }
 
 /**
- * The types of sources by name: { kind: record, tuple, bytes, union or enum; name, source, exported, fields, size or variants }. Of
- * two with one name there is { twice: true }: it may not be part of the ABI.
+ * The types of sources by name: { kind: record, tuple, bytes, union or enum; name, source, exported, fields, size or
+ * variants }. Two types of the same name become { twice: true }, which the ABI may not use.
  */
 export function declaredTypes(sources) {
   const found = new Map();
@@ -241,7 +247,7 @@ export function declaredTypes(sources) {
     for (const c of fixedBytes(source)) add({ ...c, kind: "bytes", source });
     for (const c of unions(source)) add({ ...c, kind: "union", source });
     for (const node of source.statements.filter((n) => n.kind === NodeKind.EnumDeclaration)) {
-      if (node.values.some((v) => v.initializer)) continue; // numbers of its own: none of the ABI
+      if (node.values.some((v) => v.initializer)) continue; // an enum with explicit numbers has no form in the ABI
       const variants = node.values.map((v) => v.name.text);
       add({ kind: "enum", name: node.name.text, variants, exported: node.is(CommonFlags.Export), source });
     }
@@ -254,7 +260,7 @@ export function events(source, declared) {
   return decoratedClasses(source, "event").map((c) => withTypes(c, declared));
 }
 
-/** The typed errors of a source, each with its code: the argument of the decorator. */
+/** The typed errors of a source. The code of each is the argument of its decorator. */
 export function errors(source, declared) {
   return decoratedClasses(source, "error").map((c) => {
     const text = decoratorArgument(c.node, "error") ?? "";
@@ -270,7 +276,7 @@ function withTypes(c, declared) {
   return { ...c, fields: c.fields.map(({ name, owner, node }) => ({ name, type: checked(owner, node, declared) })) };
 }
 
-/** The records, tuples, fixed bytes and unions of a source; `type` is that of the ABI, if they are of one. */
+/** The records, tuples, fixed bytes and unions of a source. `type` is the ABI type, if there is one. */
 export function records(source, declared) {
   const classes = ["record", "tuple"].flatMap((kind) => decoratedClasses(source, kind)).map((c) => ({
     ...c,
@@ -279,7 +285,7 @@ export function records(source, declared) {
   return [...classes, ...fixedBytes(source), ...unions(source)].map((c) => ({ ...c, type: abiType(c.name, declared) }));
 }
 
-/** The type of the ABI that a class of a name is; none if it is for storage only. */
+/** The ABI type of the class with the given name; none if the class is for storage only. */
 function abiType(name, declared) {
   try {
     return typeOf({ name: { identifier: { text: name } } }, declared);

@@ -1,15 +1,15 @@
 // The code that the transform adds to a contract, as text.
 import { Codec, data, names, parts } from "./types.mjs";
 
-/** A log has three topics at most: the accounts, hashes and integers among an event's first fields. */
+/** The maximum number of topics of a log. They are the accounts, hashes and integers among an event's first fields. */
 const MAX_TOPICS = 3;
 
-/** What the code of the contract's exports calls the SDK's types; a contract's own class gets a name before it. */
+/** The names of the SDK's types in the code of the contract's exports. A contract's own class gets a prefix. */
 const EXPORTS = Object.fromEntries(["Reader", "Unpacker", "Writer", "Option", "Account", "Hash", "Bytes", "U128", "I128"].map((n) => [n, n]));
 
 /**
- * The file of the contract's exports: each reads its arguments, calls the function and writes the result. `path` gives that
- * of a source as this file imports it.
+ * The file of the contract's exports: each reads its arguments, calls the function and writes the result. `path`
+ * returns the import path of a source.
  */
 export function exportsFile(sdk, entry, functions, reentrant, path) {
   const used = new Map();
@@ -69,13 +69,13 @@ function members(fields, codec, Members, reader) {
   return `${made} for (let i = members.next(); i >= 0; i = members.next()) { ${cases} }`;
 }
 
-/** What names of the SDK are called in a contract's own files. */
+/** The names of the SDK's types in a contract's own files. */
 const OWN = Object.fromEntries(Object.keys(EXPORTS).map((n) => [n, `__${n}`]));
 
 /**
- * The text of a contract's file with what its events, errors and types need: methods before each class's closing brace and the
- * rest behind the end; and with the addresses of what is a name in storage. All without a further line, so that places in messages
- * stay right.
+ * Returns the text of a contract's file with the generated code for events, errors and types: methods before each
+ * class's closing brace, and the rest after the end. It also inserts the addresses of names in storage. It adds no
+ * lines, so that positions in messages stay correct.
  */
 export function completed(sdk, text, { events, errors, records, stored }) {
   const codec = new Codec(OWN);
@@ -138,13 +138,13 @@ function failMethod(error, codec) {
   );
 }
 
-/** A name in storage as the SDK takes it: the address of its length, its bytes and a byte 0. */
+/** A name in storage in the SDK's form: the address of its length, its bytes and a byte 0. */
 function storedName({ name, type }) {
   const bytes = [...Buffer.from(name)];
   return `changetype<${type}>(${data([bytes.length, ...bytes, 0]).at})`;
 }
 
-/** What classes of a contract's own types need. */
+/** Generates the code for classes of a contract's own types. */
 function typeEdits(record, codec) {
   const { type, end } = record;
   if (record.size) return [{ at: end, code: fixedMethods(record) }];
@@ -152,7 +152,7 @@ function typeEdits(record, codec) {
   return [{ at: end, code: type ? `${packedMethods(type.source)} ${typeMethods(type, codec)}` : recordMethods(record) }];
 }
 
-/** What storage, arguments, results and events need of so many bytes. */
+/** Generates the code that storage, arguments, results and events use for fixed bytes. */
 function fixedMethods({ name, size }) {
   return [
     `constructor(public readonly bytes: __Bytes = new StaticArray<u8>(${size})) { __require(bytes.length == ${size}, "${name} has ${size} bytes"); }`,
@@ -166,7 +166,10 @@ function fixedMethods({ name, size }) {
   ].join(" ");
 }
 
-/** What storage needs of a type of the ABI, which it holds in the binary form; and what reads one that the SDK knows as a T only. */
+/**
+ * Generates the code that stores an ABI type in the binary form, and the code that reads one that the SDK knows only
+ * as a T.
+ */
 function packedMethods(name) {
   return (
     "__encode(w: __Writer): void { this.__pack(w); } " +
@@ -175,7 +178,7 @@ function packedMethods(name) {
   );
 }
 
-/** What a union and its variants need. */
+/** Generates the code for a union and its variants. */
 function unionEdits(type, end, codec) {
   const { source: name, of } = type;
   const table = names(of.map((v) => v.name));
@@ -205,7 +208,7 @@ function variantMethods(variant, position, codec) {
   ].join(" ");
 }
 
-/** What storage needs of a record that is for storage only. */
+/** Generates the code for a record that is for storage only. */
 function recordMethods(record) {
   const write = record.fields.map((f) => `__writeField<${f.source}>(w, this.${f.name});`);
   const read = record.fields.map((f) => `f.read<${f.source}>()`);
@@ -215,7 +218,7 @@ function recordMethods(record) {
   );
 }
 
-/** What arguments, results and events need of a record or tuple. */
+/** Generates the code that arguments, results and events use for a record or tuple. */
 function typeMethods(type, codec) {
   const { source: name, fields, declaration } = type;
   const variables = fields.map((f, i) => `let a${i}: ${codec.source(f.type)} = ${codec.initial(f.type)};`).join(" ");

@@ -1,4 +1,4 @@
-// An asc transform: makes a contract of a module whose functions and classes have decorators.
+// An asc transform that turns a module with decorated functions and classes into a contract.
 import { SourceKind } from "assemblyscript";
 import { Transform } from "assemblyscript/transform";
 import { posix } from "node:path";
@@ -7,14 +7,14 @@ import {
 } from "./declarations.mjs";
 import { abi, completed, exportsFile } from "./generate.mjs";
 
-/** Where the SDK's library is found by asc. */
+/** The path at which asc finds the SDK's library. */
 const SDK = "~lib/@cairn-chain/contract/assembly";
 
-/** What asc is told to export the start function as; it is called by each export instead. */
+/** The name under which asc exports the start function. Each export calls it. */
 export const START = "__cairn_start";
 
 export default class ContractTransform extends Transform {
-  /** Whether the module has the contract's invariants as functions: what the fuzzer asks, never what is deployed. */
+  /** Whether the module exports the contract's invariants. The fuzzer needs them; a deployed module never has them. */
   invariants = false;
 
   afterParse(parser) {
@@ -46,7 +46,10 @@ export default class ContractTransform extends Transform {
     this.abi = abi(declared);
   }
 
-  /** Replaces a source by one in which events, errors and records are complete; adds its events and errors to those declared. */
+  /**
+   * Replaces a source by one in which events, errors and records are complete; adds its events and errors to those
+   * declared.
+   */
   #complete(parser, source, types, declared) {
     const found = { events: events(source, types), errors: errors(source, types) };
     const path = source.normalizedPath;
@@ -75,7 +78,7 @@ export default class ContractTransform extends Transform {
   }
 }
 
-/** Refuses two of a list that have the same of what is given. */
+/** Refuses a list in which two items have the same value of the given property. */
 function refuseTwice(list, of, problem) {
   const twice = list.find((item, i) => list.findIndex((other) => of(other) === of(item)) !== i);
   if (twice) throw new Error(`${problem} ${of(twice)}`);

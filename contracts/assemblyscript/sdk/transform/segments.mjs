@@ -1,10 +1,13 @@
-// The data segments of a module: fewer cost less (docs/protocol.md, "Calls": each is an item of the instance).
+// Merges data segments of a module, because each costs gas at every call (docs/protocol.md, "Calls").
 
 const DATA = 11;
 const I32_CONST = 0x41;
 const END = 0x0b;
 
-/** So many bytes between two segments may be zeros of one: each of them is paid in the deploy, a segment in every call. */
+/**
+ * The largest gap in bytes between two segments that is filled with zeros. A byte is paid once, in the deploy; a
+ * segment is paid in every call.
+ */
 const MAX_GAP = 64;
 
 class Bytes {
@@ -13,7 +16,7 @@ class Bytes {
     this.at = at;
   }
 
-  /** An integer in LEB128 of at most 32 bits. */
+  /** Reads a LEB128 integer of at most 32 bits. */
   leb(signed = false) {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
@@ -40,7 +43,9 @@ function leb(value, signed = false) {
   return out;
 }
 
-/** The same module with neighbouring data segments put together. One whose data is placed in another way stays as it is. */
+/**
+ * Returns the module with neighbouring data segments merged. A module with data at computed addresses stays unchanged.
+ */
 export function mergeSegments(code) {
   const all = new Bytes(code, 8);
   const parts = [code.subarray(0, 8)];
@@ -69,7 +74,7 @@ function mergedContent(content) {
   for (const { at, bytes } of segments) {
     const last = merged[merged.length - 1];
     const gap = at - last.at - last.bytes.length;
-    if (gap < 0) return undefined; // they overlap: their order counts
+    if (gap < 0) return undefined; // if they overlap, their order matters
     if (gap > MAX_GAP) merged.push({ at, bytes });
     else last.bytes.push(...new Array(gap).fill(0), ...bytes);
   }

@@ -6,7 +6,7 @@ function integer(name) {
   return { abi: name, read: name, unpack: `integer<${name}>`, write: name, pack: pack(`W.integer<${name}>(V);`), integer: true };
 }
 
-/** Of each type of AssemblyScript that has a type in the ABI: that type, and what reads and writes it. */
+/** For each AssemblyScript type with an ABI type: the ABI type, and the functions that read and write it. */
 const BASES = {
   bool: { abi: "bool", read: "bool", unpack: "bool", write: "bool", pack: pack("W.byte(V ? 1 : 0);") },
   u8: integer("u8"),
@@ -25,16 +25,17 @@ const BASES = {
   Hash: { abi: "hash", read: "hash", unpack: "hash", write: "bytes32", pack: pack("W.packBytes32(V);"), topic: true },
 };
 
-/** A type of the ABI nests at most so deep, the named ones followed. */
+/** The maximum nesting depth of an ABI type, including the types that it names. */
 const MAX_DEPTH = 16;
 
-/** What a type that is not of the ABI is refused with. */
+/** The error for a type that the ABI does not have. */
 export class BadType extends Error {}
 
 /**
- * Gives the type that a node of the syntax tree names: { source, abi } and one of base, element (of a list), held (by an
- * optional), variants (of an enum) and declaration (of a class of the contract). A record or tuple has its fields, a union its
- * variants as `of`. `declared` are the classes and enums of the contract by name, as declarations.mjs gives them.
+ * Returns the type that a node of the syntax tree names: { source, abi } and one of base, element (of a list), held (by
+ * an optional), variants (of an enum) and declaration (of a class of the contract). For a record or tuple, `of` holds
+ * its fields; for a union, its variants. `declared` are the classes and enums of the contract by name, as
+ * declarations.mjs gives them.
  */
 export function typeOf(node, declared, depth = 1) {
   const name = node?.name?.identifier?.text;
@@ -70,7 +71,7 @@ export function typeOf(node, declared, depth = 1) {
   return { source: name, abi: `(${fields.map((f) => f.type.abi).join(",")})`, fields, declaration: found };
 }
 
-/** The types that a type is made of, itself the last. */
+/** The types that make up a type, and last the type itself. */
 export function parts(type) {
   const fields = type.fields ?? type.of?.flatMap((v) => v.fields);
   const inner = fields?.map((f) => f.type) ?? [type.element ?? type.held].filter(Boolean);
@@ -82,7 +83,7 @@ export function isVoid(node) {
   return node?.name?.identifier?.text === "void";
 }
 
-/** The names of members or variants one after the other, each behind its length, as an address. */
+/** The address of the concatenated names of members or variants, each preceded by its length. */
 export function names(list) {
   return data(list.flatMap((name) => [Buffer.byteLength(name), ...Buffer.from(name)])).at;
 }
@@ -92,7 +93,10 @@ export class Codec {
   functions = [];
   #names = new Map();
 
-  /** @param names what the code calls types: of the SDK { Reader, Unpacker, Writer, Option }, and others of other names */
+  /**
+   * @param names the names of types in the code: those of the SDK { Reader, Unpacker, Writer, Option }, and a
+   * contract's own
+   */
   constructor(names) {
     this.names = names;
   }
@@ -138,14 +142,14 @@ export class Codec {
     return this.#names.get(key);
   }
 
-  /** A type as the code names it. */
+  /** The name of a type in the code. */
   source(type) {
     if (type.element) return `Array<${this.source(type.element)}>`;
     if (type.held) return `${this.names.Option}<${this.source(type.held)}>`;
     return this.names[type.source] ?? type.source;
   }
 
-  /** What a variable of a type begins with. */
+  /** The initial value of a variable of a type. */
   initial(type) {
     if (type.held) return `${this.names.Option}.none<${this.source(type.held)}>()`;
     if (type.source === "bool") return "false";
@@ -203,7 +207,7 @@ export class Codec {
   }
 }
 
-/** Text as an expression for the address of its UTF-8 bytes, and their number. */
+/** Turns text into an expression for the address and the number of its UTF-8 bytes. */
 export function data(text) {
   const bytes = typeof text === "string" ? [...Buffer.from(text)] : text;
   return { at: `memory.data<u8>([${bytes.join(",")}])`, length: bytes.length };

@@ -1,4 +1,4 @@
-//! The ABI as text, made by the compiler from the source (custom section `cairn_abi`).
+//! The ABI as text, which the compiler makes from the source (custom section `cairn_abi`).
 
 use crate::json::MAX_ARGUMENTS;
 use crate::Buffer;
@@ -16,7 +16,7 @@ impl Type {
         Type { text: [0; 64], len: 0 }.then(name)
     }
 
-    /// The type with more behind its text.
+    /// The type with a suffix added to its text.
     pub const fn then(mut self, more: &str) -> Self {
         let mut i = 0;
         while i < more.len() {
@@ -27,7 +27,7 @@ impl Type {
         self
     }
 
-    /// The type with another's text behind its own.
+    /// The type with another type's text appended.
     pub const fn with(mut self, other: &Type) -> Self {
         let mut i = 0;
         while i < other.len {
@@ -72,7 +72,7 @@ pub struct Function {
     pub mode: &'static str,
     /// Its parameters.
     pub args: &'static [Parameter],
-    /// What it returns.
+    /// The type of its result.
     pub returns: Option<Type>,
 }
 
@@ -94,7 +94,7 @@ pub struct Error {
     pub fields: &'static [Parameter],
 }
 
-/// A record: one variant without a name; or an enum.
+/// A record, which has one variant without a name, or an enum.
 pub struct Named {
     /// Its name.
     pub name: &'static str,
@@ -110,9 +110,9 @@ pub struct Cell {
     pub name: &'static str,
     /// cell, map or list.
     pub kind: &'static str,
-    /// Of a map: the type of its keys.
+    /// The type of a map's keys; none otherwise.
     pub key: Option<Type>,
-    /// The type of the value, or of each.
+    /// The type of the value, or of each value.
     pub value: Type,
 }
 
@@ -130,16 +130,16 @@ pub struct Declared {
     pub storage: &'static [Cell],
 }
 
-/// Text of at most N bytes; what does not fit is counted in `len` only.
+/// Text of at most N bytes; further bytes are only counted in `len`.
 pub struct Text<const N: usize> {
     /// The text, if it fits.
     pub bytes: [u8; N],
-    /// How long it is.
+    /// Its length.
     pub len: usize,
 }
 
 impl<const N: usize> Text<N> {
-    /// The ABI of a contract. Panics, when the compiler makes it, if a tool or the chain could not use it.
+    /// The ABI of a contract. It panics at compile time if a tool or the chain could not use it.
     pub const fn abi(declared: &Declared) -> Self {
         let (functions, events) = (declared.functions, declared.events);
         let mut text = Text { bytes: [0; N], len: 0 }.put(b"{\"abi\":2,\"binary\":true").types(declared.types);
@@ -321,7 +321,8 @@ const fn is_init(name: &str) -> bool {
     matches!(name.as_bytes(), b"init")
 }
 
-/// Names are ASCII identifiers of at most 64 bytes that do not begin with an underscore: such functions cannot be called.
+/// Names are ASCII identifiers of at most 64 bytes that do not begin with an underscore; functions with such a
+/// beginning cannot be called.
 const fn check_name(name: &str) {
     let bytes = name.as_bytes();
     assert!(bytes.len() <= 64, "a name has more than 64 bytes");

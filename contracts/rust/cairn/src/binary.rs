@@ -1,13 +1,13 @@
-//! The binary form of arguments and results (docs/protocol.md, "ABI"), and of what storage holds.
+//! The binary form of arguments and results (docs/protocol.md, "ABI"), and of values in storage.
 
 use crate::{host, revert};
 
-/// The first byte of arguments and results in the binary form, and of a typed error in it.
+/// The first byte of arguments, results and typed errors in the binary form.
 pub(crate) const MARK: u8 = 1;
-/// The first byte of another contract's typed error that is passed on.
+/// The first byte of a typed error that this contract passes on from another one.
 pub(crate) const MARK_PASSED: u8 = 2;
 
-/// Bytes that are being read.
+/// Reads bytes from front to back.
 pub struct Reader {
     at: *const u8,
     left: usize,
@@ -19,7 +19,7 @@ impl Reader {
         Reader { at: bytes.as_ptr(), left: bytes.len(), problem }
     }
 
-    /// Reverts: the bytes are not of the type that is read.
+    /// Reverts because the bytes are not a value of the expected type.
     #[inline(never)]
     pub fn fail(&self) -> ! {
         revert(self.problem)
@@ -45,7 +45,7 @@ impl Reader {
         unsafe { &*self.take(N).as_ptr().cast() } // N bytes
     }
 
-    /// A byte 0 or 1.
+    /// A byte that must be 0 or 1.
     pub(crate) fn flag(&mut self) -> bool {
         match self.take(1)[0] {
             0 => false,
@@ -54,7 +54,7 @@ impl Reader {
         }
     }
 
-    /// The number of elements that follow, of which each has at least a byte.
+    /// The number of the elements that follow. Each has at least one byte.
     pub(crate) fn count(&mut self) -> usize {
         let n = u64::from_le_bytes(*self.fixed());
         if n > self.left as u64 {
@@ -78,7 +78,7 @@ impl Reader {
     }
 }
 
-/// Whether the present call's arguments are in the binary form: its results and errors are, too.
+/// Whether the current call's arguments, and therefore its results and errors, are in the binary form.
 pub(crate) fn asked() -> bool {
     host::args().first() == Some(&MARK)
 }

@@ -7,17 +7,17 @@ use crate::{heap, host, json, sys, Account, Buffer, Hash, Reader, Value};
 /// Why a call of another contract failed. What the callee did is undone; the caller goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// As the chain gives it: 1 reverted, 2 trapped or out of gas, 3 no such contract, 4 no such function, 5 too few
-    /// coins, 6 re-entry refused, 7 too deep, or too much memory, 8 the contract that is to be created exists.
+    /// The chain's code: 1 reverted, 2 trapped or out of gas, 3 no such contract, 4 no such function, 5 too few coins,
+    /// 6 re-entry refused, 7 too deep, or too much memory, 8 the contract to be created exists already.
     pub code: i32,
-    /// What the callee reverted with.
+    /// The callee's revert data.
     pub reason: &'static [u8],
-    /// The callee, or the template of a contract that was to be created.
+    /// The callee, or the template for a contract to be created.
     pub contract: Account,
 }
 
 impl Failure {
-    /// The fields of the callee's typed error of this code, of a call in the binary form.
+    /// The fields of the callee's typed error of the given code, from a call in the binary form.
     #[doc(hidden)]
     pub fn error(&self, code: u32) -> Option<Reader> {
         match self.reason.split_first() {
@@ -31,7 +31,7 @@ impl Failure {
     fn text(&self) -> &'static [u8] {
         match self.code {
             1 if self.reason.first() == Some(&MARK) || self.reason.starts_with(b"{\"error\":") => {
-                // Nobody must take it for a typed error of this contract.
+                // Callers must not take it for a typed error of this contract.
                 let mut passed = Buffer::new();
                 passed.push_array(&[MARK_PASSED]);
                 passed.push_array(self.contract.0);
@@ -52,7 +52,7 @@ impl Failure {
 
 /// The outcome of a call of another contract.
 pub trait OrFail<T> {
-    /// The result; where the call failed, this call reverts with its reason.
+    /// The result; if the call failed, the current call reverts with the callee's reason.
     fn or_fail(self) -> T;
 }
 
@@ -76,8 +76,8 @@ fn outcome(contract: &Account, code: i32) -> Result<&'static [u8], Failure> {
     if code == 0 { Ok(result) } else { Err(Failure { code, reason: result, contract: *contract }) }
 }
 
-/// Calls a function of a contract with arguments as they are, coins of this contract, and at most so much gas; gives the
-/// bytes that it returned. 1/64 of the gas is always kept back.
+/// Calls a function of a contract with encoded arguments, coins of this contract, and at most the given gas. It returns
+/// the callee's bytes. 1/64 of the gas is always kept back.
 pub fn call(contract: &Account, function: &str, args: &[u8], value: u64, gas: u64) -> Result<&'static [u8], Failure> {
     outcome(contract, unsafe {
         let contract = contract.0.as_ptr();
@@ -85,16 +85,17 @@ pub fn call(contract: &Account, function: &str, args: &[u8], value: u64, gas: u6
     })
 }
 
-/// Like [`call`], but the callee, and all below it, can change nothing.
+/// Like [`call`], but neither the callee nor the contracts that it calls can change anything.
 pub fn call_view(contract: &Account, function: &str, args: &[u8], gas: u64) -> Result<&'static [u8], Failure> {
     outcome(contract, unsafe {
         sys::call_view(contract.0.as_ptr(), function.as_ptr(), function.len(), args.as_ptr(), args.len(), gas)
     })
 }
 
-/// Makes a contract with the code of another one, the template, and runs its `init` with arguments as they are, coins of
-/// this contract, and at most so much gas. Gives the new contract, whose creator and first caller this contract is. Its
-/// ID follows from this contract, the template's code and the salt, so each salt makes one: see [`instance_of`].
+/// Makes a contract with the code of another one, the template, and runs its `init` with encoded arguments, coins of
+/// this contract, and at most the given gas. It returns the new contract; this contract is its creator and first
+/// caller. The ID follows from this contract, the template's code and the salt, so each salt makes one contract: see
+/// [`instance_of`].
 ///
 /// The name is for people, and has at most 64 bytes.
 pub fn create(
@@ -111,7 +112,7 @@ pub fn create(
     outcome(template, code).map(|_| Account(made))
 }
 
-/// The contract that a creator makes, or has made, of a code with a salt.
+/// The contract that a creator makes, or made, from a code and a salt.
 pub fn instance_of(creator: &Account, code: &Hash, salt: &[u8; 32]) -> Account {
     let tag = host::sha256(b"cairn/instance/v2");
     let mut message = Buffer::new();
@@ -121,7 +122,7 @@ pub fn instance_of(creator: &Account, code: &Hash, salt: &[u8; 32]) -> Account {
     Account(host::sha256(message.bytes()).0)
 }
 
-/// A contract that is about to be created, with arguments of its `init` by name.
+/// Builds the creation of a contract, with arguments of its `init` by name.
 pub struct Creation {
     template: Account,
     salt: [u8; 32],
@@ -156,7 +157,7 @@ impl Creation {
     }
 }
 
-/// A call that is being put together; [`interface!`](crate::interface) makes them.
+/// Builds a call; [`interface!`](crate::interface) makes these.
 pub struct Request {
     contract: Account,
     function: &'static str,
@@ -169,7 +170,7 @@ enum Arguments {
 }
 
 impl Request {
-    /// A call of a function, with JSON or in the binary form.
+    /// Begins a call of a function, in JSON or in the binary form.
     pub fn new(contract: Account, function: &'static str, binary: bool) -> Self {
         let mut packed = Buffer::new();
         let args = if binary {
@@ -203,7 +204,7 @@ impl Request {
         call(&self.contract, self.function, args, value, gas).map(|result| T::take(result, self.function))
     }
 
-    /// Makes the call as one that can change nothing.
+    /// Makes the call as a view, which can change nothing.
     pub fn view<T: Returned>(mut self, gas: u64) -> Result<T, Failure> {
         let args = self.finish();
         call_view(&self.contract, self.function, args, gas).map(|result| T::take(result, self.function))
@@ -214,7 +215,7 @@ impl Request {
 pub trait Returned {
     /// Sets the result of this call, as JSON or in the binary form.
     fn give(self, binary: bool);
-    /// Reads the result of a function; what is not one reverts.
+    /// Reads the result of a function; reverts if it has another type.
     fn take(result: &'static [u8], function: &'static str) -> Self;
 }
 
@@ -268,14 +269,14 @@ impl<T: Value> Returned for T {
 /// ```
 ///
 /// A method gives `Result<_, Failure>`. `write` and `payable` functions are called with `call`, and with the coins and
-/// gas that `with_value` and `with_gas` say; `read` functions with `call_view`.
+/// gas set by `with_value` and `with_gas`. `read` functions are called with `call_view`.
 ///
 /// Before the interface there may be, in this order, `types { … }` and `errors { … }` of the other contract, as its own
-/// [`contract!`](crate::contract) declares them, and `json;`. Calls go in the binary form, in the order of the
-/// parameters, which costs less, and which contracts of both SDKs take. With `json;` they go in JSON, as
-/// `Token::at(token).json()` has it for one call: for a contract that takes nothing else, or may be anybody's.
+/// [`contract!`](crate::contract) declares them, and `json;`. Calls use the binary form, with the arguments in the
+/// order of the parameters. It costs less, and contracts of both SDKs accept it. With `json;` calls use JSON, for
+/// contracts that accept only JSON or are unknown; `Token::at(token).json()` does so for one call.
 /// `TooLow::of(&failure)` reads a failure as a typed error. "cairn contract bindings" writes all of this. Another
-/// interface may follow, with such sections of its own before it:
+/// interface may follow, with its own sections before it:
 ///
 /// ```
 /// # use cairn::*;
@@ -285,7 +286,7 @@ impl<T: Value> Returned for T {
 ///     }
 ///
 ///     errors { TooLow = 2 { need: u64 } }
-///     /// Sells for at least what it was told.
+///     /// Sells lots, each at its lowest price or more.
 ///     Market {
 ///         payable fn buy(lot: u64);
 ///     }
@@ -347,7 +348,8 @@ macro_rules! __interface {
 
             #[allow(dead_code)]
             impl $error {
-                /// The error of a call in the binary form, if it was this one. What has its code and other fields reverts.
+                /// The error of a call in the binary form, if it was this one. An error with this code but other fields
+                /// reverts.
                 pub fn of(failure: &$crate::Failure) -> Option<Self> {
                     let mut _fields = failure.error($code)?;
                     let error = $error { $($($data: $crate::Value::unpack(&mut _fields)),*)? };
@@ -368,12 +370,12 @@ macro_rules! __interface {
 
         #[allow(non_snake_case, dead_code)]
         impl $name {
-            /// The contract of this account.
+            /// The contract at an account.
             pub fn at(contract: $crate::Account) -> Self {
                 $name { contract, value: 0, gas: u64::MAX, binary: $binary }
             }
 
-            /// With arguments in JSON, which every contract takes.
+            /// With arguments in JSON, which every contract accepts.
             pub fn json(self) -> Self {
                 $name { binary: false, ..self }
             }
@@ -383,7 +385,7 @@ macro_rules! __interface {
                 $name { value, ..self }
             }
 
-            /// With at most so much gas.
+            /// With at most the given gas.
             pub fn with_gas(self, gas: u64) -> Self {
                 $name { gas, ..self }
             }

@@ -1,4 +1,4 @@
-//! What [`contract!`](crate::contract) expands to.
+//! The code that [`contract!`](crate::contract) expands to.
 
 use core::mem::MaybeUninit;
 
@@ -16,7 +16,7 @@ pub fn refuse_coins() {
     }
 }
 
-/// An event that is being put together.
+/// Builds an event.
 pub struct Log {
     data: Buffer,
     topics: MaybeUninit<[[u8; 32]; 3]>,
@@ -30,12 +30,12 @@ impl Log {
         Log { data: Buffer::of_event(), topics: MaybeUninit::uninit(), count: 0, fields: 0 }
     }
 
-    /// Adds a field, whose name comes as JSON has it, with a comma before and a colon behind it; an integer, account or
-    /// hash among the first three is a topic too.
+    /// Adds a field. The name is in JSON, with a comma before and a colon after it. An integer, account or hash among
+    /// the first three fields is a topic too.
     #[inline(never)]
     pub fn field<T: Value>(&mut self, name: &str, value: &T) {
         FieldWriter(&mut self.data).field(name, value);
-        // Of the topics, the first `count` are set, and a fourth there is none.
+        // The first `count` topics are set, and there are at most three.
         if self.fields < 3 && value.topic(unsafe { &mut *self.topics.as_mut_ptr().cast::<[u8; 32]>().add(self.count) }) {
             self.count += 1;
         }
@@ -47,7 +47,7 @@ impl Log {
         if self.fields == 0 {
             self.data.push(b",");
         }
-        self.data.set(0, b'{'); // the first one's comma
+        self.data.set(0, b'{'); // replaces the comma of the first field
         self.data.push(b"}");
         let topics = unsafe { core::slice::from_raw_parts(self.topics.as_ptr().cast(), self.count) };
         host::emit_named(name, topics, self.data.bytes())
@@ -60,22 +60,22 @@ impl Default for Log {
     }
 }
 
-/// What writes the fields of an object.
+/// A function that writes the fields of an object.
 pub struct FieldWriter<'a>(&'a mut Buffer);
 
 impl FieldWriter<'_> {
-    /// Appends a field, whose name comes in quotes with a comma before and a colon behind it.
+    /// Appends a field. The name is in quotes, with a comma before and a colon after it.
     pub fn field<T: Value>(&mut self, name: &str, value: &T) {
         self.0.push(name.as_bytes());
         value.write(self.0);
     }
 }
 
-/// Appends an object that has at least a field.
+/// Appends an object with at least one field.
 pub fn write_fields(out: &mut Buffer, fields: impl FnOnce(&mut FieldWriter)) {
     let at = out.len();
     fields(&mut FieldWriter(out));
-    out.set(at, b'{'); // the first one's comma
+    out.set(at, b'{'); // replaces the comma of the first field
     out.push(b"}");
 }
 
@@ -91,7 +91,7 @@ pub fn write_variant(out: &mut Buffer, name: &str, fields: usize, write: impl Fn
     out.push(b"}");
 }
 
-/// Reverts with a typed error: its code and what writes its fields in either form.
+/// Reverts with a typed error, given its code and functions that write its fields in each form.
 pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), object: impl FnOnce(&mut Object)) -> ! {
     let mut out = Buffer::new();
     if binary::asked() {
@@ -126,14 +126,14 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
 ///         enum State { Open, Sold { to: Account } }
 ///     }
 ///     errors {
-///         /// What was offered is less than the price.
+///         /// The offer is below the price.
 ///         TooLow = 1 { offered: u64, price: u64 }
 ///     }
 ///     events {
 ///         Sold { to: Account }
 ///     }
 ///     storage {
-///         /// What is offered, by number.
+///         /// Offers by number.
 ///         OFFERS: Map<u64, Offer> = "offer",
 ///     }
 ///     read fn check(offer: Offer, offered: u64) -> State {
@@ -150,8 +150,8 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
 /// `revert`; callers get their code, name and fields.
 ///
 /// `storage` declares statics, here `static OFFERS: Map<u64, Offer> = Map::new("offer")`, and puts them into the ABI, so
-/// that tools show what is in storage. The ABI costs gas in the deploy; a static of one's own is not in it. A name that is
-/// there twice does not compile:
+/// that tools show what is in storage. The ABI costs gas in the deploy; a static declared outside is not in it. A name
+/// that occurs twice does not compile:
 ///
 /// ```compile_fail
 /// # use cairn::*;
@@ -162,9 +162,9 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
 /// # fn main() {}
 /// ```
 ///
-/// Before the functions there may be `invariants { fn solvent() { … } }`: functions without arguments that revert where
-/// what must always hold does not. "cairn contract test" searches for calls that make one revert. They are no part of
-/// the contract that is deployed.
+/// Before the functions there may be `invariants { fn solvent() { … } }`: functions without arguments that revert if a
+/// condition that must always hold does not. "cairn contract test" searches for calls that make one revert. They are no
+/// part of the contract that is deployed.
 ///
 /// Functions are `read fn` (they change nothing), `write fn`, `payable fn` (they take coins), and at most one
 /// `init fn init`, which runs once, in the deploy. Parameters, results and fields are [`Value`](crate::Value)s. A function
@@ -225,7 +225,7 @@ macro_rules! __sections {
     };
 }
 
-/// Invariants are functions that read where they are wanted: in native tests, and in the module that the fuzzer asks.
+/// Invariants become read functions in native tests and in the fuzzer's module.
 #[cfg(any(feature = "invariants", not(target_arch = "wasm32")))]
 #[doc(hidden)]
 #[macro_export]
@@ -354,7 +354,7 @@ macro_rules! __contract {
             pub static ABI: [u8; LEN] = $crate::abi::Text::<LEN>::abi(&DECLARED).bytes;
         }
 
-        /// The contract, to be deployed in tests.
+        /// The contract, for deployment in tests.
         #[cfg(not(target_arch = "wasm32"))]
         #[allow(dead_code)]
         pub static CONTRACT: $crate::testing::Contract = $crate::testing::Contract {
@@ -486,7 +486,7 @@ macro_rules! __type {
     };
 }
 
-/// Storage holds a type of the contract's in its binary form.
+/// Storage holds the contract's own types in their binary form.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __stored_as_value {

@@ -1,7 +1,7 @@
-//! Memory that is only ever taken.
+//! Memory that is allocated and never freed.
 //!
-//! An instance lives for one call, so nothing is given back: what is read stays valid to the end (`'static`), and a
-//! storage access uses about as many bytes as its key and value have, while it costs thousands of gas.
+//! An instance lives for one call, so everything that was read stays valid to the end (`'static`). A storage access
+//! takes about as many bytes as its key and value have, while it costs thousands of gas.
 
 #[cfg(target_arch = "wasm32")]
 mod region {
@@ -11,21 +11,21 @@ mod region {
     static mut END: usize = 0;
     static mut SCRATCH: [[u8; super::SCRATCH]; 2] = [[0; super::SCRATCH]; 2];
 
-    /// One of two places that are written again and again.
+    /// One of two buffers that are reused.
     pub fn scratch(which: usize) -> *mut u8 {
         unsafe { core::ptr::addr_of_mut!(SCRATCH[which]).cast() }
     }
 
     extern "C" {
-        static __heap_base: u8; // set by the linker: behind the stack and the data
+        static __heap_base: u8; // set by the linker: the end of the stack and the data
     }
 
-    /// The first free byte; at least n of them are free.
+    /// The address of the first free byte. At least n bytes are free there.
     pub fn reserve(n: usize) -> *mut u8 {
-        // An instance has one thread, and nothing else refers to the two.
+        // An instance has one thread, and nothing else refers to these two statics.
         unsafe {
             if n >= END - TOP {
-                find_room(n) // also the first time, as both are 0 then
+                find_room(n) // also at the first call, when both are 0
             }
             TOP as *mut u8
         }
@@ -47,12 +47,12 @@ mod region {
         }
     }
 
-    /// Takes n bytes that were reserved.
+    /// Allocates n bytes that were reserved.
     pub fn take(n: usize) {
         unsafe { TOP += n }
     }
 
-    /// Gives the last n bytes before an end back, if nothing was taken behind them.
+    /// Frees the n bytes before an end, if nothing was allocated after them.
     pub fn give_back(end: usize, n: usize) {
         unsafe {
             if TOP == end {
@@ -66,7 +66,7 @@ mod region {
 mod region {
     use std::cell::Cell;
 
-    const SIZE: usize = 16 << 16; // what a contract may have at most
+    const SIZE: usize = 16 << 16; // the most memory that a contract may have
 
     thread_local! {
         static TOP: Cell<usize> = Cell::new(0);
@@ -79,7 +79,7 @@ mod region {
     }
 
     pub fn reserve(n: usize) -> *mut u8 {
-        // Nothing asked of nothing is given an address, too: a slice has one even where it is empty.
+        // An allocation of 0 bytes gets an address too, because even an empty slice has one.
         if END.with(Cell::get) == 0 || n > END.with(Cell::get) - TOP.with(Cell::get) {
             assert!(n <= SIZE, "more memory than a contract may have");
             let fresh = vec![0_u8; SIZE].leak().as_ptr() as usize;
@@ -102,16 +102,16 @@ mod region {
     }
 }
 
-/// Bytes that a function fills: it is given room for at most `cap` and says how many it used.
+/// Bytes that a function writes: it gets room for `cap` bytes and returns how many it used.
 pub(crate) fn fill(cap: usize, write: impl FnOnce(*mut u8) -> usize) -> &'static [u8] {
     let start = region::reserve(cap);
     let len = write(start);
     region::take(len);
-    // The bytes were free, were just written, and are never given out again.
+    // The bytes were free, have just been written, and are never allocated again.
     unsafe { core::slice::from_raw_parts(start, len) }
 }
 
-/// Like [`fill`], of a fixed number of bytes.
+/// Like [`fill`], for a fixed number of bytes.
 pub(crate) fn fixed<const N: usize>(write: impl FnOnce(*mut u8)) -> &'static [u8; N] {
     let bytes = fill(N, |out| {
         write(out);
@@ -120,7 +120,7 @@ pub(crate) fn fixed<const N: usize>(write: impl FnOnce(*mut u8)) -> &'static [u8
     unsafe { &*bytes.as_ptr().cast() } // N bytes
 }
 
-/// A list of n items, made one after the other from their index.
+/// Makes a list of n items in order, each from its index.
 pub fn list<T: 'static>(n: usize, mut make: impl FnMut(usize) -> T) -> &'static [T] {
     let align = core::mem::align_of::<T>();
     let size = n.checked_mul(core::mem::size_of::<T>()).and_then(|size| size.checked_add(align));
@@ -129,8 +129,8 @@ pub fn list<T: 'static>(n: usize, mut make: impl FnMut(usize) -> T) -> &'static 
     region::take(size);
     let items = ((start as usize + align - 1) & !(align - 1)) as *mut T;
     for i in 0..n {
-        let item = make(i); // may take memory itself
-        unsafe { items.add(i).write(item) } // within what was taken, aligned
+        let item = make(i); // may allocate memory itself
+        unsafe { items.add(i).write(item) } // within the allocation, and aligned
     }
     unsafe { core::slice::from_raw_parts(items, n) } // all of them are written
 }
@@ -139,13 +139,13 @@ pub fn list<T: 'static>(n: usize, mut make: impl FnMut(usize) -> T) -> &'static 
 pub struct Buffer {
     start: *mut u8,
     len: usize,
-    room: usize, // that was taken for it
-    /// Integers are written to it as JSON numbers whatever their size.
+    room: usize, // allocated for it
+    /// Whether integers of any size are written as JSON numbers.
     pub(crate) numbers: bool,
 }
 
-const ROOM: usize = 256; // to begin with
-const SCRATCH: usize = 256; // bytes: a key has no more
+const ROOM: usize = 256; // initial capacity in bytes
+const SCRATCH: usize = 256; // the longest key in bytes
 
 impl Buffer {
     /// An empty buffer.
@@ -153,14 +153,15 @@ impl Buffer {
         Buffer { start: core::ptr::NonNull::dangling().as_ptr(), len: 0, room: 0, numbers: false }
     }
 
-    /// An empty buffer to which integers are written as numbers whatever their size.
+    /// An empty buffer in which integers of any size are written as numbers.
     pub(crate) fn of_event() -> Self {
         let mut buffer = Buffer::new();
         buffer.numbers = true;
         buffer
     }
 
-    /// An empty buffer for a key of storage. There is one at a time, which a host function reads before the next.
+    /// An empty buffer for a storage key. Only one exists at a time: a host function reads it before the next one is
+    /// begun.
     #[inline]
     pub(crate) fn of_key() -> Self {
         Buffer { start: region::scratch(0), len: 0, room: SCRATCH, numbers: false }
@@ -172,13 +173,13 @@ impl Buffer {
         Buffer { start: region::scratch(1), len: 0, room: SCRATCH, numbers: false }
     }
 
-    /// What was appended to a buffer of a key or a value, until the next one is begun.
+    /// The content of a buffer for a key or a value. It is valid until the next such buffer is begun.
     #[inline(always)]
     pub(crate) fn written(&self) -> &[u8] {
         unsafe { core::slice::from_raw_parts(self.start, self.len) }
     }
 
-    /// Makes room for n bytes more at the end, of which the caller says which it writes.
+    /// Makes room for n more bytes at the end. The caller sets how many of them it wrote.
     #[inline]
     pub(crate) fn extend(&mut self, n: usize) -> *mut u8 {
         if n > self.room - self.len {
@@ -192,7 +193,7 @@ impl Buffer {
     #[inline(never)]
     fn grow(&mut self, n: usize) {
         if self.start == region::scratch(0) {
-            crate::host::key_too_long(self.len + n) // as long as the place is, a key may be
+            crate::host::key_too_long(self.len + n) // the buffer has the length of the longest key
         }
         let more = if n < ROOM { ROOM } else { n };
         let top = region::reserve(more);
@@ -205,7 +206,7 @@ impl Buffer {
         self.room += more;
     }
 
-    /// Something else took memory meanwhile: goes on behind it.
+    /// Something else allocated memory meanwhile, so the buffer moves behind it.
     #[cold]
     #[inline(never)]
     fn go_on_behind(&mut self, more: usize) {
@@ -233,42 +234,42 @@ impl Buffer {
         }
     }
 
-    /// Appends so many bytes that the compiler knows their number.
+    /// Appends bytes whose number the compiler knows.
     #[inline]
     pub fn push_array<const N: usize>(&mut self, more: &[u8; N]) {
         let end = self.extend(N);
         unsafe { core::ptr::copy_nonoverlapping(more.as_ptr(), end, N) }
     }
 
-    /// What was appended. The room behind it is given back, if nothing else was taken meanwhile.
+    /// The content. The room after it is freed, unless something else was allocated meanwhile.
     pub fn bytes(&mut self) -> &'static [u8] {
         region::give_back(self.start as usize + self.room, self.room - self.len);
         self.room = self.len;
-        unsafe { core::slice::from_raw_parts(self.start, self.len) } // written, and never given out again
+        unsafe { core::slice::from_raw_parts(self.start, self.len) } // written, and never allocated again
     }
 
-    /// Sets a byte that was appended.
+    /// Overwrites a byte of the content.
     pub(crate) fn set(&mut self, at: usize, byte: u8) {
         if at < self.len {
             unsafe { *self.start.add(at) = byte }
         }
     }
 
-    /// How many bytes were appended.
+    /// The length of the content in bytes.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing was appended.
+    /// Whether the content is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// Copies n bytes by words, the last of which may overlap the one before.
+/// Copies n bytes word by word. The last word may overlap the one before.
 ///
 /// # Safety
-/// As of `copy_nonoverlapping`.
+/// The same conditions as for `copy_nonoverlapping`.
 #[inline]
 unsafe fn copy(from: *const u8, to: *mut u8, n: usize) {
     let word = |at: usize| to.add(at).cast::<u64>().write_unaligned(from.add(at).cast::<u64>().read_unaligned());

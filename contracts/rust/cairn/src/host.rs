@@ -1,4 +1,4 @@
-//! What a contract can ask of the chain it runs on.
+//! The functions by which a contract uses its chain.
 
 use crate::{heap, require, sys, Account, Buffer, Hash};
 
@@ -10,7 +10,7 @@ const MAX_DEBUG: usize = 1 << 10;
 const MAX_MESSAGE: usize = 1 << 10; // of account_verify
 const MAX_WITNESS: usize = 8 << 10;
 
-/// Reverts where something is longer than the protocol allows, and says so: the host would only end the call.
+/// Reverts with a message if something is longer than the protocol allows. Without it the host would just end the call.
 #[inline(always)]
 fn limit(what: &str, len: usize, most: usize) {
     if len > most {
@@ -18,7 +18,7 @@ fn limit(what: &str, len: usize, most: usize) {
     }
 }
 
-/// Ends the call for a key that does not fit a buffer of keys.
+/// Ends the call because a key does not fit its buffer.
 #[cold]
 #[inline(never)]
 pub(crate) fn key_too_long(len: usize) -> ! {
@@ -51,7 +51,7 @@ pub(crate) fn return_data(data: &[u8]) {
 
 pub(crate) fn revert_bytes(reason: &[u8]) -> ! {
     unsafe { sys::revert(reason.as_ptr(), reason.len()) }
-    unreachable() // the host does not come back
+    unreachable() // the host function does not return
 }
 
 #[cfg(target_arch = "wasm32")]
@@ -64,13 +64,13 @@ fn unreachable() -> ! {
     unreachable!("revert came back")
 }
 
-/// The bytes that storage holds under a key of at most 256 bytes.
+/// The stored bytes under a key of at most 256 bytes.
 pub fn storage_read(key: &[u8]) -> Option<&'static [u8]> {
     limit("storage key", key.len(), MAX_KEY);
     read_at(key)
 }
 
-/// Like [`storage_read`], of a key that was put together in a buffer of keys, which is no longer.
+/// Like [`storage_read`], for a key that was built in a key buffer, and so is short enough.
 pub(crate) fn read_at(key: &[u8]) -> Option<&'static [u8]> {
     let mut found = false;
     let value = heap::fill(MAX_VALUE, |out| {
@@ -81,13 +81,13 @@ pub(crate) fn read_at(key: &[u8]) -> Option<&'static [u8]> {
     if found { Some(value) } else { None }
 }
 
-/// Sets the bytes under a key; at most 16 KiB, empty ones remove the entry.
+/// Sets the bytes under a key, at most 16 KiB. No bytes at all remove the entry.
 pub fn storage_write(key: &[u8], value: &[u8]) {
     limit("storage key", key.len(), MAX_KEY);
     write_at(key, value)
 }
 
-/// Like [`storage_write`], of a key that was put together in a buffer of keys.
+/// Like [`storage_write`], for a key that was built in a key buffer.
 pub(crate) fn write_at(key: &[u8], value: &[u8]) {
     limit("storage value", value.len(), MAX_VALUE);
     unsafe { sys::storage_write(key.as_ptr(), key.len(), value.as_ptr(), value.len()) }
@@ -99,12 +99,13 @@ pub fn storage_delete(key: &[u8]) {
     unsafe { sys::storage_delete(key.as_ptr(), key.len()) }
 }
 
-/// Who called this function: a user's account or a contract's.
+/// The account that called this function: a user's or a contract's.
 pub fn caller() -> Account {
     Account(heap::fixed(|out| unsafe { sys::caller(out) }))
 }
 
-/// Who signed the transaction. To decide what is allowed, ask for [`caller`]: anyone can be led to call a contract.
+/// The account that signed the transaction. Check [`caller`] to decide what is allowed, because anyone can be tricked
+/// into calling a contract.
 pub fn sender() -> Account {
     Account(heap::fixed(|out| unsafe { sys::sender(out) }))
 }
@@ -129,7 +130,7 @@ pub fn block_time() -> u64 {
     unsafe { sys::block_time() }
 }
 
-/// The number of the chain.
+/// The chain id.
 pub fn chain_id() -> u64 {
     unsafe { sys::chain_id() }
 }
@@ -139,7 +140,7 @@ pub fn gas_left() -> u64 {
     unsafe { sys::gas_left() }
 }
 
-/// Whether this is a view: what would change anything ends the call.
+/// Whether this is a view. In a view, any attempt to change something ends the call.
 pub fn is_view() -> bool {
     unsafe { sys::is_view() != 0 }
 }
@@ -149,34 +150,34 @@ pub fn balance(account: &Account) -> u64 {
     unsafe { sys::balance(account.0.as_ptr()) }
 }
 
-/// Pays coins of this contract to an account, and reverts where it has too few. It runs no code of the account.
+/// Pays coins of this contract to an account, and reverts if it has too few. It runs no code of the account.
 ///
 /// A transaction has room for 1,024 payments and events together, and reverts with `too many logs` beyond. So never pay
-/// a list that others make longer: let each take its own, or pay so many at a time.
+/// everyone on a list that others can make longer: let each claim its own, or pay a fixed number at a time.
 pub fn pay(to: &Account, amount: u64) {
     require(try_pay(to, amount), "the contract has too few coins")
 }
 
-/// Pays coins of this contract to an account; false where it has too few.
+/// Pays coins of this contract to an account; false if it has too few.
 #[must_use]
 pub fn try_pay(to: &Account, amount: u64) -> bool {
     unsafe { sys::transfer(to.0.as_ptr(), amount) == 0 }
 }
 
-/// The hash of an account's code; none where the account is no contract.
+/// The hash of an account's code; none if the account is no contract.
 pub fn code_hash(account: &Account) -> Option<Hash> {
     let mut found = 0;
     let hash = heap::fixed(|out| found = unsafe { sys::code_hash(account.0.as_ptr(), out) });
     if found == 1 { Some(Hash(hash)) } else { None }
 }
 
-/// Logs an event as it is: name of at most 64 bytes, at most 3 topics, at most 16 KiB of data.
+/// Logs an encoded event: a name of at most 64 bytes, at most 3 topics, at most 16 KiB of data.
 pub fn emit(name: &str, topics: &[[u8; 32]], data: &[u8]) {
     limit("event name", name.len(), MAX_NAME);
     emit_named(name, topics, data)
 }
 
-/// Like [`emit`], of an event that was declared: the compiler has checked its name.
+/// Like [`emit`], for a declared event, whose name the compiler has checked.
 pub(crate) fn emit_named(name: &str, topics: &[[u8; 32]], data: &[u8]) {
     limit("event", data.len(), MAX_VALUE);
     unsafe { sys::emit(name.as_ptr(), name.len(), topics.as_ptr().cast(), topics.len(), data.as_ptr(), data.len()) }
@@ -187,7 +188,7 @@ pub fn sha256(data: &[u8]) -> Hash {
     Hash(heap::fixed(|out| unsafe { sys::sha256(data.as_ptr(), data.len(), out) }))
 }
 
-/// Keccak-256, with the padding of before SHA-3.
+/// Keccak-256, with the original padding instead of SHA-3's.
 pub fn keccak256(data: &[u8]) -> Hash {
     Hash(heap::fixed(|out| unsafe { sys::keccak256(data.as_ptr(), data.len(), out) }))
 }
@@ -197,8 +198,8 @@ pub fn blake3(data: &[u8]) -> Hash {
     Hash(heap::fixed(|out| unsafe { sys::blake3(data.as_ptr(), data.len(), out) }))
 }
 
-/// Whether a BIP-340 signature of a message is that of a key. To ask whether an account agreed, use
-/// [`account_verify`]: not every account is a key, and one that is may have changed who signs for it.
+/// Whether a BIP-340 signature of a message is that of a key. To check that an account agreed, use [`account_verify`]:
+/// not every account is a key, and the owner of a key may have changed who signs for the account.
 pub fn schnorr_verify(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
     unsafe { sys::schnorr_verify(key.as_ptr(), message.as_ptr(), message.len(), signature.as_ptr()) == 1 }
 }
@@ -210,17 +211,18 @@ pub fn ecdsa_recover(hash: &Hash, signature: &[u8; 65]) -> Option<&'static [u8; 
     if found == 1 { Some(key) } else { None }
 }
 
-/// Whether an ECDSA signature (r ‖ s, any s) over P-256 of a digest is that of a point (x ‖ y). To ask whether an account
+/// Whether an ECDSA signature (r ‖ s, any s) over P-256 of a digest is by a point (x ‖ y). To check that an account
 /// agreed, use [`account_verify`].
 pub fn p256_verify(point: &[u8; 64], digest: &Hash, signature: &[u8; 64]) -> bool {
     unsafe { sys::p256_verify(point.as_ptr(), digest.0.as_ptr(), signature.as_ptr()) == 1 }
 }
 
 /// Whether an account signed a message to this contract: a permit, an order, a login. It works for every kind of
-/// account, and follows it when it changes who signs for it. The message has at most 1 KiB, the encoded witness 8 KiB.
+/// account, and respects a change of who signs for the account. The message has at most 1 KiB, the encoded witness 8
+/// KiB.
 ///
-/// A witness holds for ever, in this contract. So write into the message what it is for, a number that is used once, and
-/// a time after which you refuse it, and keep the number. The example `coin` has permits of this kind.
+/// In this contract a witness stays valid for ever. So put a purpose, a one-time number and a deadline into the
+/// message, and store the numbers that were used. The example `coin` has permits of this kind.
 pub fn account_verify(account: &Account, message: &[u8], witness: &[u8]) -> bool {
     limit("message", message.len(), MAX_MESSAGE);
     limit("witness", witness.len(), MAX_WITNESS);
@@ -230,17 +232,17 @@ pub fn account_verify(account: &Account, message: &[u8], witness: &[u8]) -> bool
     }
 }
 
-/// Gives this contract the code of another one, the template, from the next call of it on, also in this transaction. The
-/// running call ends on the old code, storage stays as it is, and `init` does not run: the new code must read what the
-/// old one stored. Reverts where the template is no contract.
+/// Gives this contract the code of another one, the template, from its next call on, even in this transaction. The
+/// running call ends with the old code, storage stays as it is, and `init` does not run: the new code must be able to
+/// read what the old one stored. Reverts if the template is no contract.
 ///
-/// Who may do this decides everything the contract does. A code that never calls this function cannot change, and
-/// `cairn contract show` says which. So give users a delay in which they can leave.
+/// Whoever may do this controls everything that the contract does. A code that never calls this function cannot change,
+/// and `cairn contract show` says which. Give users a delay in which they can leave.
 pub fn replace_code(template: &Account) {
     require(unsafe { sys::replace_code(template.0.as_ptr()) } == 0, "the template is no contract")
 }
 
-/// A message for who traces the call, of at most 1 KiB. It has no effect on the chain.
+/// A message of at most 1 KiB for traces of the call. It has no effect on the chain.
 pub fn debug(message: &str) {
     limit("debug message", message.len(), MAX_DEBUG);
     unsafe { sys::debug(message.as_ptr(), message.len()) }

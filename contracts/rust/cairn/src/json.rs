@@ -1,16 +1,16 @@
-//! JSON (RFC 8259), strictly: what arguments and results are.
+//! Strict JSON (RFC 8259), the form of arguments and results.
 
 use crate::abi::Type;
 use crate::binary::{self, Reader};
 use crate::{heap, host, Buffer, Value};
 
-/// The most parameters that a function may have, and fields a record.
+/// The maximum number of parameters of a function and of fields of a record.
 pub(crate) const MAX_ARGUMENTS: usize = 16;
 
-const MAX_DEPTH: usize = 16; // of lists and objects in each other
-const MISSING: u16 = u16::MAX; // arguments have at most 64 KiB: no value begins there
+const MAX_DEPTH: usize = 16; // nesting depth of lists and objects
+const MISSING: u16 = u16::MAX; // arguments have at most 64 KiB, so no value begins at this position
 
-/// A place in a JSON text, and what is being read there: a [`Value`] reads itself from one.
+/// A position in a JSON text, and a name for errors. A [`Value`] reads itself from it.
 pub struct Parser {
     text: &'static [u8],
     at: usize,
@@ -22,7 +22,7 @@ impl Parser {
         Parser { text, at: 0, what }
     }
 
-    /// Reverts, naming what is wrong with what is being read.
+    /// Reverts, saying what is wrong with the value being read.
     #[inline(never)]
     pub fn fail(&self, problem: &str) -> ! {
         let mut reason = Buffer::new();
@@ -32,19 +32,19 @@ impl Parser {
         host::revert_bytes(reason.bytes())
     }
 
-    /// Reverts, saying that what is being read has another type.
+    /// Reverts, saying that the value being read has another type.
     #[inline(never)]
     pub(crate) fn fail_type(&self, wanted: &Type) -> ! {
         let mut problem = Buffer::new();
         problem.push(b"not a valid ");
         wanted.write(&mut problem);
-        self.fail(unsafe { core::str::from_utf8_unchecked(problem.bytes()) }) // names of types are ASCII
+        self.fail(unsafe { core::str::from_utf8_unchecked(problem.bytes()) }) // type names are ASCII
     }
 
     fn peek(&self) -> u8 {
         match self.text.get(self.at) {
             Some(&byte) => byte,
-            None => 0, // no text of JSON has this byte
+            None => 0, // this byte never occurs in JSON
         }
     }
 
@@ -55,7 +55,7 @@ impl Parser {
         }
     }
 
-    /// Passes a byte, if it comes next.
+    /// Skips a byte if it is the next one.
     #[inline(never)]
     fn pass(&mut self, byte: u8) -> bool {
         let comes = self.peek() == byte;
@@ -74,7 +74,7 @@ impl Parser {
         self.fail("malformed JSON")
     }
 
-    /// Passes a word, if it comes next.
+    /// Skips a word if it is next.
     #[inline(never)]
     pub(crate) fn word(&mut self, word: &[u8]) -> bool {
         let start = self.at;
@@ -92,12 +92,12 @@ impl Parser {
         }
     }
 
-    /// A string, if one comes next; its bytes are UTF-8 if the text is.
+    /// Reads a string if one is next; its bytes are UTF-8 if the text is.
     pub(crate) fn string(&mut self) -> Option<&'static [u8]> {
         if !self.pass(b'"') {
             return None;
         }
-        let text = self.text; // has another lifetime than self
+        let text = self.text; // its lifetime differs from that of self
         let mut start = self.at;
         let mut parts = Buffer::new();
         loop {
@@ -109,7 +109,7 @@ impl Parser {
                     self.escape(&mut parts);
                     start = self.at;
                 }
-                0..=0x1f => self.malformed(), // the end of the text too
+                0..=0x1f => self.malformed(), // also matches at the end of the text
                 _ => self.at += 1,
             }
         }
@@ -137,7 +137,7 @@ impl Parser {
         out.push(&[byte]);
     }
 
-    /// A `u` with its four hex digits, or two of them that make up a surrogate pair.
+    /// A `u` with its four hex digits, or two of these that form a surrogate pair.
     fn unicode(&mut self, out: &mut Buffer) {
         let mut code = self.code_unit();
         if code >> 10 == 0xd800 >> 10 {
@@ -167,7 +167,8 @@ impl Parser {
         code
     }
 
-    /// The digits of a number without sign; None where they are none, more than 2^64 - 1, or begin with a needless 0.
+    /// The digits of an unsigned number. None if there are no digits, if the number exceeds 2^64 - 1, or if it begins
+    /// with a needless 0.
     fn digits(&mut self) -> Option<u64> {
         let start = self.at;
         let mut number: u64 = 0;
@@ -215,7 +216,8 @@ impl Parser {
         Some((negative, number))
     }
 
-    /// An integer, as a number or as a string with its decimal digits: whether it is negative, and its magnitude.
+    /// Reads an integer, from a number or from a string of decimal digits. Returns whether it is negative, and its
+    /// magnitude.
     #[inline(never)]
     pub(crate) fn integer(&mut self) -> Option<(bool, u64)> {
         let quoted = self.pass(b'"');
@@ -247,7 +249,7 @@ impl Parser {
         if valid { Some(bytes) } else { None }
     }
 
-    /// The items of a list; `None` where none comes next.
+    /// Reads the items of a list; `None` if no list is next.
     pub(crate) fn list<T: Value + 'static>(&mut self) -> Option<&'static [T]> {
         if self.peek() != b'[' {
             return None;
@@ -263,7 +265,7 @@ impl Parser {
         Some(items)
     }
 
-    /// Whether a list of n items comes next, n over 0; if so, its first bracket is passed.
+    /// Whether a list of n items is next, for n over 0. If so, its opening bracket is skipped.
     pub(crate) fn begins_list(&mut self, n: usize) -> bool {
         let start = self.at;
         let comes = self.peek() == b'[' && self.skip_list(MAX_DEPTH) == n;
@@ -271,7 +273,7 @@ impl Parser {
         comes
     }
 
-    /// The next item of a list of which it is known that it has one more.
+    /// Reads the next item of a list that is known to have one more.
     pub(crate) fn item<T: Value>(&mut self) -> T {
         self.space();
         let item = T::parse(self);
@@ -328,7 +330,7 @@ impl Parser {
         self.space();
     }
 
-    /// Whether an object comes next; if so, its first brace is passed.
+    /// Whether an object is next. If so, its opening brace is skipped.
     pub(crate) fn begins_object(&mut self) -> bool {
         let begins = self.pass(b'{');
         if begins {
@@ -337,7 +339,7 @@ impl Parser {
         begins
     }
 
-    /// The name of a variant, and whether its fields come next, in an object of one member.
+    /// Reads the name of a variant. Returns it with whether the fields follow, in an object of one member.
     pub fn begin_variant(&mut self, wanted: &Type) -> (&'static [u8], bool) {
         let with_fields = self.begins_object();
         let name = match self.string() {
@@ -350,7 +352,7 @@ impl Parser {
         (name, with_fields)
     }
 
-    /// Ends what [`Parser::begin_variant`] began.
+    /// Reads the end of a variant after [`Parser::begin_variant`].
     pub fn end_variant(&mut self, with_fields: bool) {
         if with_fields {
             self.space();
@@ -363,7 +365,7 @@ impl Parser {
         self.fail_type(wanted)
     }
 
-    /// Skips a value. What it has instead of strings, lists and objects is read by its type later.
+    /// Skips a value. Anything other than a string, list or object is checked later, when its type reads it.
     fn skip(&mut self, depth: usize) {
         match self.peek() {
             b'"' => {
@@ -385,13 +387,13 @@ impl Parser {
         }
     }
 
-    /// Whether what comes next ends a number or word.
+    /// Whether the next byte ends a number or word.
     fn after_value(&self) -> bool {
         matches!(self.peek(), 0 | b' ' | b'\t' | b'\n' | b'\r' | b',' | b'"' | b':' | b'[' | b']' | b'{' | b'}')
     }
 }
 
-/// The bytes from one place to another that is not before it, both within the text.
+/// The bytes between two positions in ascending order, both within the text.
 fn part(text: &'static [u8], from: usize, to: usize) -> &'static [u8] {
     text.get(from..to).unwrap_or_default()
 }
@@ -409,7 +411,7 @@ fn hex_digit(byte: u8) -> Option<u8> {
 pub struct Fields {
     text: &'static [u8],
     names: &'static [&'static str],
-    at: [u16; MAX_ARGUMENTS], // where each one's value is
+    at: [u16; MAX_ARGUMENTS], // position of each value
     next: usize,
 }
 
@@ -418,8 +420,7 @@ impl Fields {
         Fields { text, names, at: [MISSING; MAX_ARGUMENTS], next: 0 }
     }
 
-    /// The members of the object that comes next, which the parser passes; reverts unless it has exactly these names, whose
-    /// optional ones may be missing.
+    /// Reads the members of the next object. Reverts unless it has exactly these names; optional ones may be missing.
     #[inline(never)]
     pub fn of(p: &mut Parser, names: &'static [&'static str]) -> Self {
         let mut fields = Self::none(p.text, names);
@@ -442,7 +443,7 @@ impl Fields {
         fields
     }
 
-    /// Like [`Fields::of`]; without names nothing comes next.
+    /// Like [`Fields::of`]; without names there is no object.
     pub fn of_variant(p: &mut Parser, names: &'static [&'static str]) -> Self {
         if names.is_empty() { Self::none(p.text, names) } else { Self::of(p, names) }
     }
@@ -492,12 +493,12 @@ impl Fields {
 pub enum Arguments {
     /// An object by parameter name.
     Json(Fields),
-    /// What follows the first byte, and how many parameters are still to be read.
+    /// The bytes after the first one, and the number of parameters still to be read.
     Binary(Reader, usize),
 }
 
 impl Arguments {
-    /// The arguments of the present call. Nothing at all is the empty object.
+    /// The arguments of the current call. An empty text means the empty object.
     #[inline]
     pub fn read(names: &'static [&'static str]) -> Self {
         let text = host::args();
@@ -541,7 +542,7 @@ impl Arguments {
         }
     }
 
-    /// Whether they are in the binary form, in which the result is to be, too.
+    /// Whether the arguments are in the binary form. The result must be in the same form.
     pub fn binary(&self) -> bool {
         matches!(self, Arguments::Binary(..))
     }
@@ -565,7 +566,7 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// Appends bytes in hexadecimal after 0x, in quotes.
 #[inline(never)]
 pub(crate) fn write_hex(bytes: &[u8], out: &mut Buffer) {
-    let mut to = out.extend(bytes.len() * 2 + 4); // 4 and more
+    let mut to = out.extend(bytes.len() * 2 + 4); // for values from 4 on
     unsafe {
         to.cast::<[u8; 3]>().write(*b"\"0x");
         to = to.add(3);
@@ -587,19 +588,20 @@ pub(crate) fn write_hex(bytes: &[u8], out: &mut Buffer) {
     }
 }
 
-/// The 8 hex digits of 4 bytes, both little-endian: nibbles are spread to a byte each, and made digits side by side.
+/// The 8 hex digits of 4 bytes, both little-endian. Each nibble is spread to a byte, and all bytes become digits at
+/// once.
 #[inline(always)]
 fn hex_of(bytes: u32) -> u64 {
     let mut v = bytes as u64;
     v = (v | v << 16) & 0x0000_ffff_0000_ffff;
     v = (v | v << 8) & 0x00ff_00ff_00ff_00ff;
     v = (v >> 4 | v << 8) & 0x0f0f_0f0f_0f0f_0f0f;
-    let letters = (v + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101; // 1 for 10 to 15
+    let letters = (v + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101; // 1 for nibbles from 10 to 15
     v + 0x3030_3030_3030_3030 + letters * (b'a' - 10 - b'0') as u64
 }
 
-/// Appends an integer: as a number up to 2^53 - 1, as a string beyond, where JavaScript would round it; in an event always
-/// as a number, as NEP-20 wants amounts there.
+/// Appends an integer: as a number up to 2^53 - 1, as a string if larger, because JavaScript would round it. In an
+/// event it is always a number, as NEP-20 requires for amounts.
 pub(crate) fn write_integer(negative: bool, number: u64, out: &mut Buffer) {
     let quoted = number >> 53 != 0 && !out.numbers;
     const MOST: usize = 23; // 20 digits, a sign and quotes
@@ -617,7 +619,7 @@ pub(crate) fn write_integer(negative: bool, number: u64, out: &mut Buffer) {
         put(b'0' + (rest % 10) as u8);
         rest /= 10;
     }
-    let mut rest = rest as u32; // which is divided cheaply
+    let mut rest = rest as u32; // which is cheap to divide
     loop {
         put(b'0' + (rest % 10) as u8);
         rest /= 10;
@@ -644,7 +646,7 @@ pub(crate) fn write_wide(negative: bool, number: u128, out: &mut Buffer) {
         out.push(b"-")
     }
     let numbers = core::mem::replace(&mut out.numbers, true);
-    let mut parts = [0_u64; 3]; // of 18 digits each
+    let mut parts = [0_u64; 3]; // limbs of 18 digits
     let mut n = 0;
     let mut rest = number;
     loop {
@@ -657,7 +659,7 @@ pub(crate) fn write_wide(negative: bool, number: u128, out: &mut Buffer) {
     }
     write_integer(false, parts[n - 1], out);
     for part in parts[..n - 1].iter().rev() {
-        let mut smallest = PART as u64 / 10; // with all its digits
+        let mut smallest = PART as u64 / 10; // with leading zeros
         while smallest > 1 && *part < smallest {
             out.push(b"0");
             smallest /= 10;
@@ -670,7 +672,7 @@ pub(crate) fn write_wide(negative: bool, number: u128, out: &mut Buffer) {
     }
 }
 
-/// An object that is being written.
+/// Writes an object.
 pub struct Object(Buffer);
 
 impl Object {
@@ -688,7 +690,7 @@ impl Object {
         value.write(&mut self.0);
     }
 
-    /// The text of the object; nothing if it has no members.
+    /// The text of the object; empty if it has no members.
     pub fn finish(&mut self) -> &'static [u8] {
         if !self.0.is_empty() {
             self.0.push(b"}");
@@ -703,18 +705,18 @@ impl Default for Object {
     }
 }
 
-/// Reads a value that is the whole of a text.
+/// Reads a value that spans the whole text.
 pub(crate) fn read<T: Value>(text: &'static [u8], what: &'static str) -> T {
     let mut p = Parser::new(text, what);
     p.space();
     let start = p.at;
-    p.skip(MAX_DEPTH); // as the scan of arguments does: what is malformed does not reach T
+    p.skip(MAX_DEPTH); // like the scan of arguments, so that no malformed text reaches T
     p.end();
     p.at = start;
     T::parse(&mut p)
 }
 
-/// The text that bytes are, if they are UTF-8 (RFC 3629). The one of the standard library is three times as long.
+/// The bytes as text, if they are UTF-8 (RFC 3629). The standard library's function is three times as long.
 pub(crate) fn utf8(bytes: &'static [u8]) -> Option<&'static str> {
     let mut rest = bytes.iter();
     while let Some(&first) = rest.next() {
@@ -736,5 +738,5 @@ pub(crate) fn utf8(bytes: &'static [u8]) -> Option<&'static str> {
             return None;
         }
     }
-    Some(unsafe { core::str::from_utf8_unchecked(bytes) }) // just checked
+    Some(unsafe { core::str::from_utf8_unchecked(bytes) }) // the digits were just checked
 }

@@ -12,7 +12,7 @@
 //!         Added { by: Account, count: u64 }
 //!     }
 //!
-//!     /// How often something was added.
+//!     /// The sum of all additions.
 //!     read fn count() -> u64 {
 //!         COUNT.get()
 //!     }
@@ -27,11 +27,11 @@
 //! # fn main() {}
 //! ```
 //!
-//! Each call runs in a fresh instance: only what is in storage outlives it. A function that reverts, or panics, undoes
-//! all that it did.
+//! Each call runs in a fresh instance: only storage outlives it. If a function reverts or panics, all its changes are
+//! undone.
 //!
 //! The functions, their parameters and the events make the ABI, a custom section `cairn_abi` of the module, which tools
-//! read. Names are those of the source: write `balanceOf` where others are to call `balanceOf`.
+//! read. Names are taken from the source: write `balanceOf` if others are to call `balanceOf`.
 //!
 //! Natively the host functions run on a chain in memory ([`testing`]): `cargo test` needs no node.
 
@@ -82,9 +82,9 @@ pub fn require(condition: bool, reason: &str) {
     }
 }
 
-/// What may hold no value, or one.
+/// A type that holds one value or none.
 pub trait OrRevert<T> {
-    /// The value; without one the call reverts with the reason.
+    /// The value; if there is none, the call reverts with the reason.
     fn or_revert(self, reason: &str) -> T;
 }
 

@@ -1,4 +1,4 @@
-//! Tokens of others (NEP-20; docs/protocol.md, "Conventions above consensus").
+//! Other contracts' tokens (NEP-20; docs/protocol.md, "Conventions above consensus").
 
 use crate::{Account, Str};
 
@@ -9,19 +9,19 @@ crate::interface! {
         read fn name() -> Str;
         /// Its symbol.
         read fn symbol() -> Str;
-        /// How many digits of an amount are behind the point.
+        /// The number of digits of an amount after the decimal point.
         read fn decimals() -> u32;
         /// The sum of all balances.
         read fn totalSupply() -> u64;
-        /// What an account has.
+        /// The balance of an account.
         read fn balanceOf(address: Account) -> u64;
-        /// What a spender may move of an owner's.
+        /// The amount that a spender may still move from an owner.
         read fn allowance(owner: Account, spender: Account) -> u64;
         /// Moves tokens of this contract.
         write fn transfer(to: Account, amount: u64) -> bool;
-        /// Sets what a spender may move of this contract's.
+        /// Sets the amount that a spender may move from this contract.
         write fn approve(spender: Account, amount: u64) -> bool;
-        /// Moves tokens that this contract is allowed to move.
+        /// Moves tokens from an owner within this contract's allowance.
         write fn transferFrom(from: Account, to: Account, amount: u64) -> bool;
     }
 }

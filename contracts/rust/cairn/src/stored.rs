@@ -1,15 +1,15 @@
 //! Typed storage.
 //!
-//! A key is the length of the name in one byte, the name, and for entries of maps and lists the key's or index's own
-//! bytes: entries of different names never meet.
+//! A key is the length of the name in one byte, the name, and for entries of maps and lists the bytes of the key or
+//! index. So entries of different names never collide.
 
 use core::marker::PhantomData;
 
 use crate::abi::Type;
 use crate::{host, require, Account, Buffer, Bytes, FixedBytes, Hash, OrRevert, Reader, Str, Value};
 
-/// What storage can hold, as a value or in a key. The encoding is binary, without a type; integers are little-endian,
-/// strings and bytes have their length before them (u16). [`record!`](crate::record) makes a struct one.
+/// A type that storage can hold, as a value or in a key. The encoding is binary, without a type; integers are
+/// little-endian, strings and bytes have their length before them (u16). [`record!`](crate::record) makes a struct one.
 pub trait Stored: Sized {
     /// Appends the encoding.
     fn encode(&self, out: &mut Buffer);
@@ -161,7 +161,7 @@ macro_rules! record {
     };
 }
 
-/// Begins a key under the name of a value, map or list, which `at` is the place of.
+/// Begins a key with the name at the address `at`, the name of a value, map or list.
 #[inline(always)]
 fn begin_key<T>(name: &'static str, at: &T) -> Buffer {
     #[cfg(not(target_arch = "wasm32"))]
@@ -207,7 +207,7 @@ pub struct Cell<T> {
 }
 
 impl<T: Stored> Cell<T> {
-    /// The value of this name, which no other cell, map or list of the contract may have.
+    /// The value of this name. No other cell, map or list of the contract may have the same name.
     pub const fn new(name: &'static str) -> Self {
         Cell { name: checked(name), of: PhantomData }
     }
@@ -240,14 +240,14 @@ impl<T: Stored> Cell<T> {
     }
 }
 
-/// Stored values by key. It cannot be listed: keep a [`List`] of keys where it must be.
+/// Stored values by key. The keys cannot be listed: keep a [`List`] of them if you need one.
 pub struct Map<K, T> {
     name: &'static str,
     of: PhantomData<fn(K) -> T>,
 }
 
 impl<K: Stored, T: Stored> Map<K, T> {
-    /// The map of this name, which no other cell, map or list of the contract may have.
+    /// The map of this name. No other cell, map or list of the contract may have the same name.
     pub const fn new(name: &'static str) -> Self {
         Map { name: checked(name), of: PhantomData }
     }
@@ -287,7 +287,7 @@ pub struct List<T> {
 }
 
 impl<T: Stored> List<T> {
-    /// The list of this name, which no other cell, map or list of the contract may have.
+    /// The list of this name. No other cell, map or list of the contract may have the same name.
     pub const fn new(name: &'static str) -> Self {
         List { name: checked(name), of: PhantomData }
     }
@@ -310,18 +310,18 @@ impl<T: Stored> List<T> {
         self.len() == 0
     }
 
-    /// The item of an index, if there is one.
+    /// The item at an index, if there is one.
     pub fn get(&self, index: u32) -> Option<T> {
         find(self.key(index))
     }
 
-    /// Sets the item of an index, which must be there.
+    /// Sets the item at an index, which must exist.
     pub fn set(&self, index: u32, item: &T) {
         require(index < self.len(), "the list has no such item");
         set(self.key(index), item)
     }
 
-    /// Appends an item and gives its index.
+    /// Appends an item and returns its index.
     pub fn push(&self, item: &T) -> u32 {
         let index = self.len();
         self.set_len(index.checked_add(1).or_revert("the list is full"));
@@ -338,7 +338,7 @@ impl<T: Stored> List<T> {
         item
     }
 
-    /// Removes the item of an index, which must be there, and puts the last one in its place.
+    /// Removes the item at an index, which must exist, and puts the last item in its place.
     pub fn swap_remove(&self, index: u32) -> T {
         let removed = self.get(index).or_revert("the list has no such item");
         match self.pop() {
@@ -348,20 +348,20 @@ impl<T: Stored> List<T> {
         removed
     }
 
-    /// All items. Their number decides what it costs: do not let others decide it.
+    /// All items. The cost grows with their number, so do not let others increase it without limit.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         (0..self.len()).map(move |i| self.get(i).or_revert("the list has no such item"))
     }
 }
 
-/// What the ABI says of a cell, map or list that a contract's `storage` declares.
+/// The ABI's description of a cell, map or list that a contract's `storage` declares.
 #[doc(hidden)]
 pub trait Described {
     /// cell, map or list.
     const KIND: &'static str;
-    /// Of a map: the type of its keys.
+    /// The type of a map's keys; none otherwise.
     const KEY: Option<Type> = None;
-    /// The type of the value, or of each.
+    /// The type of the value, or of each value.
     const VALUE: Type;
 }
 

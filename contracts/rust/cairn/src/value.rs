@@ -1,4 +1,4 @@
-//! The types of arguments, results and fields of events, their JSON and their binary form.
+//! The types of arguments, results and fields of events, with their JSON and binary forms.
 
 use crate::abi::Type;
 use crate::{heap, json, Buffer, Parser, Reader};
@@ -11,7 +11,7 @@ pub type Str = &'static str;
 pub struct Account(pub &'static [u8; 32]);
 
 impl Account {
-    /// The account that nobody has: where tokens are minted from and burned to.
+    /// The zero account, which nobody owns. Tokens are minted from it and burned to it.
     pub const ZERO: Account = Account(&[0; 32]);
 }
 
@@ -31,7 +31,7 @@ impl Default for Hash {
     }
 }
 
-/// Bytes of any number.
+/// Any number of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Bytes(pub &'static [u8]);
 
@@ -39,27 +39,27 @@ pub struct Bytes(pub &'static [u8]);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FixedBytes<const N: usize>(pub &'static [u8; N]);
 
-/// What arguments, results and fields of events may be: bool, u8 to u128, i8 to i128, [`Str`], [`Bytes`], [`FixedBytes`],
-/// [`Account`], [`Hash`], the records and enums of the contract's `types`, tuples of 2 to 4 of such, and lists
-/// (`&'static [T]`) and options (`Option<T>`) of such.
+/// A type of arguments, results and fields of events: bool, u8 to u128, i8 to i128, [`Str`], [`Bytes`], [`FixedBytes`],
+/// [`Account`], [`Hash`], the records and enums of the contract's `types`, tuples of 2 to 4 of these, and lists
+/// (`&'static [T]`) and options (`Option<T>`) of these.
 pub trait Value: Sized {
     /// The name of the type in the ABI.
     #[doc(hidden)]
     const TYPE: Type;
 
-    /// Reads the value; what is not one reverts. The text is well-formed JSON there.
+    /// Reads the value from well-formed JSON; reverts if it has another type.
     fn parse(from: &mut Parser) -> Self;
 
     /// Appends the value's JSON.
     fn write(&self, out: &mut Buffer);
 
-    /// Reads the value from its binary form; what is not one reverts.
+    /// Reads the value from its binary form; reverts if it has another type.
     fn unpack(from: &mut Reader) -> Self;
 
     /// Appends the value's binary form.
     fn pack(&self, out: &mut Buffer);
 
-    /// What stands for an argument that was not given.
+    /// The value of an argument that was not given.
     fn missing(from: &Parser) -> Self {
         from.fail("missing")
     }
@@ -408,8 +408,8 @@ macro_rules! tuples {
 }
 tuples!((A B 1) (A B 1, C 2) (A B 1, C 2, D 3));
 
-/// The type that a value has in the ABI. It is a call, so that the compiler points at what is no value where a contract
-/// names it, and not at the whole macro.
+/// The ABI type of a value. It is a function, so that the compiler reports a wrong type at its place in the contract
+/// instead of at the whole macro.
 #[doc(hidden)]
 pub const fn type_of<T: Value>() -> Type {
     T::TYPE

@@ -1,4 +1,4 @@
-//! The search tries deadlines that come, and what waits for them.
+//! The search tries deadlines in the near future, and calls that succeed only after them.
 
 use cairn::testing::fuzz;
 

@@ -1,8 +1,8 @@
-// A token that can be mended, and that takes permits.
-// Mended: its owner announces another contract whose code this one is to have. After a delay, in which everybody can see
-// what comes and leave, anybody may have it done (`replaceCode`). Address and balances stay; the new code must read them.
-// Permits: a holder signs, for nothing, what a spender may take; anybody brings it to the chain (`accountVerify`). It works
-// for every kind of account.
+// A token whose code can be replaced, and that accepts permits. Replacement: the owner announces another contract,
+// whose code this one will get. During a delay, everybody can inspect the new code and leave. After it, anybody may
+// make the replacement (`replaceCode`). Address and balances stay; the new code must be able to read them. Permits: a
+// holder signs an allowance for a spender without paying a fee, and anybody brings it to the chain (`accountVerify`).
+// This works for every kind of account.
 import {
   Account, accountVerify, add, blockTime, Bytes, caller, Cell, codeHash, emit, Hash, Map, Option, replaceCode, require, revert,
 } from "@cairn-chain/contract";
@@ -16,14 +16,16 @@ const balances = new Map<Account, u64>("balance");
 /** By owner and spender. */
 @storage
 const allowances = new Map<Pair, u64>("allowance");
-/** How many permits of an account were used. */
+/** The number of used permits by account. */
 @storage
 const nonces = new Map<Account, u64>("nonce");
 @storage
 const coming = new Cell<Next>("next");
 
-const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer one is a typing error
-/** For so many seconds behind the delay an announcement counts. One that was forgotten must be made, and seen, again. */
+const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer delay is a typing error
+/**
+ * The number of seconds after the delay for which an announcement is valid. A forgotten one must be announced again.
+ */
 const GRACE: u64 = 14 * 24 * 60 * 60;
 
 @record
@@ -34,7 +36,7 @@ export class Pair {
   ) {}
 }
 
-/** The contract whose code comes, that code, and from when on, in Unix seconds. */
+/** The announced contract, the hash of its code, and the start of validity in Unix seconds. */
 @record
 export class Next {
   constructor(
@@ -71,7 +73,7 @@ class Approval {
   ) {}
 }
 
-/** Gives the supply to the deployer, who may announce other code. */
+/** Gives the supply to the deployer, the owner, who may announce new code. */
 @init
 export function init(supply: u64, delay: u64): void {
   require(delay > 0 && delay <= MAX_DELAY, "a delay is from a second to a year");
@@ -97,7 +99,7 @@ export function transfer(to: Account, amount: u64): bool {
   return true;
 }
 
-/** Moves what the caller is allowed to move. */
+/** Moves tokens of another account within the caller's allowance. */
 @write
 export function transferFrom(from: Account, to: Account, amount: u64): bool {
   require(amount > 0, "nothing to move");
@@ -115,13 +117,13 @@ export function nonce(owner: Account): u64 {
   return nonces.get(owner);
 }
 
-/** What an owner signs for a permit. Wallets show it as text. */
+/** The message that an owner signs for a permit. Wallets show it as text. */
 @read
 export function permitMessage(owner: Account, spender: Account, amount: u64, deadline: u64): Bytes {
   return permitText(spender, amount, nonces.get(owner), deadline);
 }
 
-/** Sets what a spender may take of an owner's, who has signed it. A permit counts once, and until its deadline. */
+/** Sets a spender's allowance by a permit that the owner signed. A permit can be used once, until its deadline. */
 @write
 export function permit(owner: Account, spender: Account, amount: u64, deadline: u64, witness: Bytes): void {
   require(blockTime() <= deadline, "the permit has expired");
@@ -132,14 +134,14 @@ export function permit(owner: Account, spender: Account, amount: u64, deadline: 
   emit(new Approval(owner, spender, amount));
 }
 
-/** The code that comes, if one was announced. */
+/** The announced code, if any. */
 @read
 export function next(): Option<Account> {
   if (!coming.exists() || blockTime() > coming.get().from + GRACE) return Option.none<Account>();
   return Option.some<Account>(coming.get().template);
 }
 
-/** Says which contract's code this one is to have after the delay, in place of what was said before. */
+/** Announces the contract whose code this one will get after the delay, in place of any earlier announcement. */
 @write
 export function announce(template: Account): void {
   onlyOwner();
@@ -157,7 +159,10 @@ export function cancel(): void {
   coming.delete();
 }
 
-/** Takes over the code that was announced. Anybody may, once the delay is over. It must be the code of then. */
+/**
+ * Installs the announced code. Anybody may call this after the delay. It fails if the announced contract has changed
+ * its code since.
+ */
 @write
 export function upgrade(): void {
   const next = announced();
@@ -182,11 +187,11 @@ function move(from: Account, to: Account, amount: u64): void {
   const left = balances.get(from);
   require(left >= amount, "balance is too low");
   balances.set(from, left - amount);
-  balances.set(to, balances.get(to) + amount); // at most the supply
+  balances.set(to, balances.get(to) + amount); // cannot overflow: at most the supply
   emit(new Transfer(from, to, amount));
 }
 
-/** The message of a permit. The contract, the chain and the owner are part of what is signed already. */
+/** The message of a permit. The signed data already includes the contract, the chain and the owner. */
 function permitText(spender: Account, amount: u64, number: u64, deadline: u64): Bytes {
   const text = `permit ${amount} to ${hex(spender)}, number ${number}, until ${deadline}`;
   const bytes = new StaticArray<u8>(text.length);

@@ -61,7 +61,7 @@ test("new code comes after the delay", () => {
   chain.time += 1n;
   coin.call("upgrade");
   const now = chain.contract(coin.id);
-  assert.equal(now.view("balanceOf", { address: alice }), 1000); // the new code, on what the old one stored
+  assert.equal(now.view("balanceOf", { address: alice }), 1000); // the new code reads the storage of the old code
   now.call("burn", { amount: 1 }, { from: alice });
   assert.throws(() => coin.call("upgrade"), { reason: "no function upgrade" });
 });

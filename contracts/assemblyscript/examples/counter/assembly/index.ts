@@ -17,13 +17,13 @@ export function init(start: u64): void {
   count.set(start);
 }
 
-/** The present count. */
+/** The current count. */
 @read
 export function get(): u64 {
   return count.get();
 }
 
-/** Adds an amount and gives the new count. */
+/** Adds an amount and returns the new count. */
 @write
 export function increase(amount: u64): u64 {
   const before = count.get();

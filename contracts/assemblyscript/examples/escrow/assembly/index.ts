@@ -1,6 +1,6 @@
-// Coins held between a buyer and a seller: the buyer releases them, the seller gives them back, or an arbiter decides;
-// from the deadline on the buyer may take them back.
-// What it defends against is in docs/contracts.md, "What the examples defend against".
+// Coins held between a buyer and a seller: the buyer releases them, the seller returns them, or an arbiter decides.
+// From the deadline on, the buyer may take them back. For the attacks that it resists see docs/contracts.md, "What the
+// examples defend against".
 import { Account, blockTime, caller, emit, List, pay, require, self, value } from "@cairn-chain/contract";
 
 const deals = new List<Deal>("deals");
@@ -11,7 +11,7 @@ class Deal {
     public buyer: Account,
     public seller: Account,
     public arbiter: Account,
-    /** What is held, in smallest units; 0 once it is paid out. */
+    /** The coins held, in smallest units; 0 once they are paid out. */
     public amount: u64,
     /** Unix seconds. */
     public deadline: u64,
@@ -37,7 +37,7 @@ class Closed {
   ) {}
 }
 
-/** Holds the coins that come with the call; gives the deal's number. */
+/** Opens a deal that holds the coins of the call, and returns the deal's number. */
 @write
 @payable
 export function open(seller: Account, arbiter: Account, deadline: u64): u32 {
@@ -52,7 +52,7 @@ export function open(seller: Account, arbiter: Account, deadline: u64): u32 {
   return number;
 }
 
-/** What a deal holds; 0 once it is closed. */
+/** The coins that a deal holds; 0 once it is closed. */
 @read
 export function held(deal: u32): u64 {
   return deals.get(deal).amount;
@@ -65,13 +65,13 @@ export function parties(deal: u32): Account[] {
   return [d.buyer, d.seller, d.arbiter];
 }
 
-/** From when on the buyer may take the coins back. */
+/** The time from which the buyer may take the coins back. */
 @read
 export function deadline(deal: u32): u64 {
   return deals.get(deal).deadline;
 }
 
-/** Pays the seller: by the buyer or the arbiter. */
+/** Pays the seller. The buyer and the arbiter may call this. */
 @write
 export function release(deal: u32): void {
   const d = deals.get(deal);
@@ -79,7 +79,7 @@ export function release(deal: u32): void {
   close(deal, d, d.seller);
 }
 
-/** Pays the buyer back: by the seller or the arbiter, from the deadline on by the buyer too. */
+/** Pays the buyer back. The seller and the arbiter may call this and, from the deadline on, the buyer. */
 @write
 export function refund(deal: u32): void {
   const d = deals.get(deal);
@@ -88,7 +88,9 @@ export function refund(deal: u32): void {
   close(deal, d, d.buyer);
 }
 
-/** A deal is paid out once, and out of its own coins: what is held for others, or was just sent here, is not touched. */
+/**
+ * A deal is paid out once, from its own coins. Coins of other deals, or sent here outside of any deal, stay untouched.
+ */
 function close(number: u32, deal: Deal, to: Account): void {
   const amount = deal.amount;
   require(amount > 0, "the deal is closed");

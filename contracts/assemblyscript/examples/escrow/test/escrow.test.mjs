@@ -54,7 +54,7 @@ test("refuses what is no deal", () => {
 
 test("a deal is paid once, and of its own coins", () => {
   escrow.call("open", { seller, arbiter, deadline: chain.time + 1n }, { from: buyer, value: 30 });
-  chain.setBalance(escrow.id, 7_030); // 1,000 were sent here by no deal
+  chain.setBalance(escrow.id, 7_030); // 1,000 coins were sent to the contract outside of any deal
   escrow.call("refund", { deal: 0 }, { from: seller });
   for (const name of ["refund", "release"]) {
     assert.throws(() => escrow.call(name, { deal: 0 }, { from: arbiter }), { reason: "the deal is closed" });
@@ -69,7 +69,7 @@ test("needs three who are somebody", () => {
     [seller, buyer, "a deal is between three"],
     [seller, seller, "a deal is between three"],
     [buyer, arbiter, "a deal is between three"],
-    [escrow.id, arbiter, "a deal is between three"], // where nobody could take the coins out
+    [escrow.id, arbiter, "a deal is between three"], // the contract itself, which could never release the coins
   ]) {
     const open = () => escrow.call("open", { seller: s, arbiter: a, deadline: chain.time + 1n }, { from: buyer, value: 1 });
     assert.throws(open, { reason });

@@ -1,5 +1,5 @@
-// Makes contracts of one code: each user's own, at an address that is known before. Who deployed the template says what they
-// all are; code that never calls `replaceCode` never changes.
+// Creates a contract with the same code for each user, at an address that is known in advance. The deployer of the
+// template chose the code of all of them; code that never calls `replaceCode` never changes.
 import { Account, Bytes, Call, caller, Cell, codeHash, emit, Hash, instanceOf, Map, Option, require, revert, self } from "@cairn-chain/contract";
 
 @storage
@@ -15,7 +15,7 @@ class Made {
   ) {}
 }
 
-/** The template is for good. */
+/** The template cannot be changed. */
 @init
 export function init(template: Account): void {
   if (!codeHash(template)) revert("there is no such template");
@@ -27,13 +27,13 @@ export function template(): Account {
   return copied.get();
 }
 
-/** The contract of a user, if it was made. */
+/** A user's contract, if it exists. */
 @read
 export function contractOf(user: Account): Option<Account> {
   return made.has(user) ? Option.some<Account>(made.get(user)) : Option.none<Account>();
 }
 
-/** The address of a user's contract, before and after it is made. Coins can be sent there at once. */
+/** The address of a user's contract, even before it exists. Coins can already be sent there. */
 @read
 export function addressOf(user: Account): Account {
   if (made.has(user)) return made.get(user);
@@ -42,7 +42,7 @@ export function addressOf(user: Account): Account {
   return instanceOf(self(), code!, saltOf(user));
 }
 
-/** Makes the caller's contract, with arguments of its init as they are. */
+/** Creates the caller's contract, with encoded arguments for its init. */
 @write
 export function make(args: Bytes): Account {
   const user = caller();

@@ -17,7 +17,7 @@ test("makes one for each where it said", () => {
   const { chain, factory, template } = setup();
   const address = factory.view("addressOf", { user: bob });
   assert.equal(factory.view("contractOf", { user: bob }), null);
-  chain.setBalance(address, 10n); // before it is there
+  chain.setBalance(address, 10n); // before the contract exists
   const { result, events } = factory.call("make", { args: start(5) }, { from: bob });
   assert.equal(result, address);
   assert.deepEqual(events.at(-1).data, { contract: address, user: bob });

@@ -1,21 +1,21 @@
-// An account of several owners: what so many of them confirm, it calls or pays.
-// It is reentrant because it changes its own owners by calling itself. Each function is whole before it calls, so that
-// others may run in the middle of `execute`.
+// An account of several owners: it makes the calls and payments that a threshold of them has confirmed. It is reentrant
+// because it changes its own owners by calling itself. Each function has finished its own changes before it makes a
+// call, so that others may run in the middle of `execute`.
 import {
   Account, add, blockTime, Bytes, Call, caller, Cell, emit, List, Map, pay, require, self, value as coins,
 } from "@cairn-chain/contract";
 
 const ownerList = new List<Account>("owners");
 const needed = new Cell<u32>("threshold");
-/** How often the owners changed. */
+/** The number of changes of the owners. */
 const era = new Cell<u32>("era");
 const made = new List<Proposal>("proposals");
 const confirmed = new Map<Confirmation, bool>("confirmed");
 
 const MAX_OWNERS = 16;
 const MAX_METHOD = 64; // characters
-const MAX_AGE: u64 = 30 * 24 * 60 * 60; // seconds for which a proposal counts
-const MAX_ARGS = 7168; // bytes: the event has them in hex, and at most 16 KiB
+const MAX_AGE: u64 = 30 * 24 * 60 * 60; // seconds for which a proposal is valid
+const MAX_ARGS = 7168; // bytes: the event has them in hex, within its limit of 16 KiB
 
 @record
 class Proposal {
@@ -91,10 +91,10 @@ class OwnersSet {
   ) {}
 }
 
-/** Lets the contract be called while it is on the call stack. */
+/** Its export allows calls of the contract while it is on the call stack. */
 export function _reentrant(): void {}
 
-/** Takes as many confirmations as the threshold says. */
+/** Sets the owners, and the threshold of confirmations. */
 @init
 export function init(owners: Account[], threshold: u32): void {
   change(owners, threshold);
@@ -117,7 +117,7 @@ export function proposals(): u32 {
   return made.length;
 }
 
-/** How many owners have confirmed a proposal. */
+/** The number of owners who have confirmed a proposal. */
 @read
 export function confirmations(id: u32): u32 {
   find(id);
@@ -134,15 +134,17 @@ export function isExecuted(id: u32): bool {
   return find(id).executed;
 }
 
-/** Takes coins. Such as are just sent to the account can be spent too. */
+/** Accepts coins. Coins sent to the account without a call can be spent too. */
 @write
 @payable
 export function deposit(): void {
   emit(new Deposited(caller(), coins()));
 }
 
-/** Proposes a call with arguments as they are, and coins that go with it; without a method it is a payment. The caller
- * confirms it by this. It counts for 30 days. */
+/**
+ * Proposes a call with encoded arguments and with coins, or a payment if there is no method. The caller confirms it at
+ * the same time. It is valid for 30 days.
+ */
 @write
 export function propose(to: Account, method: string, args: Bytes, value: u64): u32 {
   const by = owner();
@@ -164,7 +166,7 @@ export function confirm(id: u32): void {
   emit(new Confirmed(id, by));
 }
 
-/** Takes the caller's confirmation back. */
+/** Withdraws the caller's confirmation. */
 @write
 export function revoke(id: u32): void {
   const by = owner();
@@ -174,20 +176,22 @@ export function revoke(id: u32): void {
   emit(new Revoked(id, by));
 }
 
-/** Does what enough owners have confirmed. Where that fails nothing has happened, and it can be tried again. */
+/**
+ * Executes a proposal that enough owners have confirmed. If it fails, nothing has changed, and it can be tried again.
+ */
 @write
 export function execute(id: u32): void {
   const by = owner();
   const p = open(id);
   require(count(id) >= needed.get(), "too few confirmations");
   p.executed = true;
-  made.set(id, p); // before the call, which may come back
+  made.set(id, p); // before the call, which may call this contract back
   emit(new Executed(id, by));
   if (p.method.length == 0) pay(p.to, p.value);
   else new Call(p.to, p.method).raw(p.args).value(p.value).send();
 }
 
-/** Changes the owners: by a proposal of theirs only. What was proposed before is void. */
+/** Changes the owners, only by a proposal of theirs. All earlier proposals become void. */
 @write
 export function setOwners(owners: Account[], threshold: u32): void {
   require(caller() == self(), "only by a proposal");
@@ -222,7 +226,7 @@ function find(id: u32): Proposal {
   return made.get(id);
 }
 
-/** A proposal that still counts. */
+/** A proposal that is still valid. */
 function open(id: u32): Proposal {
   const p = find(id);
   require(!p.executed, "executed already");

@@ -3,7 +3,7 @@ import { Account, Call, caller, Cell } from "@cairn-chain/contract";
 
 const proposal = new Cell<u32>("proposal");
 
-/** Lets the contract be called while it is on the call stack. */
+/** Its export allows calls of the contract while it is on the call stack. */
 export function _reentrant(): void {}
 
 @write

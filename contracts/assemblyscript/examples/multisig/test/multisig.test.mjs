@@ -30,7 +30,7 @@ test("pays what enough owners confirmed, once", () => {
   assert.throws(() => act(a, "execute", id), { reason: "too few confirmations" });
   act(c, "confirm", id);
   assert.deepEqual([multisig.view("confirmations", { id }), multisig.view("isExecuted", { id })], [2, false]);
-  act(b, "execute", id); // an owner, also one who did not confirm
+  act(b, "execute", id); // any owner may execute, even one who did not confirm
   assert.deepEqual([chain.balance(shop), chain.balance(multisig.id)], [60n, 40n]);
   for (const name of ["execute", "confirm", "revoke"]) assert.throws(() => act(c, name, id), { reason: "executed already" });
 });
@@ -84,7 +84,7 @@ test("a call that fails can be tried again, and one that comes back gets nothing
 });
 
 test("it is no owner of itself", () => {
-  // With itself as an owner, one proposal that executes others could stand for two.
+  // If the contract were its own owner, a proposal that confirms another would add a vote of its own.
   const id = propose(a, multisig.id, "setOwners", { owners: [a, multisig.id], threshold: 2 });
   act(b, "confirm", id);
   assert.throws(() => act(a, "execute", id), { reason: "not an owner" });

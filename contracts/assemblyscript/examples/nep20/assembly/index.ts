@@ -1,4 +1,4 @@
-// The reference token: NEP-20 as docs/protocol.md ("Conventions above consensus") has it.
+// The reference token for NEP-20 (docs/protocol.md, "Conventions above consensus").
 import { Account, caller, Cell, emit, Map, require } from "@cairn-chain/contract";
 
 const tokenName = new Cell<string>("name");
@@ -82,7 +82,7 @@ export function transfer(to: Account, amount: u64): bool {
   return true;
 }
 
-/** Sets, never adds. */
+/** Replaces the allowance; it does not add. */
 @write
 export function approve(spender: Account, amount: u64): bool {
   const from = caller();
@@ -91,10 +91,10 @@ export function approve(spender: Account, amount: u64): bool {
   return true;
 }
 
-/** Needs an allowance also of the owner's own. */
+/** An owner who calls this needs an allowance too. */
 @write
 export function transferFrom(from: Account, to: Account, amount: u64): bool {
-  // Of nothing, anyone could fill an owner's history with transfers that the owner never made.
+  // With an amount of 0, anyone could fill an owner's history with transfers that the owner never made.
   require(amount > 0, "nothing to move");
   const pair = new Pair(from, caller());
   const allowed = allowances.get(pair);
@@ -104,7 +104,7 @@ export function transferFrom(from: Account, to: Account, amount: u64): bool {
   return true;
 }
 
-/** Makes new tokens; for the owner. */
+/** Mints tokens. Only the owner may call this. */
 @write
 export function mint(to: Account, amount: u64): bool {
   require(caller() == owner.get(), "only the owner may mint");
@@ -112,7 +112,7 @@ export function mint(to: Account, amount: u64): bool {
   return true;
 }
 
-/** Destroys tokens of the caller's own. */
+/** Burns tokens of the caller. */
 @write
 export function burn(amount: u64): bool {
   const from = caller();

@@ -1,16 +1,16 @@
-// A token of which there is one each, after NEP-11 (indivisible; docs/contracts.md, "Tokens of one each").
-// Who deploys the contract mints; who owns a token may move it, burn it, or approve another to move it once.
+// Non-fungible tokens after NEP-11 (indivisible; docs/contracts.md, "Tokens of one each"). The deployer of the contract
+// mints. A token's owner may move it, burn it, or approve another account to move it once.
 import { Account, Bytes, Call, caller, CallStatus, Cell, emit, List, Map, Option, require } from "@cairn-chain/contract";
 
 const tokenSymbol = new Cell<string>("symbol");
 const minter = new Cell<Account>("minter");
 const items = new Map<Bytes, Item>("item");
-/** Apart: moves read and write none of their bytes. */
+/** Stored apart, so that moves neither read nor write their bytes. */
 const said = new Map<Bytes, string>("properties");
 const all = new List<Bytes>("all");
-/** Of an owner's tokens. */
+/** The number of an owner's tokens. */
 const counts = new Map<Account, u32>("count");
-/** An owner's tokens, from 0 to below the count. */
+/** An owner's tokens, by index from 0 to the count − 1. */
 const own = new Map<Slot, Bytes>("own");
 
 const MAX_ID = 64; // bytes
@@ -20,11 +20,11 @@ const MAX_LISTED: u32 = 100;
 class Item {
   constructor(
     public owner: Account,
-    /** Who else may move it; the zero account for nobody. */
+    /** The account that is approved to move it; the zero account if none is. */
     public approved: Account,
-    /** Where it is in the list of all tokens. */
+    /** Its index in the list of all tokens. */
     public amongAll: u32,
-    /** Where it is in its owner's. */
+    /** Its index in its owner's list. */
     public amongOwn: u32,
   ) {}
 }
@@ -37,7 +37,7 @@ class Slot {
   ) {}
 }
 
-/** A token moved; a minted one from the zero account, a burned one to it. The amount is 1. */
+/** A token moved: a minted one comes from the zero account, a burned one goes to it. The amount is 1. */
 @event
 class Transfer {
   constructor(
@@ -48,7 +48,7 @@ class Transfer {
   ) {}
 }
 
-/** Another than the owner may move a token once, or nobody. */
+/** An account was approved to move a token once, or the approval was removed. */
 @event
 class Approval {
   constructor(
@@ -90,21 +90,21 @@ export function ownerOf(tokenId: Bytes): Account {
   return find(tokenId).owner;
 }
 
-/** What the minter said of a token: the JSON of an object with the member name, as NEP-11 has it. */
+/** The minter's description of a token: a JSON object with the member name, as in NEP-11. */
 @read
 export function properties(tokenId: Bytes): string {
   find(tokenId);
   return said.get(tokenId);
 }
 
-/** Who else may move a token. */
+/** The account that is approved to move a token. */
 @read
 export function approved(tokenId: Bytes): Option<Account> {
   const account = find(tokenId).approved;
   return account.isZero() ? Option.none<Account>() : Option.some<Account>(account);
 }
 
-/** Tokens from a position on, at most 100. */
+/** At most 100 tokens from a position on. */
 @read
 export function tokens(start: u32, count: u32): Bytes[] {
   const ids: Bytes[] = [];
@@ -113,7 +113,7 @@ export function tokens(start: u32, count: u32): Bytes[] {
   return ids;
 }
 
-/** An owner's tokens from a position on, at most 100. */
+/** At most 100 of an owner's tokens from a position on. */
 @read
 export function tokensOf(owner: Account, start: u32, count: u32): Bytes[] {
   const ids: Bytes[] = [];
@@ -122,7 +122,7 @@ export function tokensOf(owner: Account, start: u32, count: u32): Bytes[] {
   return ids;
 }
 
-/** Makes a token; the minter's right. */
+/** Mints a token. Only the minter may call this. */
 @write
 export function mint(to: Account, tokenId: Bytes, properties: string): void {
   require(caller() == minter.get(), "only the minter may mint");
@@ -134,7 +134,7 @@ export function mint(to: Account, tokenId: Bytes, properties: string): void {
   moved(new Account(), to, tokenId, Option.none<Bytes>());
 }
 
-/** Destroys a token of the caller's. */
+/** Burns a token of the caller's. */
 @write
 export function burn(tokenId: Bytes): void {
   const item = find(tokenId);
@@ -152,7 +152,7 @@ export function burn(tokenId: Bytes): void {
   emit(new Transfer(item.owner, new Account(), 1, tokenId));
 }
 
-/** Lets an account move a token once, or nobody. */
+/** Approves an account to move a token once, or removes the approval. */
 @write
 export function approve(to: Option<Account>, tokenId: Bytes): void {
   const item = find(tokenId);
@@ -162,8 +162,10 @@ export function approve(to: Option<Account>, tokenId: Bytes): void {
   emit(new Approval(item.owner, to, tokenId));
 }
 
-/** Moves a token of the caller's, or one that the caller is approved for. A contract that gets it is told, with the
- * data, and can refuse it. */
+/**
+ * Moves a token that the caller owns or is approved for. A receiving contract is notified, with the data, and can
+ * refuse it.
+ */
 @write
 export function transfer(to: Account, tokenId: Bytes, data: Option<Bytes>): bool {
   const item = find(tokenId);
@@ -180,7 +182,7 @@ function find(id: Bytes): Item {
   return items.get(id);
 }
 
-/** Takes a token out of its owner's, whose last one takes its place. */
+/** Removes a token from its owner's list; the last one takes its place. */
 function take(item: Item): void {
   const last = counts.get(item.owner) - 1;
   const end = new Slot(item.owner, last);
@@ -196,7 +198,7 @@ function take(item: Item): void {
   else counts.set(item.owner, last);
 }
 
-/** Puts a token behind an account's others; nobody is approved for it any more. */
+/** Appends a token to an account's list, and removes its approval. */
 function put(to: Account, id: Bytes, item: Item): void {
   const count = counts.get(to);
   own.set(new Slot(to, count), id);
@@ -204,20 +206,22 @@ function put(to: Account, id: Bytes, item: Item): void {
   items.set(id, new Item(to, new Account(), item.amongAll, count));
 }
 
-/** Says that a token moved: in an event, and to a contract that gets it from another and wants to know. That is the last
- * thing a call does, and the receiver cannot call this contract back meanwhile. */
+/**
+ * Reports a move in an event, and to a receiving contract that asks to be notified, unless it moved the token itself.
+ * This is the last action of a call, and the receiver cannot call this contract back meanwhile.
+ */
 function moved(from: Account, to: Account, id: Bytes, data: Option<Bytes>): void {
   emit(new Transfer(from, to, 1, id));
   if (to == caller()) return;
-  // Anybody's contract may get a token, and every contract takes JSON.
+  // Any contract may receive a token, and every contract accepts JSON.
   const call = new Call(to, "onNEP11Payment").json().account("from", from).u64("amount", 1).bytes("tokenId", id);
   if (data.exists) call.bytes("data", data.value);
   const told = call.trySend();
-  const silent = told.status == CallStatus.NoContract || told.status == CallStatus.NoFunction; // a user, or one that does not ask
+  const silent = told.status == CallStatus.NoContract || told.status == CallStatus.NoFunction; // or it is a user
   if (!silent) told.check();
 }
 
-/** How many of a list's tokens from a position on are given. */
+/** The number of tokens that a list returns from a position on. */
 function listed(start: u32, count: u32, length: u32): u32 {
   return min(min(count, MAX_LISTED), start < length ? length - start : 0);
 }

@@ -18,7 +18,7 @@ beforeEach(() => {
 const transfer = (from, to, tokenId, data) => nft.call("transfer", { to, tokenId, data }, { from });
 const owner = (tokenId) => nft.view("ownerOf", { tokenId });
 
-/** What the lists say: alice's, bob's and all tokens. */
+/** The lists of alice's tokens, of bob's and of all tokens. */
 function lists() {
   const page = { start: 0, count: 100 };
   const of = (owner) => nft.view("tokensOf", { owner, ...page });
@@ -83,8 +83,8 @@ test("the lists hold what there is", () => {
   const burn = (from, tokenId) => nft.call("burn", { tokenId }, { from });
   transfer(alice, bob, "0x01");
   assert.deepEqual(lists(), ["3 2", "1", "1 2 3"]);
-  transfer(alice, alice, "0x03"); // to oneself
-  transfer(alice, alice, "0x03"); // as the last one
+  transfer(alice, alice, "0x03"); // a transfer to oneself
+  transfer(alice, alice, "0x03"); // the token is the last of its list
   assert.deepEqual(lists(), ["2 3", "1", "1 2 3"]);
   assert.throws(() => burn(alice, "0x01"), { reason: "only the owner may burn" });
   burn(bob, "0x01");
@@ -106,10 +106,10 @@ test("a contract is told and can refuse, but not come back", () => {
   assert.throws(() => transfer(alice, vault.id, "0x01", "0x02"), { reason: /code 6/ });
   transfer(alice, vault.id, "0x01");
   assert.equal(vault.view("received"), "0x01");
-  transfer(alice, nft.id, "0x02", "0x01"); // a contract that does not ask
+  transfer(alice, nft.id, "0x02", "0x01"); // a contract that does not ask to be notified
   nft.call("mint", { to: vault.id, tokenId: "0x04", properties }, { from: minter });
   assert.equal(vault.view("received"), "0x04");
-  // What takes a token itself need not be told, and could not be.
+  // A contract that fetches a token itself is not notified; it is still on the call stack.
   nft.call("approve", { to: vault.id, tokenId: "0x03" }, { from: alice });
   vault.call("collect", { nft: nft.id, tokenId: "0x03" });
   assert.equal(owner("0x03"), vault.id);

@@ -1,4 +1,4 @@
-// A contract that keeps what it gets, unless the data is 01; with 02 it tries to give it back at once.
+// A contract that keeps a received token, unless the data is 01. With 02 it tries to return the token at once.
 import { Account, Bytes, Call, caller, Cell, Option, require, self } from "@cairn-chain/contract";
 
 const last = new Cell<Bytes>("last");
@@ -11,7 +11,7 @@ export function onNEP11Payment(from: Account, amount: u64, tokenId: Bytes, data:
   last.set(tokenId);
 }
 
-/** Takes a token that it is approved for. */
+/** Fetches a token that it is approved for. */
 @write
 export function collect(nft: Account, tokenId: Bytes): void {
   new Call(nft, "transfer").account("to", self()).bytes("tokenId", tokenId).none().send();

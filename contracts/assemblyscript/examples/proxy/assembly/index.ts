@@ -1,25 +1,25 @@
-// An address that stays while the code behind it is replaced. It has the coins and the data, and forwards calls to the
-// contract that a name of a registry stands for: its logic, which reads and writes the data here, and keeps nothing itself.
-// A contract that only wants to be mended uses `replaceCode`, as the example `coin` does: it keeps its address, its storage
-// and the price of a plain call. A proxy is for who wants the code and the data apart.
-// The chain has no way to run another contract's code on one's own storage, so the logic asks for what it needs, by calls
-// back in the middle of `forward`: that is why this contract is reentrant.
-// What it defends against is in docs/contracts.md, "What the examples defend against".
+// An address that stays while the code behind it is replaced. It holds the coins and the data, and forwards calls to
+// its logic: the contract to which a name in a registry points. The logic reads and writes the data here, and stores
+// nothing itself. A contract that only needs replaceable code uses `replaceCode`, as the example `coin` does: it keeps
+// its address, its storage and the price of a plain call. Use a proxy to separate code and data. The chain cannot run
+// another contract's code on a contract's own storage. So the logic requests its data by calling back in the middle of
+// `forward`, and this contract is therefore reentrant. For the attacks that it resists see docs/contracts.md, "What the
+// examples defend against".
 import { Account, Bytes, Call, caller, Cell, codeHash, Map, Option, pay, require, revert, value } from "@cairn-chain/contract";
 
 const names = new Cell<Account>("registry");
 const called = new Cell<string>("name");
-/** The logic, from the beginning of a call to its end. */
+/** The logic during a call. */
 const serving = new Cell<Account>("serving");
 const held = new Map<Bytes, Bytes>("data");
 
 /** The first byte of arguments in the binary form (docs/protocol.md, "ABI"). */
 const BINARY: u8 = 1;
 
-/** Lets the contract be called while it is on the call stack. */
+/** Its export allows calls of the contract while it is on the call stack. */
 export function _reentrant(): void {}
 
-/** Both are for good: who owns the registry decides what this contract does. */
+/** Neither can be changed: the owner of the registry decides what this contract does. */
 @init
 export function init(registry: Account, name: string): void {
   if (!codeHash(registry)) revert("there is no such registry");
@@ -32,20 +32,22 @@ export function registry(): Account {
   return names.get();
 }
 
-/** What the logic is called in the registry. */
+/** The name of the logic in the registry. */
 @read
 export function name(): string {
   return called.get();
 }
 
-/** The contract that calls are forwarded to. */
+/** The contract to which calls are forwarded. */
 @read
 export function logic(): Account {
   return new Call(names.get(), "resolve").string("name", called.get()).view().account();
 }
 
-/** Calls a function of the logic: with the caller, the coins that came, which stay here, and the arguments that are
- * given in the binary form without its first byte. Gives what the logic gave. */
+/**
+ * Calls a function of the logic with the caller, the amount of coins received, which stay here, and the arguments in
+ * the binary form without its first byte. It returns the logic's result.
+ */
 @write
 @payable
 export function forward(method: string, args: Bytes): Bytes {
@@ -57,13 +59,13 @@ export function forward(method: string, args: Bytes): Bytes {
   return result.data();
 }
 
-/** Like [[forward]] for functions that change nothing. */
+/** Like [[forward]], for functions that change nothing. */
 @read
 export function view(method: string, args: Bytes): Bytes {
   return new Call(logic(), method).raw(told(args)).view().data();
 }
 
-/** What is held under a key. Everybody may read it, like everything on a chain. */
+/** The value under a key. Everybody may read it, like everything on a chain. */
 @read
 export function get(key: Bytes): Option<Bytes> {
   return held.has(key) ? Option.some<Bytes>(held.get(key)) : Option.none<Bytes>();
@@ -88,7 +90,7 @@ export function send(to: Account, amount: u64): void {
   pay(to, amount);
 }
 
-/** Arguments behind those that the logic takes the proxy's word for. */
+/** Encodes the caller and the coins, which the logic believes the proxy, and then the arguments. */
 function told(args: Bytes): Bytes {
   const all = new StaticArray<u8>(41 + args.length);
   const at = changetype<usize>(all);
@@ -99,7 +101,7 @@ function told(args: Bytes): Bytes {
   return all;
 }
 
-/** Only the logic of the call that is under way may change anything here, whatever the name stands for meanwhile. */
+/** Only the logic of the running call may change anything here, even if the name now points to another contract. */
 function onlyLogic(): void {
   require(serving.exists() && serving.get() == caller(), "only the logic may, and only in a call");
 }

@@ -1,7 +1,7 @@
-// What misuses the proxy: as its logic, or as a contract that somebody calls for something else.
+// A contract that misuses the proxy: as its logic, or as an unrelated contract that somebody calls.
 import { Account, Bytes, Call, caller } from "@cairn-chain/contract";
 
-/** As a logic: is replaced while it serves, and writes all the same. */
+/** As a logic: is replaced during its own call, and still writes. */
 @write
 export function replaced(by: Account, coins: u64, registry: Account): void {
   new Call(registry, "activate").string("name", "savings").send();
@@ -9,7 +9,7 @@ export function replaced(by: Account, coins: u64, registry: Account): void {
   new Call(caller(), "put").bytes("key", one).bytes("data", one).send();
 }
 
-/** As a contract that alice calls: takes her savings, if it is taken for her. */
+/** As a contract that alice calls: takes her savings if it can pass for her. */
 @write
 export function lure(proxy: Account, amount: u64): void {
   const args = new StaticArray<u8>(8);

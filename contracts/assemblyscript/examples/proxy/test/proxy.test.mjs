@@ -42,7 +42,7 @@ test("data and coins outlive the logic", () => {
 test("the logic is told who calls, and nobody else tells it", () => {
   forward(alice, "deposit", "", 70);
   assert.throws(() => forward(eve, "withdraw", u64(70)), { reason: "less is saved" });
-  // Behind her own account come arguments, not another account.
+  // The bytes after her own account are arguments; they cannot name another account.
   assert.throws(() => forward(eve, "withdraw", alice.slice(2) + u64(0) + u64(70)), { reason: "arguments: not of their types" });
   const direct = () => savings().call("withdraw", { by: alice, coins: 0, amount: 70 }, { from: eve });
   assert.throws(direct, { reason: "only by the proxy" });
@@ -74,7 +74,7 @@ test("the logic that was called is served to the end, also if it is replaced mea
 test("only the logic writes, and only in a call", () => {
   const refused = { reason: "only the logic may, and only in a call" };
   forward(alice, "deposit", "", 70);
-  const from = proxy.view("logic"); // nobody called it through the proxy
+  const from = proxy.view("logic"); // no call goes through the proxy
   assert.throws(() => proxy.call("put", { key: "0x01", data: "0x02" }, { from }), refused);
   assert.throws(() => proxy.call("remove", { key: "0x01" }, { from }), refused);
   assert.throws(() => proxy.call("send", { to: owner, amount: 1 }, { from: owner }), refused);
@@ -83,7 +83,7 @@ test("only the logic writes, and only in a call", () => {
 });
 
 test("one call at a time", () => {
-  replace(proxy); // as its own logic it calls itself: the caller and no coins read as a method of 24 letters and no arguments
+  replace(proxy); // as its own logic the proxy calls itself, and misreads the caller as a method
   const again = "0x" + u64(24) + "61".repeat(24);
   assert.throws(() => forward(again, "forward"), { reason: "a call is under way" });
   replace(savings());
@@ -94,7 +94,7 @@ test("what fails leaves nothing", () => {
   assert.throws(() => forward(alice, "deposit"), { reason: "no coins came" });
   assert.throws(() => forward(alice, "nothing", "", 9), { reason: "the call of another contract failed with code 4" });
   assert.equal(chain.balance(alice), 100n);
-  assert.equal(forward(alice, "deposit", "", 7), number(7)); // no call is under way
+  assert.equal(forward(alice, "deposit", "", 7), number(7)); // no call is running
   const nobody = { registry: account("bob"), name: "savings" };
   assert.throws(() => chain.deploy(built(), { args: nobody }), { reason: "there is no such registry" });
 });

@@ -1,13 +1,13 @@
-// Names for contracts that may be replaced by others. Who wants to mend a contract whose code never changes deploys another,
-// and has a name stand for that one: after a delay, in which everybody can see what comes, and leave.
-// A contract that replaces its own code (`replaceCode`, as the example `coin` does) needs no name: its address and its
-// storage stay. A registry is for what must be another contract.
-// What it defends against is in docs/contracts.md, "What the examples defend against".
+// Names for contracts that may be replaced by others. To correct a contract whose code never changes, its owner deploys
+// another and points a name to it. This takes effect after a delay, in which everybody can inspect the new contract and
+// leave. A contract that replaces its own code (`replaceCode`, as the example `coin` does) needs no name: its address
+// and its storage stay. A registry is for replacements that must be a separate contract. For the attacks that it
+// resists see docs/contracts.md, "What the examples defend against".
 import { Account, add, blockTime, caller, Cell, codeHash, emit, Map, Option, require, revert } from "@cairn-chain/contract";
 
 @storage
 const ownedBy = new Cell<Account>("owner");
-/** Who was offered to be the owner. */
+/** The account to which ownership was offered. */
 @storage
 const heir = new Cell<Account>("heir");
 @storage
@@ -18,11 +18,14 @@ const current = new Map<string, Account>("current");
 const coming = new Map<string, Next>("next");
 
 const MAX_NAME = 64; // characters
-const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer one is a typing error
-/** For so many seconds behind the delay an announcement may be activated. One that was forgotten must be made, and seen, again. */
+const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer delay is a typing error
+/**
+ * The number of seconds after the delay in which an announcement may be activated. A forgotten one must be announced
+ * again.
+ */
 const GRACE: u64 = 14 * 24 * 60 * 60;
 
-/** What a name will stand for, and from when on, in Unix seconds. */
+/** The announced contract of a name, and the earliest activation in Unix seconds. */
 @record
 export class Next {
   constructor(
@@ -61,7 +64,7 @@ class OwnerSet {
   constructor(public owner: Account) {}
 }
 
-/** The caller owns the names. What one stands for changes so many seconds after it was announced. */
+/** The caller owns the names. A name changes the given number of seconds after the announcement. */
 @init
 export function init(delay: u64): void {
   require(delay > 0 && delay <= MAX_DELAY, "a delay is from a second to a year");
@@ -79,28 +82,30 @@ export function delay(): u64 {
   return wait.get();
 }
 
-/** The contract that a name stands for. */
+/** The contract to which a name points. */
 @read
 export function resolve(name: string): Account {
   require(current.has(name), "the name stands for nothing");
   return current.get(name);
 }
 
-/** The contract that a name will stand for, if anything was announced and has not expired. */
+/** The announced contract of a name, if there is an announcement that has not expired. */
 @read
 export function next(name: string): Option<Account> {
   if (!coming.has(name) || expired(coming.get(name))) return Option.none<Account>();
   return Option.some<Account>(coming.get(name).contract);
 }
 
-/** From when on what was announced may be activated, in Unix seconds. */
+/** The time from which the announcement may be activated, in Unix seconds. */
 @read
 export function nextFrom(name: string): u64 {
   return announced(name).from;
 }
 
-/** Says what a name will stand for: after the delay, or at once if it stands for nothing, as nobody relies on it yet.
- * It takes the place of what was announced before. */
+/**
+ * Announces a new contract for a name. It can be activated after the delay, or at once for a new name, on which nobody
+ * relies yet. It replaces any earlier announcement.
+ */
 @write
 export function announce(name: string, contract: Account): void {
   onlyOwner();
@@ -119,7 +124,7 @@ export function cancel(name: string): void {
   emit(new Cancelled(contract, name));
 }
 
-/** Has a name stand for what was announced. Anybody may, for 14 days behind the delay. */
+/** Points a name to the announced contract. Anybody may call this, for 14 days after the delay. */
 @write
 export function activate(name: string): void {
   const next = announced(name);
@@ -130,7 +135,7 @@ export function activate(name: string): void {
   emit(new Activated(next.contract, name));
 }
 
-/** Offers the names to another owner, who must accept: so they are never owned by a typing error. */
+/** Offers the names to a new owner, who must accept: a typing error cannot give them away. */
 @write
 export function offer(to: Account): void {
   onlyOwner();

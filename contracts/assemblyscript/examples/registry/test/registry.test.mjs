@@ -42,7 +42,7 @@ test("what was forgotten expires", () => {
   chain.time += 60n + grace + 1n;
   assert.throws(() => call("activate"), { reason: "the announcement has expired" });
   assert.equal(next(), null);
-  announce(two); // which waits anew
+  announce(two); // a new announcement begins a new delay
   chain.time += 60n + grace;
   assert.equal(next(), two);
   call("activate");
@@ -54,7 +54,7 @@ test("another announcement waits anew, and can be cancelled", () => {
   call("activate");
   announce(one);
   chain.time += 59n;
-  announce(two); // in the place of one that nobody minded
+  announce(two); // it replaces the announcement that nobody had activated
   chain.time += 1n;
   assert.throws(() => call("activate"), { reason: "the delay is not over" });
   call("cancel", owner);
@@ -83,7 +83,7 @@ test("an owner must accept", () => {
   assert.throws(() => accept("anyone"), { reason: "the names were not offered to the caller" });
   offer("owner", "heir");
   assert.throws(() => accept("anyone"), { reason: "the names were not offered to the caller" });
-  announce(one); // still hers
+  announce(one); // alice is still the owner
   accept("heir");
   assert.throws(() => accept("heir"), { reason: "the names were not offered to the caller" });
   assert.equal(registry.view("owner"), account("heir"));

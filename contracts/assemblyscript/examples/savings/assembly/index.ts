@@ -1,10 +1,10 @@
-// The logic behind a proxy: coins that people put aside. It holds no data and no coins, so another version can take its
-// place while everybody's savings stay where they are.
-// It shows what a proxy takes; where a contract may change its own code, `replaceCode` is simpler (example `coin`).
-// Each function begins with what the proxy tells: who calls, and the coins that came.
+// The logic of a savings account behind a proxy. It holds no data and no coins, so another version can replace it while
+// everybody's savings stay. It shows the interface to a proxy; for a contract that may change its own code,
+// `replaceCode` is simpler (example `coin`). The first parameters of each function come from the proxy: the caller, and
+// the coins received.
 import { Account, add, Bytes, Call, caller, Cell, require } from "@cairn-chain/contract";
 
-/** The only contract that this one works for. */
+/** The proxy, the only contract that may call this one. */
 const worksFor = new Cell<Account>("proxy");
 
 @init
@@ -12,7 +12,7 @@ export function init(proxy: Account): void {
   worksFor.set(proxy);
 }
 
-/** Puts the coins that came aside. Gives what the caller has saved. */
+/** Saves the received coins. Returns the caller's savings. */
 @write
 export function deposit(by: Account, coins: u64): u64 {
   onlyProxy();
@@ -22,26 +22,26 @@ export function deposit(by: Account, coins: u64): u64 {
   return total;
 }
 
-/** Pays the caller. */
+/** Pays savings to the caller. */
 @write
 export function withdraw(by: Account, coins: u64, amount: u64): u64 {
   onlyProxy();
   require(coins == 0, "the function takes no coins");
   const had = saved(by);
   require(had >= amount, "less is saved");
-  save(by, had - amount); // before the payment
+  save(by, had - amount); // recorded before the payment
   new Call(worksFor.get(), "send").account("to", by).u64("amount", amount).send();
   return had - amount;
 }
 
-/** What an account has saved. */
+/** The savings of an account. */
 @read
 export function savings(by: Account, coins: u64, owner: Account): u64 {
   onlyProxy();
   return saved(owner);
 }
 
-/** Anybody else could say that he is whoever he likes. */
+/** Any other caller could pretend to be somebody else. */
 function onlyProxy(): void {
   require(caller() == worksFor.get(), "only by the proxy");
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { account, built, Chain } from "@cairn-chain/contract/testing";
 
-// With a proxy it is tested beside that one.
+// The tests of the example proxy test it behind a proxy.
 test("works for its proxy only", () => {
   const chain = new Chain();
   const alice = account("alice");

@@ -1,6 +1,6 @@
-// Coins that become somebody's little by little: nothing before a cliff, all at the end, and in between in proportion to
-// the time since the start. A grant that says so can be revoked: what is vested stays the beneficiary's, the rest goes back.
-// What it defends against is in docs/contracts.md, "What the examples defend against".
+// Coins that vest over time: nothing before a cliff, all at the end, and in between in proportion to the time since the
+// start. A revocable grant can be revoked: the vested part stays the beneficiary's, and the rest goes back. For the
+// attacks that it resists see docs/contracts.md, "What the examples defend against".
 import { Account, blockTime, caller, emit, List, pay, require, self, value } from "@cairn-chain/contract";
 
 const grants = new List<Grant>("grants");
@@ -48,7 +48,7 @@ class Revoked {
   ) {}
 }
 
-/** Grants the coins that come with the call; gives the grant's number. */
+/** Grants the coins of the call, and returns the grant's number. */
 @write
 @payable
 export function grant(to: Account, start: u64, cliff: u64, end: u64, revocable: bool): u32 {
@@ -63,33 +63,33 @@ export function grant(to: Account, start: u64, cliff: u64, end: u64, revocable: 
   return id;
 }
 
-/** What is the beneficiary's by now, whether it was released or not. */
+/** The amount vested so far, whether released or not. */
 @read
 export function vested(id: u32): u64 {
   return vestedOf(find(id));
 }
 
-/** What can be released now. */
+/** The amount that can be released now. */
 @read
 export function releasable(id: u32): u64 {
   const g = find(id);
   return vestedOf(g) - g.released;
 }
 
-/** What was granted: less once it was revoked. */
+/** The amount of the grant; less after a revocation. */
 @read
 export function amount(id: u32): u64 {
   return find(id).amount;
 }
 
-/** Start, cliff and end. */
+/** The start, the cliff and the end. */
 @read
 export function times(id: u32): u64[] {
   const g = find(id);
   return [g.start, g.cliff, g.end];
 }
 
-/** Pays the beneficiary what is vested and not released yet, whoever calls. */
+/** Pays the vested and unreleased amount to the beneficiary. Anybody may call this. */
 @write
 export function release(id: u32): u64 {
   const g = find(id);
@@ -102,7 +102,7 @@ export function release(id: u32): u64 {
   return due;
 }
 
-/** Takes back what is not vested: by who granted it. */
+/** Returns the unvested amount to the grantor. Only the grantor may call this. */
 @write
 export function revoke(id: u32): u64 {
   const g = find(id);
@@ -111,7 +111,7 @@ export function revoke(id: u32): u64 {
   const kept = vestedOf(g);
   const rest = g.amount - kept;
   require(rest > 0, "all of it is vested");
-  // What is vested is so from the beginning, whatever the time: nothing of it can be lost by this.
+  // The vested amount never falls over time, so a revocation takes nothing that has vested.
   g.amount = kept;
   g.start = 0;
   g.cliff = 0;
@@ -127,7 +127,7 @@ function find(id: u32): Grant {
   return grants.get(id);
 }
 
-/** amount · elapsed / duration, rounded down, in two parts that fit: both times are below 2³². */
+/** amount · elapsed / duration, rounded down, in two parts that do not overflow, as both times are below 2³². */
 function vestedOf(g: Grant): u64 {
   const now = blockTime();
   if (now < g.cliff || now < g.start) return 0;

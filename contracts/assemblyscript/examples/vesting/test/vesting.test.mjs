@@ -45,7 +45,7 @@ test("a revoked grant keeps what is vested", () => {
   assert.deepEqual([view("amount"), view("releasable")], [400n, 100n]);
   chain.time = now + 1_000n;
   assert.equal(call("release", 0, worker), 100);
-  assert.equal(chain.balance(vesting.id), 500n); // the other grant's
+  assert.equal(chain.balance(vesting.id), 500n); // the coins of the other grant
 });
 
 test("the largest grant is exact", () => {

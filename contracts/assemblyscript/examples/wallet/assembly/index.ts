@@ -1,15 +1,14 @@
-// A wallet with session keys: an account that its owner lets other accounts use, each until a time and up to limits of coins,
-// of tokens, and of the functions that it may call. A session is an ordinary account: a key in a browser, say, whose fees
-// another account pays.
-// What a session may spend is counted before it is spent, and the arguments of token transfers are read: no limit can be
-// passed by one unit.
+// A wallet with session keys: an account that its owner lets other accounts use, each until a time and within limits on
+// coins, tokens and callable functions. A session is an ordinary account, such as a key in a browser whose fees another
+// account pays. Spending is counted before it happens, and the arguments of token transfers are read, so a session
+// cannot exceed its limits.
 import {
   Account, blockTime, Bytes, Call, caller, Cell, emit, Map, Option, pay, require, self,
 } from "@cairn-chain/contract";
 
 @storage
 const ownedBy = new Cell<Account>("owner");
-/** How many sessions there were: what an older one was allowed never counts for a newer. */
+/** The number of sessions so far. It separates the permissions of each session from those of earlier ones. */
 @storage
 const newest = new Cell<u64>("number");
 @storage
@@ -19,12 +18,12 @@ const tokenLimits = new Map<OfToken, u64>("tokens");
 @storage
 const functions = new Map<OfFunction, bool>("rights");
 
-const MAX_ITEMS = 32; // of tokens, and of functions, of a session
+const MAX_ITEMS = 32; // tokens, and functions, of a session
 const MAX_STEPS = 16;
 /** The first byte of arguments in the binary form (docs/protocol.md, "ABI"). */
 const BINARY: u8 = 1;
 
-/** How much of a token a session may transfer. */
+/** The amount of a token that a session may transfer. */
 @record
 export class Limit {
   constructor(
@@ -42,8 +41,10 @@ export class Right {
   ) {}
 }
 
-/** A payment of coins, if there is no method, or a call with coins. The arguments are in the binary form without its first
- * byte. */
+/**
+ * A call with coins, or a payment of coins if there is no method. The arguments are in the binary form without its
+ * first byte.
+ */
 @record
 export class Step {
   constructor(
@@ -54,7 +55,7 @@ export class Step {
   ) {}
 }
 
-/** A session: until when it may act, in Unix seconds, and the coins that are left to it. */
+/** A session: the time of its end in Unix seconds, and the coins that it may still spend. */
 @record
 export class Session {
   constructor(
@@ -118,7 +119,7 @@ export function owner(): Account {
   return ownedBy.get();
 }
 
-/** A session that may still act. */
+/** A session that has not ended. */
 @read
 export function session(account: Account): Option<Session> {
   if (!sessions.has(account)) return Option.none<Session>();
@@ -126,19 +127,21 @@ export function session(account: Account): Option<Session> {
   return blockTime() <= found.until ? Option.some<Session>(found) : Option.none<Session>();
 }
 
-/** How much of a token a session may still transfer. */
+/** The amount of a token that a session may still transfer. */
 @read
 export function tokensLeft(account: Account, token: Account): u64 {
   return sessions.has(account) ? tokenLimits.get(new OfToken(sessions.get(account).number, token)) : 0;
 }
 
-/** Takes coins. Such as are just sent to the account can be spent too. */
+/** Accepts coins. Coins sent to the account without a call can be spent too. */
 @write
 @payable
 export function deposit(): void {}
 
-/** Lets an account act until a time, with so many coins, and such tokens and functions. It takes the place of all that the
- * account was allowed before. */
+/**
+ * Lets an account act until a time, within the given coins, tokens and functions. This replaces all earlier permissions
+ * of the account.
+ */
 @write
 export function allow(session: Account, until: u64, coins: u64, tokens: Limit[], rights: Right[]): void {
   onlyOwner();
@@ -172,7 +175,7 @@ export function revoke(session: Account): void {
   emit(new Revoked(session));
 }
 
-/** Pays and calls as the owner, who has no limits, or as a session, within its own: all steps, or none. */
+/** Executes all steps of payments and calls, or none. The owner has no limits; a session stays within its own. */
 @write
 export function run(steps: Step[]): void {
   require(steps.length > 0 && steps.length <= MAX_STEPS, "a run has 1 to 16 steps");
@@ -182,7 +185,7 @@ export function run(steps: Step[]): void {
   emit(new Ran(by, steps.length));
 }
 
-/** Hands the wallet over. Sessions stay as they are. */
+/** Gives the wallet to a new owner. Sessions stay as they are. */
 @write
 export function setOwner(owner: Account): void {
   onlyOwner();
@@ -199,12 +202,12 @@ function handOver(owner: Account): void {
   emit(new OwnerSet(owner));
 }
 
-/** Whether a function moves tokens, or lets others move them. A session only transfers, within its limit. */
+/** Whether a function moves tokens or lets others move them. A session may only call the transfer, within its limit. */
 function isOfTokens(method: string): bool {
   return method == "transfer" || method == "approve" || method == "transferFrom" || method == "burn";
 }
 
-/** Counts all that the steps of a session spend, before any of them is taken. */
+/** Counts the spending of all steps of a session, before any of them is executed. */
 function spend(by: Account, steps: Step[]): void {
   require(sessions.has(by), "the caller is no session");
   const session = sessions.get(by);
@@ -235,7 +238,7 @@ function spendTokens(number: u64, step: Step): void {
   tokenLimits.set(key, left - amount);
 }
 
-/** Takes a step. What it was allowed has been counted. */
+/** Executes a step, whose spending was counted before. */
 function take(step: Step): void {
   if (step.method.length == 0) {
     pay(step.to, step.value);

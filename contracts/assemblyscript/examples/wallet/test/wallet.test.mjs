@@ -87,7 +87,7 @@ test("a session ends", () => {
   assert.throws(() => wallet.call("revoke", { session }, { from: session }), { reason: "only the owner may" });
   wallet.call("revoke", { session }, { from: alice });
   assert.throws(() => run(session, send(1)), { reason: "the caller is no session" });
-  allow({ tokens: [] }); // which brings nothing back
+  allow({ tokens: [] }); // a session that expired stays expired
   assert.throws(() => run(session, send(1)), { reason: "more tokens than the session has left" });
   allow({});
   chain.time += 100n;

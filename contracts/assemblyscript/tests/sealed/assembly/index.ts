@@ -1,5 +1,5 @@
-// What the fuzzer must find (kit/contracttest/fuzz): an auction of sealed bids that counts a bid at each opening. To reach
-// the fault, a search has to open a commitment. Never a pattern to follow.
+// A flawed contract for the fuzzer to break (kit/contracttest/fuzz): an auction of sealed bids that counts a bid each
+// time it is opened. To reach the fault, a search must open a commitment. Never use it as a pattern.
 import { Account, balance, Bytes, caller, Cell, Hash, Map, require, self, sha256, value } from "@cairn-chain/contract";
 
 const sealed = new Map<Account, Hash>("sealed");
@@ -15,7 +15,7 @@ function commitment(by: Account, amount: u64, salt: Hash): Hash {
   return sha256(message);
 }
 
-/** Bids the coins that come with the call. */
+/** Bids the coins of the call. */
 @write
 @payable
 export function bid(seal: Hash): void {
@@ -29,16 +29,16 @@ export function open(amount: u64, salt: Hash): void {
   require(sealed.has(by), "there is no bid");
   require(commitment(by, amount, salt) == sealed.get(by), "it is another bid");
   require(amount <= balance(self()), "the bid is not paid for");
-  sum.set(sum.get() + amount); // and the bid stays, to be opened again
+  sum.set(sum.get() + amount); // the bid stays, so it can be opened again
 }
 
-/** What the opened bids are worth. */
+/** The total of the opened bids. */
 @read
 export function opened(): u64 {
   return sum.get();
 }
 
-/** Every bid that was opened has its coins. */
+/** The contract has the coins of every opened bid. */
 @invariant
 export function covered(): void {
   require(sum.get() <= balance(self()), "more bids were opened than were paid for");

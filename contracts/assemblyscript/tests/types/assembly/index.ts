@@ -78,7 +78,7 @@ export function states(v: State[]): State[] {
   return v;
 }
 
-/** What was paid; nothing where the state is open. */
+/** The payment; none if the state is open. */
 @read
 export function paid(v: State): Option<u64> {
   return v instanceof Sold ? Option.some<u64>((v as Sold).price) : Option.none<u64>();
@@ -206,7 +206,7 @@ export function raise(reason: string): void {
   throw new Error(reason);
 }
 
-/** Asks another contract like this one in JSON. */
+/** Calls another contract of this kind in JSON. */
 @write
 export function relay(to: Account, text: string): string {
   require(new Call(to, "u64_").json().u64("v", u64.MAX_VALUE).view().u64() == u64.MAX_VALUE, "another number");
@@ -329,7 +329,7 @@ export function relayRefusal(to: Account, have: u64, need: u64, binary: bool): v
   call.u64("have", have).u64("need", need).send();
 }
 
-/** Asks another contract like this one in the binary form. */
+/** Calls another contract of this kind in the binary form. */
 @write
 export function relayPacked(to: Account, text: string): string {
   require(new Call(to, "u16_").u16("v", 513).view().u16() == 513, "another number");
@@ -405,7 +405,7 @@ export function narrowMulDiv(a: u64, b: u64, c: u64): u64 {
   return mulDiv(a, b, c);
 }
 
-/** All in one, as storage holds it. */
+/** A record with all types, stored as a whole. */
 @record
 export class Shelf {
   constructor(
@@ -448,7 +448,7 @@ export function lastState(): State {
   return states_.get();
 }
 
-/** Asks another contract like this one for objects, in either form. */
+/** Requests objects from another contract of this kind, in either form. */
 @write
 export function relayObjects(to: Account, v: State, binary: bool): State {
   const call = new Call(to, "state");
@@ -461,7 +461,7 @@ export function say(times: u32): void {
   debug("0123456789".repeat(times));
 }
 
-/** A name that only the run knows. */
+/** A name that is known only at run time. */
 @write
 export function keepUnder(name: string, value: u64): u64 {
   const cell = new Cell<u64>(name);

@@ -18,12 +18,12 @@ pub(super) fn sum(message: &[u8]) -> [u8; 32] {
     out
 }
 
-/// The chaining value of what begins with so many chunks before it.
+/// The chaining value of data that follows the given number of chunks.
 fn node(bytes: &[u8], before: u64, root: u32) -> [u32; 8] {
     if bytes.len() <= CHUNK {
         return chunk(bytes, before, root);
     }
-    let mut left = CHUNK; // the most whole chunks, a power of two, that leave something to the right
+    let mut left = CHUNK; // the largest power of two of whole chunks that leaves something to the right
     while left * 2 < bytes.len() {
         left *= 2
     }

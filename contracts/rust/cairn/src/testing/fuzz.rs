@@ -1,4 +1,4 @@
-//! Searches contracts for calls that break what their authors say always holds.
+//! Searches for calls that break a contract's invariants.
 //!
 //! ```
 //! use cairn::testing::{account, fuzz};
@@ -19,7 +19,7 @@
 //! assert_eq!(failure.unwrap().moves, "alice counter add 0 {\"amount\":1000}\n");
 //! ```
 //!
-//! A test calls [`run`]. What a contract declares as `invariants` is checked after the setup and after each call that
+//! A test calls [`run`]. The `invariants` that a contract declares are checked after the setup and after each call that
 //! succeeds; [`World::invariant`] adds others. The same seed makes the same calls.
 
 mod moves;
@@ -42,13 +42,13 @@ use crate::Account;
 const FUNDS: u64 = 1_000_000_000;
 const MAX_CORPUS: usize = 256;
 
-/// How long is searched, and what is tried.
+/// The length of a search, and what determines its calls.
 pub struct Config {
-    /// Decides all that is tried. The variable CAIRN_FUZZ_SEED of the environment has another.
+    /// Determines all calls. The environment variable CAIRN_FUZZ_SEED overrides it.
     pub seed: u64,
-    /// About so many calls are made. The variable CAIRN_FUZZ_CALLS has another number.
+    /// The approximate number of calls. The environment variable CAIRN_FUZZ_CALLS overrides it.
     pub calls: usize,
-    /// A sequence has at most so many calls.
+    /// The maximum number of calls in a sequence.
     pub depth: usize,
 }
 
@@ -65,9 +65,9 @@ impl Default for Config {
 
 type Check = Box<dyn Fn(&Chain) -> Result<(), String>>;
 
-/// What a setup makes: a chain with contracts and accounts of a name each, and what is to be tried and to hold.
+/// The result of a setup: a chain with named contracts and accounts, the functions to call, and the invariants.
 pub struct World {
-    /// The chain; what is done to it in the setup is there before each sequence.
+    /// The chain. Each sequence begins with the state that the setup left.
     pub chain: Chain,
     names: Vec<(String, Account)>,
     actors: Vec<usize>,
@@ -77,16 +77,16 @@ pub struct World {
     invariants: Vec<(String, Check)>,
 }
 
-/// An invariant that does not hold, and the shortest sequence that was found after which it does not.
+/// A broken invariant, with the shortest sequence found that breaks it.
 #[derive(Debug)]
 pub struct Failure {
     /// The invariant.
     pub invariant: String,
     /// Why it does not hold.
     pub reason: String,
-    /// The moves, as [`replay`] takes them.
+    /// The moves, in the form that [`replay`] reads.
     pub moves: String,
-    /// After so many calls it was found.
+    /// The number of calls before it was found.
     pub calls: usize,
 }
 
@@ -126,7 +126,7 @@ impl World {
         account
     }
 
-    /// Deploys a contract under a name, with its invariants. Panics where that fails.
+    /// Deploys a contract under a name, with its invariants. Panics if that fails.
     pub fn deploy(&mut self, name: &str, from: Account, contract: Contract, args: &str, value: u64) -> Account {
         let id = self.chain.deploy(from, contract, args, value).unwrap_or_else(|e| panic!("deploying {}: {}", name, e));
         let at = self.naming(name, id);
@@ -137,8 +137,8 @@ impl World {
         id
     }
 
-    /// Has functions of a contract called, all that are not read functions where none is named. A function that is named
-    /// twice is called twice as often.
+    /// Adds functions of a contract to those that the search calls; without names, all except read functions. A
+    /// function that is named twice is called twice as often.
     pub fn target(&mut self, contract: Account, functions: &[&str]) {
         let &(at, contract) =
             self.contracts.iter().find(|k| self.names[k.0].1 == contract).expect("World::deploy deployed the target");
@@ -152,8 +152,8 @@ impl World {
         }
     }
 
-    /// A contract of no good intentions, which the targets may call: it has these functions, each with what it answers as
-    /// JSON, nothing where that is empty. When it is called it calls others. Actors have it do so by calling `run`.
+    /// Deploys a hostile contract that the targets may call. It has these functions, each with its result as JSON, or
+    /// none if that is empty. When called, it calls other contracts. Actors make it do so by calling `run`.
     pub fn adversary(&mut self, name: &str, callbacks: &[(&str, &str)]) -> Account {
         assert!(self.adversary.is_none(), "there is one adversary");
         let id = moves::install(&self.chain, callbacks);
@@ -162,7 +162,8 @@ impl World {
         id
     }
 
-    /// What must hold after the setup and after each call that succeeds. What the check does to the chain is undone.
+    /// Adds a condition that must hold after the setup and after each call that succeeds. The check's own changes to
+    /// the chain are undone.
     pub fn invariant(&mut self, name: &str, check: impl Fn(&Chain) -> Result<(), String> + 'static) {
         self.invariants.push((name.into(), Box::new(check)))
     }
@@ -192,8 +193,8 @@ fn back(to: Moment) {
     })
 }
 
-/// Searches, and panics with the shortest sequence of calls after which an invariant does not hold. What is found is kept in
-/// `testdata/fuzz/TEST.txt` of the package, which every later run plays first.
+/// Searches, and panics with the shortest sequence of calls after which an invariant does not hold. A sequence that was
+/// found is kept in `testdata/fuzz/TEST.txt` of the package. Every later run plays that file first.
 pub fn run(name: &str, config: &Config, setup: impl Fn(&mut World)) {
     let file = format!("testdata/fuzz/{}.txt", name);
     if let Ok(kept) = fs::read_to_string(&file) {
@@ -219,7 +220,7 @@ pub fn run(name: &str, config: &Config, setup: impl Fn(&mut World)) {
     }
 }
 
-/// Plays moves as a failure has them. The error says what does not hold.
+/// Plays the moves of a failure. The error names the broken invariant.
 pub fn replay(setup: &dyn Fn(&mut World), moves: &str) -> Result<(), String> {
     let w = World::new(setup);
     let moves = moves::parse(&w, moves)?;
@@ -233,11 +234,11 @@ pub fn replay(setup: &dyn Fn(&mut World), moves: &str) -> Result<(), String> {
 struct Play<'a, 'b> {
     world: &'a World,
     calls: usize,
-    values: Option<&'b mut Values>, // which learn from results
+    values: Option<&'b mut Values>, // values are also learnt from results
 }
 
 impl Play<'_, '_> {
-    /// Plays moves from the beginning up to the one that breaks something, then goes back.
+    /// Plays moves up to the first that breaks an invariant, then restores the chain.
     fn all(&mut self, moves: &[Move]) -> Option<(usize, String, String)> {
         let before = now();
         let found = moves.iter().enumerate().find_map(|(i, m)| {
@@ -248,7 +249,7 @@ impl Play<'_, '_> {
         found
     }
 
-    /// Makes a move: how it ended, and what it broke.
+    /// Makes a move. Returns its outcome, and the invariant that it broke.
     fn one(&mut self, m: &Move) -> (Result<String, String>, Option<(String, String)>) {
         let (from, call, script) = match m {
             Move::Pass { blocks, seconds } => {
@@ -282,7 +283,7 @@ pub fn search(config: &Config, setup: &dyn Fn(&mut World)) -> Option<Failure> {
     if let Some((name, reason)) = w.broken() {
         return Some(Failure { invariant: name, reason, moves: String::new(), calls: 0 });
     }
-    let hook = panic::take_hook(); // panics are calls that revert, thousands of them
+    let hook = panic::take_hook(); // a panic is a call that reverts, and there are thousands of them
     panic::set_hook(Box::new(|_| {}));
     let found = Search::new(&w, config).go();
     panic::set_hook(hook);
@@ -320,7 +321,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Plays a sequence: often one that did something new, up to some move, and others behind it.
+    /// Plays a sequence. It often begins with a part of one that did something new, followed by other moves.
     fn sequence(&mut self, calls: &mut usize) -> (Vec<Move>, Option<(String, String)>) {
         let mut base = vec![];
         if !self.corpus.is_empty() && self.random.below(4) > 0 {
@@ -328,7 +329,7 @@ impl<'a> Search<'a> {
             base = known[..1 + self.random.below(known.len())].to_vec();
         }
         let (mut made, mut before, mut is_new) = (vec![], "", false);
-        let mut openings: Vec<Move> = vec![]; // of commitments made in this sequence
+        let mut openings: Vec<Move> = vec![]; // commitments made in this sequence
         let start = now();
         let length = base.len() + 1 + self.random.below(self.config.depth);
         let mut base = base.into_iter();
@@ -390,7 +391,7 @@ impl<'a> Search<'a> {
             _ => {
                 let call = self.call();
                 if let Some((opener, _)) = self.values.opening(&call).filter(|_| self.random.below(4) > 0) {
-                    from = opener // a commitment is often of its sender too
+                    from = opener // a commitment often includes its sender
                 }
                 Move::Call { from, call, script }
             }

@@ -1,4 +1,4 @@
-//! Keccak-256 with the padding of before SHA-3 (FIPS 202 has the permutation), for the chain in memory.
+//! Keccak-256 with its original padding instead of SHA-3's (FIPS 202 has the permutation), for the chain in memory.
 
 const ROUNDS: [u64; 24] = [
     0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000, 0x000000000000808b,
@@ -7,7 +7,7 @@ const ROUNDS: [u64; 24] = [
     0x8000000000008003, 0x8000000000008002, 0x8000000000000080, 0x000000000000800a, 0x800000008000000a,
     0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008,
 ];
-/// Where a lane goes (pi), from lane 1 on, and by how much the one that was there is rotated (rho).
+/// For each step from lane 1 on: the lane's destination (pi), and the rotation of the lane that it displaces (rho).
 const TO: [usize; 24] = [10, 7, 11, 17, 18, 3, 5, 16, 8, 21, 24, 4, 15, 23, 19, 13, 12, 2, 20, 14, 22, 9, 6, 1];
 const BY: [u32; 24] = [1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 2, 14, 27, 41, 56, 8, 25, 43, 62, 18, 39, 61, 20, 44];
 const RATE: usize = 136; // bytes

@@ -18,8 +18,8 @@
 //! assert_eq!(chain.view(counter, "count", "").unwrap(), "5");
 //! ```
 //!
-//! Storage, coins, events, views, nested calls, contracts that create contracts or replace their code, re-entry, rollback
-//! and cryptography are as on a chain; gas is not counted, and no account changes who signs for it.
+//! Storage, coins, events, views, nested calls, contracts that create contracts or replace their code, re-entry,
+//! rollback and cryptography work as on a chain. Gas is not counted, and no account can change who signs for it.
 
 mod blake3;
 pub mod fuzz;
@@ -41,7 +41,7 @@ use crate::{Account, Value};
 
 const CHAIN_ID: u64 = 31337;
 const MAX_DEPTH: usize = 32;
-const MAX_LOGS: usize = 1024; // of a transaction
+const MAX_LOGS: usize = 1024; // bytes of logs in a transaction
 const MAX_LOG_BYTES: usize = 256 << 10;
 
 /// A contract as [`contract!`](crate::contract) declares it.
@@ -70,19 +70,19 @@ impl Contract {
 /// An event that was logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Who logged it.
+    /// The contract that logged it.
     pub contract: Account,
     /// Its name.
     pub name: String,
     /// Its topics.
     pub topics: Vec<[u8; 32]>,
-    /// Its data: JSON, where the event was declared.
+    /// Its data, which is JSON if the contract declared the event.
     pub data: String,
 }
 
 type Key = ([u8; 32], Vec<u8>);
 
-/// What a failed call undoes.
+/// The data that a failed call restores.
 #[derive(Default)]
 struct State {
     storage: BTreeMap<Key, Vec<u8>>,
@@ -94,14 +94,14 @@ struct State {
     logs: (usize, usize),
 }
 
-/// What was there before a change.
+/// The state before a change.
 enum Change {
     Storage(Key, Option<Vec<u8>>),
     Coins([u8; 32], Option<u64>),
     Contract([u8; 32], Option<Contract>),
 }
 
-/// A state that one can go back to: how long the journal and the events were.
+/// A state to return to, given by the lengths of the journal and the events.
 #[derive(Clone, Copy)]
 struct Mark {
     journal: usize,
@@ -163,10 +163,10 @@ struct Frame {
 struct World {
     state: State,
     frames: Vec<Frame>,
-    /// The name of each value in storage, and where the static is that has it.
+    /// The name of each value in storage, with the address of its static.
     stored: BTreeMap<([u8; 32], &'static str), usize>,
     adversary: Option<fuzz::Adversary>,
-    /// The digests that contracts computed since a search last took them.
+    /// The digests that contracts have computed since a search last took them.
     digests: Vec<[u8; 32]>,
     sender: Account,
     height: u64,
@@ -208,18 +208,18 @@ fn frame<R>(f: impl FnOnce(&mut Frame) -> R) -> R {
     world(|w| f(w.frames.last_mut().expect("a host function was called outside of a call")))
 }
 
-/// How a call ended that did not return.
+/// The outcome of a call that did not return.
 enum Ended {
     Reverted(Vec<u8>),
     Trapped(&'static str),
 }
 
-/// The statics of a contract that change with its code.
+/// The parts of a contract that change with its code.
 fn forget_stored(w: &mut World, id: &[u8; 32]) {
     w.stored.retain(|key, _| key.0 != *id)
 }
 
-/// Counts a log of so many bytes; the call reverts if the transaction has no room for it.
+/// Counts a log of the given length in bytes; the call reverts if the transaction has no room for it.
 fn log(bytes: usize) {
     let fits = world(|w| {
         let (logs, sum) = w.state.logs;
@@ -245,7 +245,7 @@ fn trap(why: &'static str) -> ! {
     resume_unwind(Box::new(Ended::Trapped(why)))
 }
 
-/// A call, with the code that docs/protocol.md has for its outcome ("Host functions"), and its output.
+/// Makes a call. Returns the code of its outcome (docs/protocol.md, "Host functions") and its output.
 fn enter(id: Account, function: &str, frame: Frame) -> (i32, Vec<u8>) {
     let contract = world(|w| w.state.contracts.get(id.0).copied());
     let (depth, active) = world(|w| (w.frames.len(), w.frames.iter().any(|f| f.id == id)));
@@ -286,14 +286,14 @@ fn run_frame(frame: Frame, run: fn()) -> (i32, Vec<u8>) {
                     (2, vec![])
                 }
             },
-            Err(_) => (1, b"the contract panicked".to_vec()), // the panic itself is on the test's output
+            Err(_) => (1, b"the contract panicked".to_vec()), // the test's output shows the panic itself
         },
     };
     world(|w| w.state.undo(before));
     failed
 }
 
-/// Ends a call that uses a name in storage which another static of the contract has: one would hold what the other does.
+/// Ends a call that uses a name in storage that another static of the contract has too: both would share one value.
 pub(crate) fn used(name: &'static str, at: usize) {
     let known = world(|w| {
         let id = *w.frames.last().expect("storage was used outside of a call").id.0;
@@ -317,7 +317,7 @@ fn answer((code, output): (i32, Vec<u8>)) -> Result<String, String> {
     }
 }
 
-/// The account that a name stands for in tests.
+/// The account of a name in tests.
 pub fn account(name: &str) -> Account {
     Account(Box::leak(Box::new(sha256::sum(name.as_bytes()))))
 }
@@ -342,17 +342,17 @@ impl Signer {
     }
 }
 
-/// A chain in memory. A thread has one: making another begins anew.
+/// A chain in memory. A thread has one chain; making another one replaces it.
 pub struct Chain(PhantomData<*const ()>);
 
 impl Chain {
-    /// A chain with nothing on it, at height 1 and time 1,700,000,000.
+    /// An empty chain at height 1 and time 1,700,000,000.
     pub fn new() -> Self {
         world(|w| *w = World { height: 1, time: 1_700_000_000, ..World::default() });
         Chain(PhantomData)
     }
 
-    /// Gives coins to an account.
+    /// Adds coins to an account.
     pub fn fund(&self, account: Account, amount: u64) {
         world(|w| {
             let sum = w.coins(&account) + amount;
@@ -365,7 +365,7 @@ impl Chain {
         world(|w| w.coins(&account))
     }
 
-    /// Goes on by blocks and seconds.
+    /// Advances the chain by blocks and seconds.
     pub fn advance(&self, blocks: u64, seconds: u64) {
         world(|w| {
             w.height += blocks;
@@ -373,7 +373,7 @@ impl Chain {
         })
     }
 
-    /// Deploys a contract and runs its init function, if it has one. The error is the reason.
+    /// Deploys a contract and runs its init function, if it has one. The error is the reason for a failure.
     pub fn deploy(&self, from: Account, contract: Contract, args: &str, value: u64) -> Result<Account, String> {
         let id = account(&format!("contract {}", world(|w| w.state.contracts.len())));
         let before = world(|w| {
@@ -394,7 +394,7 @@ impl Chain {
         made
     }
 
-    /// Calls a function as a transaction does. Gives the JSON of the result; the error is the reason.
+    /// Calls a function as a transaction does. Returns the result as JSON; the error is the reason for a failure.
     pub fn call(&self, from: Account, contract: Account, function: &str, args: &str, value: u64) -> Result<String, String> {
         world(|w| w.begin(from));
         answer(enter(contract, function, new_frame(contract, function, from, args, value, false)))
@@ -406,7 +406,7 @@ impl Chain {
         answer(enter(contract, function, new_frame(contract, function, Account::ZERO, args, 0, true)))
     }
 
-    /// The events that were logged since the last time.
+    /// The events logged since the last call of this function.
     pub fn events(&self) -> Vec<Event> {
         world(|w| std::mem::take(&mut w.state.events))
     }

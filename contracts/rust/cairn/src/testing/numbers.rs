@@ -1,7 +1,7 @@
-//! Arithmetic modulo primes of 256 bits, for the chain in memory. Its time depends on what it computes, as there are no
-//! secrets in it.
+//! Arithmetic modulo primes of 256 bits, for the chain in memory. Its running time depends on the data, as none of it
+//! is secret.
 
-/// 256 bits, the lowest first.
+/// A number of 256 bits, lowest limb first.
 pub(super) type Number = [u64; 4];
 
 /// Numbers below a modulus that is 2^256 − fold.
@@ -99,7 +99,7 @@ impl Modulus {
         power
     }
 
-    /// The inverse, by Fermat.
+    /// The inverse, by Fermat's little theorem.
     pub(super) fn inverse(&self, a: &Number) -> Number {
         self.pow(a, &minus(&self.m, &[2, 0, 0, 0]).0)
     }

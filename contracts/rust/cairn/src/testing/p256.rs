@@ -1,4 +1,4 @@
-//! ECDSA over P-256 (FIPS 186-5), checked, for the chain in memory.
+//! Verification of ECDSA over P-256 (FIPS 186-5), for the chain in memory.
 
 use super::numbers::{less, minus, read, zero, Modulus, Number};
 
@@ -81,7 +81,7 @@ impl Point {
     }
 }
 
-/// Whether a signature r ‖ s of a digest is that of a point x ‖ y; with low only if s is at most half of the order.
+/// Whether a signature r ‖ s of a digest is by a point x ‖ y. With low, s must also be at most half of the order.
 pub(super) fn verify(point: &[u8], digest: &[u8], signature: &[u8], low: bool) -> bool {
     let (x, y) = (read(&point[..32]), read(&point[32..]));
     let (r, s) = (read(&signature[..32]), read(&signature[32..]));

@@ -26,13 +26,13 @@ struct Point {
 const INFINITY: Point = Point { x: [1, 0, 0, 0], y: [1, 0, 0, 0], z: [0; 4] };
 
 impl Point {
-    /// The point of an x whose y is odd or not; none if the x is of no point.
+    /// The point with the given x and an odd or even y; none if no point has this x.
     fn lift(x: Number, odd_y: bool) -> Option<Point> {
         if !less(&x, &P.m) {
             return None;
         }
         let square = P.add(&P.mul(&P.mul(&x, &x), &x), &[7, 0, 0, 0]);
-        // (p + 1) / 4, as p is 3 modulo 4.
+        // (p + 1) / 4, the exponent for square roots as p is 3 modulo 4.
         let y = P.pow(&square, &[0xffffffffbfffff0c, !0, !0, 0x3fffffffffffffff]);
         if P.mul(&y, &y) != square {
             return None;
@@ -84,7 +84,7 @@ impl Point {
         sum
     }
 
-    /// x and y; none at infinity.
+    /// The affine x and y; none at infinity.
     fn affine(&self) -> Option<(Number, Number)> {
         if zero(&self.z) {
             return None;
@@ -111,7 +111,7 @@ pub(super) fn schnorr_verify(key: &[u8], message: &[u8], signature: &[u8]) -> bo
     matches!(nonce.affine(), Some((x, y)) if x == r && !odd(&y))
 }
 
-/// The key (x ‖ y) whose ECDSA signature r ‖ s ‖ v of a hash this is (SEC 1, 4.1.6), as docs/protocol.md has it.
+/// Recovers the key (x ‖ y) from an ECDSA signature r ‖ s ‖ v of a hash (SEC 1, 4.1.6), as docs/protocol.md specifies.
 pub(super) fn ecdsa_recover(hash: &[u8], signature: &[u8]) -> Option<[u8; 64]> {
     let (r, s, v) = (read(&signature[..32]), read(&signature[32..64]), signature[64]);
     if v > 1 || zero(&r) || !less(&r, &N.m) || zero(&s) || less(&HALF_N, &s) {
@@ -128,7 +128,7 @@ pub(super) fn ecdsa_recover(hash: &[u8], signature: &[u8]) -> Option<[u8; 64]> {
     Some(out)
 }
 
-/// A key for tests: the least x-only public key that a seed gives, and its secret.
+/// A key for tests: an x-only public key derived from a seed, and its secret.
 pub(super) struct Key {
     secret: Number,
     pub(super) public: [u8; 32],
@@ -148,7 +148,7 @@ impl Key {
         Key { secret: if odd_y { N.sub(&[0; 4], &secret) } else { secret }, public }
     }
 
-    /// BIP-340, "Default Signing", with a nonce that follows from secret and message.
+    /// BIP-340, "Default Signing", with a nonce derived from the secret and the message.
     pub(super) fn sign(&self, message: &[u8]) -> [u8; 64] {
         let mut bytes = [0; 32];
         write(&self.secret, &mut bytes);

@@ -1,4 +1,4 @@
-//! The host functions, on the chain in memory. They have the signatures of those that a module imports.
+//! The host functions, on the chain in memory. Their signatures equal those of a module's imports.
 
 use std::panic::resume_unwind;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
@@ -10,7 +10,7 @@ use super::{
 use crate::heap::fixed;
 use crate::Account;
 
-/// How many digests of a call a search learns.
+/// The number of digests of a call that a search learns.
 const MAX_DIGESTS: usize = 64;
 
 const MAX_OUTPUT: usize = 64 << 10; // return and revert data, arguments
@@ -206,7 +206,7 @@ pub unsafe fn sha256(data: *const u8, len: usize, out: *mut u8) {
     give_digest(out, sha256::sum(from_raw_parts(data, len)))
 }
 
-/// Gives a digest to the contract, and has a search learn it.
+/// Returns a digest to the contract, and lets a search learn it.
 unsafe fn give_digest(out: *mut u8, digest: [u8; 32]) {
     world(|w| {
         if w.digests.len() < MAX_DIGESTS {
@@ -248,7 +248,7 @@ pub unsafe fn account_verify(
     of: *const u8, message: *const u8, len: usize, witness: *const u8, witness_len: usize,
 ) -> i32 {
     let (of, message, witness) = (account(of), bytes(message, len, MAX_MESSAGE), bytes(witness, witness_len, MAX_WITNESS));
-    let contract = world(|w| w.frames.last().map_or(Account::ZERO, |f| f.id)); // zero outside of contracts
+    let contract = world(|w| w.frames.last().map_or(Account::ZERO, |f| f.id)); // the zero account outside of contracts
     witness::holds(of.0, contract.0, &message, &witness) as i32
 }
 

@@ -1,5 +1,5 @@
-//! Witnesses of messages, as docs/protocol.md has them ("Witnesses", "Texts"), for the chain in memory. Every account there
-//! has the authority that it begins with.
+//! Witnesses of messages, as specified in docs/protocol.md ("Witnesses", "Texts"), for the chain in memory. Every
+//! account there keeps its initial authority.
 
 use super::{p256, secp256k1, sha256, CHAIN_ID};
 
@@ -8,7 +8,7 @@ const MAX_CLIENT: u64 = 1024;
 const MAX_TEXT: usize = 4096;
 const MAX_DELAY: u64 = 1 << 40;
 
-/// Reads an encoding; nothing more once it ended early or broke a rule.
+/// Reads an encoding. A read returns None if the encoding ends early or breaks a rule.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -123,7 +123,7 @@ impl Policy<'_> {
     }
 }
 
-/// A message to a contract: the 32 bytes that are signed, and the text that says the same.
+/// A message to a contract: the 32 bytes to be signed, and the equivalent text.
 struct Statement {
     hash: [u8; 32],
     text: String,
@@ -176,7 +176,7 @@ impl Statement {
         sha256::sum(&[authenticator, &sha256::sum(&data)].concat())
     }
 
-    /// BIP-322, simple, of a taproot address that a key spends.
+    /// BIP-322 in its simple form, for a taproot address that is spent by a key.
     fn text_holds(&self, key: &[u8], signature: &[u8], sighash: u8) -> bool {
         if self.text.len() > MAX_TEXT {
             return false;

@@ -1,23 +1,24 @@
-//! A NEP-20 token that can be mended, and that takes permits.
+//! A NEP-20 token whose code can be replaced, and that accepts permits.
 //!
-//! **Mended**: its owner announces another contract whose code this one is to have. After a delay, in which everybody can
-//! see what comes and leave, anybody may have it done (`replace_code`). Address and balances stay; the new code must read
-//! them as they are. Who gives the owner's right away (`setOwner` to the zero account) makes a token that never changes.
+//! **Replacement**: the owner announces another contract, whose code this one will get. During a delay, everybody can
+//! inspect the new code and leave. After it, anybody may make the replacement (`replace_code`). Address and balances
+//! stay; the new code must be able to read them. If the owner gives the right away (`setOwner` to the zero account),
+//! the token never changes again.
 //!
-//! **Permits**: a holder signs, for nothing, what a spender may take; anybody brings it to the chain (`account_verify`).
-//! It works for every kind of account.
+//! **Permits**: a holder signs an allowance for a spender without paying a fee, and anybody brings it to the chain
+//! (`account_verify`). This works for every kind of account.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
 use cairn::*;
 
-const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer one is a typing error
-/// For so many seconds behind the delay an announcement counts. One that was forgotten must be made, and seen, again.
+const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer delay is a typing error
+/// The number of seconds after the delay for which an announcement is valid. A forgotten one must be announced again.
 const GRACE: u64 = 14 * 24 * 60 * 60;
 
 contract! {
     types {
-        /// The contract whose code comes, that code, and from when on, in Unix seconds.
+        /// The announced contract, the hash of its code, and the start of validity in Unix seconds.
         record Next { template: Account, code: Hash, from: u64 }
     }
 
@@ -29,7 +30,7 @@ contract! {
         SUPPLY: Cell<u64> = "supply",
         BALANCES: Map<Account, u64> = "balance",
         ALLOWANCES: Map<(Account, Account), u64> = "allowance",
-        /// How many permits of an account were used.
+        /// The number of used permits by account.
         NONCES: Map<Account, u64> = "nonce",
         NEXT: Cell<Next> = "next",
     }
@@ -42,7 +43,7 @@ contract! {
         OwnerSet { owner: Account }
     }
 
-    /// Mints the supply to the deployer, who may announce other code.
+    /// Mints the supply to the deployer, the owner, who may announce new code.
     init fn init(name: Str, symbol: Str, supply: u64, delay: u64) {
         require(delay > 0 && delay <= MAX_DELAY, "a delay is from a second to a year");
         NAME.set(&name);
@@ -83,13 +84,13 @@ contract! {
         true
     }
 
-    /// Sets what a spender may take of the caller's; it replaces what was set before.
+    /// Sets a spender's allowance from the caller, in place of any earlier one.
     write fn approve(spender: Account, amount: u64) -> bool {
         set_allowance(caller(), spender, amount);
         true
     }
 
-    /// Moves what the caller is allowed to move.
+    /// Moves tokens of another account within the caller's allowance.
     write fn transferFrom(from: Account, to: Account, amount: u64) -> bool {
         require(amount > 0, "nothing to move");
         let key = (from, caller());
@@ -104,12 +105,13 @@ contract! {
         NONCES.get(&owner)
     }
 
-    /// What an owner signs for a permit. Wallets show it as text: it names the spender, the amount, the number and the end.
+    /// The message that an owner signs for a permit. Wallets show it as text: it names the spender, the amount, the
+    /// number and the deadline.
     read fn permitMessage(owner: Account, spender: Account, amount: u64, deadline: u64) -> Bytes {
         Bytes(permit_text(spender, amount, NONCES.get(&owner), deadline))
     }
 
-    /// Sets what a spender may take of an owner's, who has signed it. A permit counts once, and until its deadline.
+    /// Sets a spender's allowance by a permit that the owner signed. A permit can be used once, until its deadline.
     write fn permit(owner: Account, spender: Account, amount: u64, deadline: u64, witness: Bytes) {
         require(block_time() <= deadline, "the permit has expired");
         let nonce = NONCES.get(&owner);
@@ -127,12 +129,12 @@ contract! {
         DELAY.get()
     }
 
-    /// The code that comes, if one was announced.
+    /// The announced code, if any.
     read fn next() -> Option<Next> {
         NEXT.find().filter(|next| block_time() <= next.from + GRACE)
     }
 
-    /// Says which contract's code this one is to have after the delay, in place of what was said before.
+    /// Announces the contract whose code this one will get after the delay, in place of any earlier announcement.
     write fn announce(template: Account) {
         only_owner();
         let code = code_hash(&template).or_revert("there is no such contract");
@@ -148,8 +150,8 @@ contract! {
         Cancelled { template: next.template }.emit();
     }
 
-    /// Takes over the code that was announced. Anybody may, once the delay is over. It must be the code of then: its
-    /// contract may have another by now.
+    /// Installs the announced code. Anybody may call this after the delay. It fails if the announced contract has
+    /// changed its code since.
     write fn upgrade() {
         let next = NEXT.find().or_revert("nothing is announced");
         require(block_time() >= next.from, "the delay is not over");
@@ -159,7 +161,7 @@ contract! {
         replace_code(&next.template);
     }
 
-    /// Gives the right to announce away; to the zero account for good.
+    /// Gives the owner's right to another account, or to the zero account for good.
     write fn setOwner(owner: Account) {
         only_owner();
         OWNER.set(&owner);
@@ -180,11 +182,11 @@ fn move_tokens(from: Account, to: Account, amount: u64) {
     require(to != Account::ZERO, "the zero account cannot receive");
     let left = BALANCES.get(&from).checked_sub(amount).or_revert("balance is too low");
     put(&BALANCES, &from, left);
-    put(&BALANCES, &to, BALANCES.get(&to) + amount); // at most the supply
+    put(&BALANCES, &to, BALANCES.get(&to) + amount); // cannot overflow: at most the supply
     Transfer { from, to, amount }.emit();
 }
 
-/// Sets an entry; an entry of 0 is none.
+/// Sets an entry; 0 removes it.
 fn put<K: Stored>(map: &Map<K, u64>, key: &K, amount: u64) {
     if amount == 0 {
         map.remove(key)
@@ -193,7 +195,7 @@ fn put<K: Stored>(map: &Map<K, u64>, key: &K, amount: u64) {
     }
 }
 
-/// The message of a permit. The contract, the chain and the owner are part of what is signed already.
+/// The message of a permit. The signed data already includes the contract, the chain and the owner.
 fn permit_text(spender: Account, amount: u64, nonce: u64, deadline: u64) -> &'static [u8] {
     let mut text = Buffer::new();
     text.push(b"permit ");
@@ -321,7 +323,7 @@ mod tests {
         let of = args! { address: alice };
         assert_eq!(token.view("balanceOf", &of), "1000");
         token.call(account("anyone"), "upgrade", "").unwrap();
-        assert_eq!(token.view("balanceOf", &of), "100000"); // the new code, on what the old one stored
+        assert_eq!(token.view("balanceOf", &of), "100000"); // the new code reads the storage of the old code
         assert_eq!(token.call(alice, "transfer", &args! { to: alice, amount: 1u64 }).unwrap_err(), "no such function");
     }
 

@@ -11,12 +11,12 @@ contract! {
         Added { by: Account, amount: u64, count: u64 }
     }
 
-    /// What was added so far.
+    /// The sum of all additions.
     read fn count() -> u64 {
         COUNT.get()
     }
 
-    /// Adds to the counter, and gives what it is now.
+    /// Adds to the counter and returns the new count.
     write fn add(amount: u64) -> u64 {
         let count = COUNT.get().checked_add(amount).or_revert("the count overflows");
         COUNT.set(&count);

@@ -1,7 +1,7 @@
-//! Coins held between a buyer and a seller: the buyer releases them, the seller gives them back, or an arbiter decides;
-//! from the deadline on the buyer may take them back.
+//! Coins held between a buyer and a seller: the buyer releases them, the seller returns them, or an arbiter decides.
+//! From the deadline on, the buyer may take them back.
 //!
-//! What it defends against is in docs/contracts.md, "What the examples defend against".
+//! For the attacks that it resists see docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -20,7 +20,7 @@ contract! {
         Closed { deal: u32, to: Account, amount: u64 }
     }
 
-    /// Holds the coins that come with the call; gives the deal's number.
+    /// Opens a deal that holds the coins of the call, and returns the deal's number.
     payable fn open(seller: Account, arbiter: Account, deadline: u64) -> u32 {
         let (buyer, amount) = (caller(), value());
         require(amount > 0, "a deal needs coins");
@@ -33,7 +33,7 @@ contract! {
         deal
     }
 
-    /// What a deal holds; 0 once it is closed.
+    /// The coins that a deal holds; 0 once it is closed.
     read fn held(deal: u32) -> u64 {
         find(deal).amount
     }
@@ -44,12 +44,12 @@ contract! {
         list(3, |i| [d.buyer, d.seller, d.arbiter][i])
     }
 
-    /// From when on the buyer may take the coins back.
+    /// The time from which the buyer may take the coins back.
     read fn deadline(deal: u32) -> u64 {
         find(deal).deadline
     }
 
-    /// Pays the seller: by the buyer or the arbiter.
+    /// Pays the seller. The buyer and the arbiter may call this.
     write fn release(deal: u32) {
         let d = find(deal);
         let by = caller();
@@ -57,7 +57,7 @@ contract! {
         close(deal, d, d.seller);
     }
 
-    /// Pays the buyer back: by the seller or the arbiter, from the deadline on by the buyer too.
+    /// Pays the buyer back. The seller and the arbiter may call this and, from the deadline on, the buyer.
     write fn refund(deal: u32) {
         let d = find(deal);
         let by = caller();
@@ -72,7 +72,7 @@ fn find(deal: u32) -> Deal {
     DEALS.get(deal).or_revert("the list has no such item")
 }
 
-/// A deal is paid out once, and out of its own coins: what is held for others, or was just sent here, is not touched.
+/// A deal is paid out once, from its own coins. Coins of other deals, or sent here outside of any deal, stay untouched.
 fn close(deal: u32, d: Deal, to: Account) {
     let amount = d.amount;
     require(amount > 0, "the deal is closed");
@@ -93,7 +93,7 @@ mod tests {
     struct Escrow(Chain, Account);
 
     impl Escrow {
-        /// Two deals of 70 and 30 that end in a minute; the buyer has nothing left.
+        /// Two deals of 70 and 30 coins whose deadline is in a minute. The buyer has no other coins.
         fn new() -> Self {
             let chain = Chain::new();
             chain.fund(account("buyer"), 100);
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_deal_is_paid_once_and_of_its_own_coins() {
         let e = Escrow::new();
-        e.0.fund(e.1, 1_000); // sent here by no deal
+        e.0.fund(e.1, 1_000); // sent here outside of any deal
         e.call("seller", "refund", 0).unwrap();
         assert_eq!(e.coins(), [70, 0, 1_030]);
         for function in ["refund", "release"] {
@@ -169,7 +169,7 @@ mod tests {
         ] {
             assert_eq!(e.open(seller, arbiter, deadline, coins).unwrap_err(), reason);
         }
-        // A deal with the escrow as its seller: the arbiter's release would pay the coins to where nobody can take them out.
+        // With the escrow itself as the seller, the arbiter's release would lock the coins in for good.
         let with_itself = args! { seller: e.1, arbiter: account("arbiter"), deadline: NOW + 1 };
         let opened = e.0.call(account("buyer"), e.1, "open", &with_itself, 1);
         assert_eq!(opened.unwrap_err(), "a deal is between three");

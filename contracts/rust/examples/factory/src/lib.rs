@@ -1,5 +1,5 @@
-//! Makes contracts of one code: each user's own, at an address that is known before. Who deployed the template says what
-//! they all are; code that never calls `replace_code` never changes.
+//! Creates a contract with the same code for each user, at an address that is known in advance. The deployer of the
+//! template chose the code of all of them; code that never calls `replace_code` never changes.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -13,7 +13,7 @@ contract! {
         Made { contract: Account, user: Account }
     }
 
-    /// The template is for good. Its init takes the account that will own the contract.
+    /// The template cannot be changed. Its init takes the account that will own the contract.
     init fn init(template: Account) {
         require(code_hash(&template).is_some(), "there is no such template");
         TEMPLATE.set(&template);
@@ -23,12 +23,12 @@ contract! {
         TEMPLATE.get()
     }
 
-    /// The contract of a user, if it was made.
+    /// A user's contract, if it exists.
     read fn contractOf(user: Account) -> Option<Account> {
         MADE.find(&user)
     }
 
-    /// The address of a user's contract, before and after it is made. Coins can be sent there at once.
+    /// The address of a user's contract, even before it exists. Coins can already be sent there.
     read fn addressOf(user: Account) -> Account {
         match MADE.find(&user) {
             Some(made) => made,
@@ -36,7 +36,7 @@ contract! {
         }
     }
 
-    /// Makes the contract of a user, who owns it. Anybody may, and pays for it.
+    /// Creates a user's contract, which the user will own. Anybody may call this, and pays for it.
     write fn make(user: Account) -> Account {
         require(MADE.find(&user).is_none(), "it was made already");
         let contract = Creation::new(TEMPLATE.get(), *user.0).arg("owner", &user).create(0, u64::MAX).or_fail();
@@ -96,7 +96,7 @@ mod tests {
         let of = |user: Account, function: &str| chain.view(factory, function, &args! { user: user }).unwrap();
         let address = of(bob, "addressOf");
         assert_eq!(of(bob, "contractOf"), "null");
-        chain.fund(read(&address), 10); // before it is there
+        chain.fund(read(&address), 10); // before the contract exists
         let made = chain.call(alice, factory, "make", &args! { user: bob }, 0).unwrap();
         assert_eq!((made.as_str(), of(bob, "contractOf")), (address.as_str(), address.clone()));
         assert_eq!(of(bob, "addressOf"), address);

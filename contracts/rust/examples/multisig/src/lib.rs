@@ -1,7 +1,7 @@
-//! An account of several owners: what so many of them confirm, it calls or pays.
+//! An account of several owners: it makes the calls and payments that a threshold of them has confirmed.
 //!
-//! It is reentrant because it changes its own owners by calling itself. Each function is whole before it calls, so that
-//! others may run in the middle of `execute`.
+//! It is reentrant because it changes its own owners by calling itself. Each function finishes its own changes before
+//! it calls, so that others may run in the middle of `execute`.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -13,14 +13,14 @@ record! {
 
 static OWNERS: List<Account> = List::new("owners");
 static THRESHOLD: Cell<u32> = Cell::new("threshold");
-static ERA: Cell<u32> = Cell::new("era"); // how often the owners changed
+static ERA: Cell<u32> = Cell::new("era"); // number of changes of the owners
 static PROPOSALS: List<Proposal> = List::new("proposals");
 static CONFIRMED: Map<(u32, Account), bool> = Map::new("confirmed");
 
 const MAX_OWNERS: usize = 16;
 const MAX_METHOD: usize = 64; // bytes
-const MAX_AGE: u64 = 30 * 24 * 60 * 60; // seconds for which a proposal counts
-const MAX_ARGS: usize = 7 << 10; // bytes: the event has them in hex, and at most 16 KiB
+const MAX_AGE: u64 = 30 * 24 * 60 * 60; // seconds for which a proposal is valid
+const MAX_ARGS: usize = 7 << 10; // bytes: the event has them in hex, within its limit of 16 KiB
 
 contract! {
     reentrant;
@@ -34,7 +34,7 @@ contract! {
         OwnersSet { era: u32, threshold: u32, owners: &'static [Account] }
     }
 
-    /// Takes as many confirmations as the threshold says.
+    /// Sets the owners, and the threshold of confirmations.
     init fn init(owners: &'static [Account], threshold: u32) {
         set_owners(owners, threshold);
     }
@@ -51,7 +51,7 @@ contract! {
         PROPOSALS.len()
     }
 
-    /// How many owners have confirmed a proposal.
+    /// The number of owners who have confirmed a proposal.
     read fn confirmations(id: u32) -> u32 {
         find(id);
         confirmed(id)
@@ -65,13 +65,13 @@ contract! {
         find(id).executed
     }
 
-    /// Takes coins. Such as are just sent to the account can be spent too.
+    /// Accepts coins. Coins sent to the account without a call can be spent too.
     payable fn deposit() {
         Deposited { from: caller(), amount: value() }.emit();
     }
 
-    /// Proposes a call with arguments as they are, and coins that go with it; without a method it is a payment. The
-    /// caller confirms it by this. It counts for 30 days.
+    /// Proposes a call with encoded arguments and with coins, or a payment if there is no method. The caller confirms
+    /// it at the same time. It is valid for 30 days.
     write fn propose(to: Account, method: Str, args: Bytes, value: u64) -> u32 {
         let by = owner();
         require(method.len() <= MAX_METHOD && args.0.len() <= MAX_ARGS, "too long");
@@ -92,7 +92,7 @@ contract! {
         Confirmed { id, by }.emit();
     }
 
-    /// Takes the caller's confirmation back.
+    /// Withdraws the caller's confirmation.
     write fn revoke(id: u32) {
         let by = owner();
         open(id);
@@ -101,12 +101,13 @@ contract! {
         Revoked { id, by }.emit();
     }
 
-    /// Does what enough owners have confirmed. Where that fails nothing has happened, and it can be tried again.
+    /// Executes a proposal that enough owners have confirmed. If it fails, nothing has changed, and it can be tried
+    /// again.
     write fn execute(id: u32) {
         let by = owner();
         let p = open(id);
         require(confirmed(id) >= THRESHOLD.get(), "too few confirmations");
-        PROPOSALS.set(id, &Proposal { executed: true, ..p }); // before the call, which may come back
+        PROPOSALS.set(id, &Proposal { executed: true, ..p }); // before the call, which may call this contract back
         Executed { id, by }.emit();
         if p.method.is_empty() {
             pay(&p.to, p.value);
@@ -115,7 +116,7 @@ contract! {
         }
     }
 
-    /// Changes the owners: by a proposal of theirs only. What was proposed before is void.
+    /// Changes the owners, only by a proposal of theirs. All earlier proposals become void.
     write fn setOwners(owners: &'static [Account], threshold: u32) {
         require(caller() == this(), "only by a proposal");
         set_owners(owners, threshold);
@@ -148,7 +149,7 @@ fn find(id: u32) -> Proposal {
     PROPOSALS.get(id).or_revert("no such proposal")
 }
 
-/// A proposal that still counts.
+/// A proposal that is still valid.
 fn open(id: u32) -> Proposal {
     let p = find(id);
     require(!p.executed, "executed already");

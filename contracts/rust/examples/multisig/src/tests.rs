@@ -71,7 +71,7 @@ fn pays_what_enough_owners_confirmed_once() {
     assert_eq!(m.call("a", "execute", id).unwrap_err(), "too few confirmations");
     m.call("c", "confirm", id).unwrap();
     assert_eq!((m.view("confirmations", &args! { id: id }), m.view("isExecuted", &args! { id: id })), ("2".into(), "false".into()));
-    m.call("b", "execute", id).unwrap(); // an owner, also one who did not confirm
+    m.call("b", "execute", id).unwrap(); // any owner may execute, even one who did not confirm
     assert_eq!((m.0.balance(shop), m.0.balance(m.1)), (60, 40));
     for function in ["execute", "confirm", "revoke"] {
         assert_eq!(m.call("c", function, id).unwrap_err(), "executed already");
@@ -153,7 +153,7 @@ fn an_owner_that_comes_back_gets_nothing_twice() {
 
 #[test]
 fn it_is_no_owner_of_itself() {
-    // With itself as an owner, one proposal that executes others could stand for two.
+    // If the contract were its own owner, a proposal that confirms another would add a vote of its own.
     let m = Multisig::new();
     let with_itself = args! { owners: list(2, |i| [account("a"), m.1][i]), threshold: 2u32 };
     let id = m.propose("a", m.1, "setOwners", &with_itself, 0).unwrap();

@@ -1,6 +1,6 @@
 //! The reference NEP-20 token (docs/protocol.md, "Conventions above consensus").
 //!
-//! Who deploys it owns it and may mint; holders may burn what is theirs.
+//! The deployer owns it and may mint; holders may burn their own tokens.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -12,11 +12,11 @@ static DECIMALS: Cell<u32> = Cell::new("decimals");
 static OWNER: Cell<Account> = Cell::new("owner");
 static SUPPLY: Cell<u64> = Cell::new("supply");
 static BALANCES: Map<Account, u64> = Map::new("balance");
-static ALLOWANCES: Map<(Account, Account), u64> = Map::new("allowance"); // of an owner, to a spender
+static ALLOWANCES: Map<(Account, Account), u64> = Map::new("allowance"); // by owner and spender
 
 contract! {
     events {
-        /// Tokens moved; minted ones from the zero account, burned ones to it.
+        /// Tokens moved: minted ones come from the zero account, burned ones go to it.
         Transfer { from: Account, to: Account, amount: u64 }
         /// An allowance was set.
         Approval { owner: Account, spender: Account, amount: u64 }
@@ -61,7 +61,7 @@ contract! {
         true
     }
 
-    /// Sets what a spender may take of the caller's; it replaces what was set before.
+    /// Sets a spender's allowance from the caller, in place of any earlier one.
     write fn approve(spender: Account, amount: u64) -> bool {
         let owner = caller();
         put(&ALLOWANCES, &(owner, spender), amount);
@@ -69,9 +69,9 @@ contract! {
         true
     }
 
-    /// Moves what the caller is allowed to move, which also the owner must have allowed itself.
+    /// Moves tokens of an owner within the caller's allowance. An owner who calls this needs an allowance too.
     write fn transferFrom(from: Account, to: Account, amount: u64) -> bool {
-        // Of nothing, anyone could fill an owner's history with transfers that the owner never made.
+        // With an amount of 0, anyone could fill an owner's history with transfers that the owner never made.
         require(amount > 0, "nothing to move");
         let key = (from, caller());
         let left = ALLOWANCES.get(&key).checked_sub(amount).or_revert("allowance is too low");
@@ -80,18 +80,18 @@ contract! {
         true
     }
 
-    /// Makes tokens; the owner's right.
+    /// Mints tokens. Only the owner may call this.
     write fn mint(to: Account, amount: u64) -> bool {
         require(caller() == OWNER.get(), "only the owner may mint");
         mint_to(to, amount);
         true
     }
 
-    /// Destroys tokens of the caller.
+    /// Burns tokens of the caller.
     write fn burn(amount: u64) -> bool {
         let from = caller();
         take(from, amount);
-        SUPPLY.set(&(SUPPLY.get() - amount)); // at least what one account has
+        SUPPLY.set(&(SUPPLY.get() - amount)); // cannot underflow: the supply is at least one account's balance
         Transfer { from, to: Account::ZERO, amount }.emit();
         true
     }
@@ -117,10 +117,10 @@ fn take(from: Account, amount: u64) {
 }
 
 fn give(to: Account, amount: u64) {
-    put(&BALANCES, &to, BALANCES.get(&to) + amount); // at most the supply
+    put(&BALANCES, &to, BALANCES.get(&to) + amount); // cannot overflow: at most the supply
 }
 
-/// Sets an entry; an entry of 0 is none.
+/// Sets an entry; 0 removes it.
 fn put<K: Stored>(map: &Map<K, u64>, key: &K, amount: u64) {
     if amount == 0 {
         map.remove(key)

@@ -1,30 +1,31 @@
-//! A token of which there is one each, after NEP-11 (indivisible; docs/contracts.md, "Tokens of one each").
+//! Non-fungible tokens after NEP-11 (indivisible; docs/contracts.md, "Tokens of one each").
 //!
-//! Who deploys the contract mints; who owns a token may move it, burn it, or approve another to move it once.
+//! The deployer of the contract mints. A token's owner may move it, burn it, or approve another account to move it
+//! once.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
 use cairn::*;
 
 record! {
-    /// Where a token is in the list of all tokens and in its owner's, so that it can be taken out of both.
+    /// A token's position in the list of all tokens and in its owner's list, so that it can be removed from both.
     pub struct Item { owner: Account, approved: Option<Account>, among_all: u32, among_own: u32 }
 }
 
 static SYMBOL: Cell<Str> = Cell::new("symbol");
 static MINTER: Cell<Account> = Cell::new("minter");
 static ITEMS: Map<Bytes, Item> = Map::new("item");
-static PROPERTIES: Map<Bytes, Str> = Map::new("properties"); // apart: moves read and write none of their bytes
+static PROPERTIES: Map<Bytes, Str> = Map::new("properties"); // moves do not touch their bytes
 static ALL: List<Bytes> = List::new("all");
-static COUNTS: Map<Account, u32> = Map::new("count"); // of an owner's tokens
-static OWN: Map<(Account, u32), Bytes> = Map::new("own"); // an owner's tokens, from 0 to below the count
+static COUNTS: Map<Account, u32> = Map::new("count"); // number of an owner's tokens
+static OWN: Map<(Account, u32), Bytes> = Map::new("own"); // an owner's tokens, by index from 0 to the count − 1
 
 const MAX_ID: usize = 64; // bytes
 const MAX_LISTED: u32 = 100;
 
 interface! {
-    json; // anybody's contract may get a token, and every contract takes JSON
-    /// A contract that wants to know what it gets.
+    json; // any contract may receive a token, and every contract accepts JSON
+    /// A contract that asks to be notified of the tokens that it receives.
     Receiver {
         write fn onNEP11Payment(from: Account, amount: u64, tokenId: Bytes, data: Option<Bytes>);
     }
@@ -32,9 +33,9 @@ interface! {
 
 contract! {
     events {
-        /// A token moved; a minted one from the zero account, a burned one to it. The amount is 1.
+        /// A token moved: a minted one comes from the zero account, a burned one goes to it. The amount is 1.
         Transfer { from: Account, to: Account, amount: u64, tokenId: Bytes }
-        /// Another than the owner may move a token once, or nobody.
+        /// An account was approved to move a token once, or the approval was removed.
         Approval { owner: Account, approved: Option<Account>, tokenId: Bytes }
     }
 
@@ -64,28 +65,28 @@ contract! {
         item(&tokenId).owner
     }
 
-    /// What the minter said of a token: the JSON of an object with the member name, as NEP-11 has it.
+    /// The minter's description of a token: a JSON object with the member name, as in NEP-11.
     read fn properties(tokenId: Bytes) -> Str {
         item(&tokenId);
         PROPERTIES.get(&tokenId)
     }
 
-    /// Who else may move a token.
+    /// The account that is approved to move a token.
     read fn approved(tokenId: Bytes) -> Option<Account> {
         item(&tokenId).approved
     }
 
-    /// Tokens from a position on, at most 100.
+    /// At most 100 tokens from a position on.
     read fn tokens(start: u32, count: u32) -> &'static [Bytes] {
         listed(start, count, ALL.len(), |i| ALL.get(i))
     }
 
-    /// An owner's tokens from a position on, at most 100.
+    /// At most 100 of an owner's tokens from a position on.
     read fn tokensOf(owner: Account, start: u32, count: u32) -> &'static [Bytes] {
         listed(start, count, COUNTS.get(&owner), |i| OWN.find(&(owner, i)))
     }
 
-    /// Makes a token; the minter's right.
+    /// Mints a token. Only the minter may call this.
     write fn mint(to: Account, tokenId: Bytes, properties: Str) {
         require(caller() == MINTER.get(), "only the minter may mint");
         require(!tokenId.0.is_empty() && tokenId.0.len() <= MAX_ID, "a token's ID has 1 to 64 bytes");
@@ -97,7 +98,7 @@ contract! {
         moved(Account::ZERO, to, tokenId, None);
     }
 
-    /// Destroys a token of the caller's.
+    /// Burns a token of the caller's.
     write fn burn(tokenId: Bytes) {
         let item = item(&tokenId);
         require(caller() == item.owner, "only the owner may burn");
@@ -111,7 +112,7 @@ contract! {
         Transfer { from: item.owner, to: Account::ZERO, amount: 1, tokenId }.emit();
     }
 
-    /// Lets an account move a token once, or nobody.
+    /// Approves an account to move a token once, or removes the approval.
     write fn approve(to: Option<Account>, tokenId: Bytes) {
         let item = item(&tokenId);
         require(caller() == item.owner, "only the owner may approve");
@@ -119,8 +120,8 @@ contract! {
         Approval { owner: item.owner, approved: to, tokenId }.emit();
     }
 
-    /// Moves a token of the caller's, or one that the caller is approved for. A contract that gets it is told, with the
-    /// data, and can refuse it.
+    /// Moves a token that the caller owns or is approved for. A receiving contract is notified, with the data, and can
+    /// refuse it.
     write fn transfer(to: Account, tokenId: Bytes, data: Option<Bytes>) -> bool {
         let item = item(&tokenId);
         let by = caller();
@@ -138,7 +139,7 @@ fn item(id: &Bytes) -> Item {
     ITEMS.find(id).or_revert("no such token")
 }
 
-/// Takes a token out of its owner's, whose last one takes its place.
+/// Removes a token from its owner's list; the last one takes its place.
 fn take(item: &Item) {
     let last = COUNTS.get(&item.owner) - 1;
     if item.among_own != last {
@@ -154,7 +155,7 @@ fn take(item: &Item) {
     }
 }
 
-/// Puts a token behind an account's others; nobody is approved for it any more.
+/// Appends a token to an account's list, and removes its approval.
 fn put(to: Account, id: Bytes, item: Item) {
     let count = COUNTS.get(&to);
     OWN.set(&(to, count), &id);
@@ -162,15 +163,15 @@ fn put(to: Account, id: Bytes, item: Item) {
     ITEMS.set(&id, &Item { owner: to, approved: None, among_own: count, ..item });
 }
 
-/// Says that a token moved: in an event, and to a contract that gets it from another and wants to know. That is the last
-/// thing a call does, and the receiver cannot call this contract back meanwhile.
+/// Reports a move in an event, and to a receiving contract that asks to be notified, unless it moved the token itself.
+/// This is the last action of a call, and the receiver cannot call this contract back meanwhile.
 fn moved(from: Account, to: Account, id: Bytes, data: Option<Bytes>) {
     Transfer { from, to, amount: 1, tokenId: id }.emit();
     if to == caller() {
         return;
     }
     match Receiver::at(to).onNEP11Payment(from, 1, id, data) {
-        Err(Failure { code: 3 | 4, .. }) => {} // a user, or a contract that does not ask
+        Err(Failure { code: 3 | 4, .. }) => {} // a user, or a contract that does not ask to be notified
         told => told.or_fail(),
     }
 }

@@ -2,7 +2,7 @@ use super::CONTRACT;
 use cairn::testing::{account, Chain, Contract};
 use cairn::{args, Account, Bytes, Str};
 
-/// A contract that keeps what it gets, unless the data is "no"; with "back" it tries to give it back at once.
+/// A contract that keeps a received token, unless the data is "no". With "back" it tries to return the token at once.
 mod vault {
     use cairn::*;
 
@@ -23,7 +23,7 @@ mod vault {
             LAST.set(&(from, amount, tokenId));
         }
 
-        /// Takes a token that it is approved for.
+        /// Fetches a token that it is approved for.
         write fn collect(nft: Account, tokenId: Bytes) {
             Nft::at(nft).transfer(this(), tokenId, None).or_fail();
         }
@@ -34,7 +34,7 @@ mod vault {
     }
 }
 
-/// A contract that does not ask what it gets.
+/// A contract that does not ask to be notified.
 mod deaf {
     cairn::contract! {
         read fn deaf() -> bool {
@@ -73,7 +73,7 @@ impl Nft {
     fn owner(&self, id: &'static [u8]) -> Result<String, String> {
         self.view("ownerOf", &args! { tokenId: Bytes(id) })
     }
-    /// What the lists say, which must be what the tokens say.
+    /// The contents of the lists, which must agree with the tokens' owners.
     fn lists(&self) -> [String; 3] {
         let page = |of| self.view("tokensOf", &args! { owner: account(of), start: 0u32, count: 100u32 }).unwrap();
         [page("alice"), page("bob"), self.view("tokens", &args! { start: 0u32, count: 100u32 }).unwrap()]
@@ -148,8 +148,8 @@ fn the_lists_hold_what_there_is() {
     let (alice, bob) = (account("alice"), account("bob"));
     nft.transfer("alice", bob, b"1", None).unwrap();
     assert_eq!(nft.lists(), [r#"["0x33","0x32"]"#, r#"["0x31"]"#, r#"["0x31","0x32","0x33"]"#]);
-    nft.transfer("alice", alice, b"3", None).unwrap(); // to oneself
-    nft.transfer("alice", alice, b"3", None).unwrap(); // as the last one
+    nft.transfer("alice", alice, b"3", None).unwrap(); // a transfer to oneself
+    nft.transfer("alice", alice, b"3", None).unwrap(); // the token is the last of its list
     assert_eq!(nft.lists()[0], r#"["0x32","0x33"]"#);
     let burn = |id: &'static [u8]| args! { tokenId: Bytes(id) };
     assert_eq!(nft.call("alice", "burn", &burn(b"1")).unwrap_err(), "only the owner may burn");
@@ -195,7 +195,7 @@ fn a_contract_is_told_and_can_refuse_but_not_come_back() {
     nft.transfer("alice", deaf, b"2", Some(Bytes(b"no"))).unwrap();
     nft.mint("minter", vault, b"4").unwrap();
     assert_eq!(nft.0.view(vault, "last", "").unwrap(), "\"0x34\"");
-    // What takes a token itself need not be told, and could not be.
+    // A contract that fetches a token itself is not notified; it is still on the call stack.
     nft.call("alice", "approve", &args! { to: Some(vault), tokenId: Bytes(b"3") }).unwrap();
     nft.0.call(account("bob"), vault, "collect", &args! { nft: nft.1, tokenId: Bytes(b"3") }, 0).unwrap();
     assert_eq!(nft.owner(b"3").unwrap(), text(vault));

@@ -1,17 +1,17 @@
-//! A market of two tokens that prices by what it holds: the product of both reserves never falls (as Uniswap v2's).
+//! A market of two tokens whose price follows from its reserves: their product never falls (as in Uniswap v2).
 //!
-//! A swap pays out first and then calls `pay` of whoever called it, a contract like the router, which must have brought
-//! the other token when it returns. Users swap through a router: it is what holds their minimum and their deadline.
+//! A swap pays out first and then calls `pay` of its caller, a contract such as the router, which must have paid the
+//! other token when it returns. Users swap through a router, which enforces their minimum and their deadline.
 //!
-//! What it defends against is in docs/contracts.md, "What the examples defend against".
+//! For the attacks that it resists see docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
 use cairn::nep20::Token;
 use cairn::*;
 
-/// Shares of the first deposit that nobody ever gets. Who wants to make one share dear, so that those who come later
-/// round down to none, pays a thousand times for what one share gains.
+/// Shares of the first deposit that stay locked for ever. They make an attack expensive that raises the price of one
+/// share until later deposits round down to none: the attacker pays a thousand times what one share gains.
 const LOCKED: u64 = 1_000;
 
 record! {
@@ -22,7 +22,7 @@ static MARKET: Cell<Market> = Cell::new("market");
 static SHARES: Map<Account, u64> = Map::new("shares");
 
 interface! {
-    /// Who swaps.
+    /// The caller of a swap.
     Payer {
         write fn pay(token: Account, amount: u64);
     }
@@ -30,9 +30,9 @@ interface! {
 
 contract! {
     events {
-        /// Shares were made.
+        /// Shares were minted for a deposit.
         Added { by: Account, shares: u64, amountA: u64, amountB: u64 }
-        /// Shares were given back.
+        /// Shares were redeemed.
         Removed { by: Account, shares: u64, amountA: u64, amountB: u64 }
         Swap { by: Account, to: Account, amountIn: u64, amountOut: u64, tokenIn: Account }
     }
@@ -48,7 +48,7 @@ contract! {
         list(2, |i| if i == 0 { m.token_a } else { m.token_b })
     }
 
-    /// What counts for prices: what came with deposits and swaps. Tokens that were just sent here are not in it.
+    /// The amounts that determine prices, from deposits and swaps. They exclude tokens sent here outside of these.
     read fn reserves() -> &'static [u64] {
         let m = market();
         list(2, |i| if i == 0 { m.reserve_a } else { m.reserve_b })
@@ -62,14 +62,14 @@ contract! {
         SHARES.get(&address)
     }
 
-    /// What a swap would give now, after the fee of 0.3 %. Anyone can move it within a transaction: it is no price to
-    /// lend on or to settle by.
+    /// The result of a swap now, after the fee of 0.3 %. Anyone can move this price within a transaction, so do not
+    /// lend or settle by it.
     read fn quote(tokenIn: Account, amountIn: u64) -> u64 {
         quote_in(&market(), tokenIn, amountIn)
     }
 
-    /// Adds to the reserves, in their ratio, at most what is said of what the caller has approved to the pool; gives the
-    /// shares that it gets. The first deposit decides the ratio.
+    /// Adds to the reserves, in their ratio, at most the given amounts of the tokens that the caller has approved to
+    /// the pool. It returns the new shares. The first deposit decides the ratio.
     write fn add(maxA: u64, maxB: u64, minShares: u64, deadline: u64) -> u64 {
         in_time(deadline);
         let mut m = market();
@@ -89,14 +89,14 @@ contract! {
         m.reserve_b = sum(m.reserve_b, amountB);
         m.shares = sum(m.shares, shares);
         MARKET.set(&m);
-        SHARES.set(&by, &(SHARES.get(&by) + shares)); // at most all shares
+        SHARES.set(&by, &(SHARES.get(&by) + shares)); // cannot overflow: at most all shares
         take(m.token_a, by, amountA);
         take(m.token_b, by, amountB);
         Added { by, shares, amountA, amountB }.emit();
         shares
     }
 
-    /// Gives back the caller's part of the reserves for shares, at least what is said of each token.
+    /// Redeems shares of the caller for a part of the reserves, at least the given amount of each token.
     write fn remove(shares: u64, minA: u64, minB: u64, deadline: u64) {
         in_time(deadline);
         let mut m = market();
@@ -119,7 +119,7 @@ contract! {
         Removed { by, shares, amountA, amountB }.emit();
     }
 
-    /// Pays out to an account, then has the caller pay.
+    /// Pays out to an account, then makes the caller pay.
     write fn swap(tokenIn: Account, amountIn: u64, to: Account) -> u64 {
         let mut m = market();
         let amountOut = quote_in(&m, tokenIn, amountIn);
@@ -158,8 +158,8 @@ fn take(token: Account, from: Account, amount: u64) {
     brings(token, amount, || require(Token::at(token).transferFrom(from, this(), amount).or_fail(), "the token refused"))
 }
 
-/// Does what must bring an amount of a token. What counts is what came: a token that keeps a part of what it moves
-/// cannot be traded here.
+/// Runs a payment that must bring an amount of a token. The amount that arrived counts, so a token that keeps a part of
+/// each transfer cannot be traded here.
 fn brings(token: Account, amount: u64, pay: impl FnOnce()) {
     let held = || Token::at(token).balanceOf(this()).or_fail();
     let before = held();
@@ -167,7 +167,7 @@ fn brings(token: Account, amount: u64, pay: impl FnOnce()) {
     require(held() >= sum(before, amount), "it was not paid");
 }
 
-/// What is paid out is rounded down, also the part of the payment that counts.
+/// The amount paid out is rounded down, and so is the part of the payment that counts.
 fn quote_in(m: &Market, token_in: Account, amount_in: u64) -> u64 {
     let (reserve_in, reserve_out) = if token_in == m.token_a {
         (m.reserve_a, m.reserve_b)
@@ -177,7 +177,7 @@ fn quote_in(m: &Market, token_in: Account, amount_in: u64) -> u64 {
     };
     require(m.shares > 0, "no reserves");
     let after_fee = amount_in as u128 * 997 / 1000;
-    (after_fee * reserve_out as u128 / (reserve_in as u128 + after_fee)) as u64 // less than the reserve
+    (after_fee * reserve_out as u128 / (reserve_in as u128 + after_fee)) as u64 // fits: below the reserve
 }
 
 fn sum(a: u64, b: u64) -> u64 {

@@ -2,12 +2,12 @@ use super::{nep20, CONTRACT};
 use cairn::testing::{account, Chain, Contract};
 use cairn::{args, Account};
 
-/// Who swaps: it pays what it is told to, and may try to come back in the middle.
+/// The caller of a swap. It pays the amount that the test sets, and may try to call the pool back in the middle.
 mod trader {
     use cairn::nep20::Token;
     use cairn::*;
 
-    static SHORT: Cell<u64> = Cell::new("short"); // so much less than it owes
+    static SHORT: Cell<u64> = Cell::new("short"); // shortfall of its payment
     static COMES_BACK: Cell<bool> = Cell::new("comes back");
 
     interface! {
@@ -35,7 +35,7 @@ mod trader {
     }
 }
 
-/// A token that keeps a hundredth of what is moved for another.
+/// A token that keeps a hundredth of each transfer by a spender.
 mod taxed {
     use cairn::*;
 
@@ -69,7 +69,7 @@ struct Market {
 }
 
 impl Market {
-    /// A pool of two tokens with so much each, of which "eve" and "bob" have a third each, and a trader.
+    /// A pool of two tokens, and a trader. Of the given supply of each token, "eve" and "bob" have a third each.
     fn new(supply: u64) -> Self {
         let chain = Chain::new();
         let alice = account("alice");
@@ -123,9 +123,9 @@ fn adds_and_removes() {
     let m = Market::new(3_000_000);
     assert_eq!(m.add("bob", 1_000, 1_000, 0, LATE).unwrap_err(), "too little");
     assert_eq!(m.add("bob", 10, 10, 0, LATE).unwrap_err(), "too little for a first deposit");
-    assert_eq!(m.add("bob", 40_000, 90_000, 0, LATE).unwrap(), 59_000); // 60,000 without the locked ones
+    assert_eq!(m.add("bob", 40_000, 90_000, 0, LATE).unwrap(), 59_000); // 60,000 shares minus the locked ones
     assert_eq!(m.shares_of(Account::ZERO), 1_000);
-    // The rest of what was offered stays with who offered it.
+    // The depositor keeps the rest of the offered amount.
     assert_eq!(m.add("eve", u64::MAX, 9, 6, LATE).unwrap(), 6);
     assert_eq!(m.has(account("eve")), [1_000_000 - 4, 1_000_000 - 9]);
     m.remove("eve", 6, 4, 9, LATE).unwrap();
@@ -133,13 +133,14 @@ fn adds_and_removes() {
     assert_eq!(m.remove("eve", 1, 0, 0, LATE).unwrap_err(), "too few shares");
     assert_eq!(m.remove("eve", 0, 0, 0, LATE).unwrap_err(), "no shares");
     m.remove("bob", 59_000, 0, 0, LATE).unwrap();
-    assert_eq!((m.reserves(), m.has(m.pool)), ("[667,1500]".into(), [667, 1_500])); // the locked ones'
+    assert_eq!((m.reserves(), m.has(m.pool)), ("[667,1500]".into(), [667, 1_500])); // the part of the locked shares
 }
 
 #[test]
 fn the_first_depositor_cannot_make_shares_dear() {
     let m = Market::new(3_000_000);
-    // The attack: hold the only share, make it worth as much as the next deposit, and share what that rounds away.
+    // The attack: hold the only share, make it worth as much as the next deposit, and gain from the rounding of that
+    // deposit.
     assert_eq!(m.add("eve", 1, 2, 0, LATE).unwrap_err(), "too little for a first deposit");
     assert_eq!(m.add("eve", 1_001, 1_001, 0, LATE).unwrap(), 1);
     m.swap(m.a, 100_000, 0, false).unwrap();
@@ -162,7 +163,7 @@ fn a_donation_moves_no_price_and_no_share() {
     m.chain.call(account("eve"), m.a, "transfer", &gift, 0).unwrap();
     assert_eq!(m.reserves(), reserves);
     assert_eq!(m.add("bob", 1_000, 1_000, 0, LATE).unwrap(), 1_000);
-    // Nor does it pay for a swap.
+    // The attack does not pay with a swap either.
     assert_eq!(m.swap(m.a, 1_000, 1, false).unwrap_err(), "it was not paid");
 }
 
@@ -170,7 +171,7 @@ fn a_donation_moves_no_price_and_no_share() {
 fn deposits_and_withdrawals_keep_their_bounds() {
     let m = Market::new(3_000_000);
     m.add("bob", 10_000, 10_000, 0, LATE).unwrap();
-    m.swap(m.a, 10_000, 0, false).unwrap(); // before eve's deposit, which reckoned with the ratio of then
+    m.swap(m.a, 10_000, 0, false).unwrap(); // before eve's deposit, which was computed for the old ratio
     assert_eq!(m.add("eve", 1_000, 1_000, 900, LATE).unwrap_err(), "fewer shares than the minimum");
     assert_eq!(m.remove("bob", 1_000, 900, 900, LATE).unwrap_err(), "less than the minimum");
     assert_eq!(m.add("eve", 1_000, 1_000, 0, 1_699_999_999).unwrap_err(), "the deadline is over");
@@ -194,7 +195,7 @@ fn a_swap_must_be_paid_and_cannot_come_back() {
 fn deposits_and_withdrawals_are_rounded_for_the_pool() {
     let m = Market::new(3_000_000);
     m.add("bob", 40_000, 90_000, 0, LATE).unwrap();
-    // 7 of 60,000 shares are of 4.67 A and of 10.5 B.
+    // 7 of 60,000 shares are worth 4.67 A and 10.5 B.
     assert_eq!(m.add("eve", u64::MAX, 11, 7, LATE).unwrap(), 7);
     assert_eq!(m.has(account("eve")), [1_000_000 - 5, 1_000_000 - 11]);
     m.remove("eve", 7, 0, 0, LATE).unwrap();
@@ -207,7 +208,7 @@ fn the_product_never_falls() {
     m.add("bob", 5_003, 7_001, 0, LATE).unwrap();
     let mut product = 5_003 * 7_001;
     for i in 0..60 {
-        let _ = m.swap([m.a, m.b][i % 2], 1 + (i as u64 * 7_919) % 641, 0, false); // too small ones are refused
+        let _ = m.swap([m.a, m.b][i % 2], 1 + (i as u64 * 7_919) % 641, 0, false); // too small deposits are refused
         let [a, b] = m.has(m.pool);
         assert!(a * b >= product, "{} · {}", a, b);
         product = a * b;

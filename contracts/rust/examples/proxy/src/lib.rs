@@ -1,14 +1,15 @@
-//! An address that stays while the code behind it is replaced. It has the coins and the data, and forwards calls to the
-//! contract that a name of a registry stands for: its logic, which reads and writes the data here, and keeps nothing itself.
+//! An address that stays while the code behind it is replaced. It holds the coins and the data, and forwards calls to
+//! its logic: the contract to which a name in a registry points. The logic reads and writes the data here, and stores
+//! nothing itself.
 //!
-//! A contract that only wants to be mended uses `replace_code`, as the example `coin` does: it keeps its address, its storage
-//! and the price of a plain call, where a call through a proxy takes hundreds of thousands of gas more. A proxy is for who
-//! wants the code and the data apart: several logics in turn or by different owners, checked by a registry.
+//! A contract that only needs replaceable code uses `replace_code`, as the example `coin` does: it keeps its address,
+//! its storage and the price of a plain call. A call through a proxy takes hundreds of thousands of gas more. Use a
+//! proxy to separate code and data: for several logics in turn or by different owners, checked by a registry.
 //!
-//! The chain has no way to run another contract's code on one's own storage, so the logic asks for what it needs, by calls
-//! back in the middle of [`forward`]: that is why this contract is reentrant.
+//! The chain cannot run another contract's code on a contract's own storage. So the logic requests its data by calling
+//! back in the middle of [`forward`], and this contract is therefore reentrant.
 //!
-//! What it defends against is in docs/contracts.md, "What the examples defend against".
+//! For the attacks that it resists see docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -16,7 +17,7 @@ use cairn::*;
 
 static REGISTRY: Cell<Account> = Cell::new("registry");
 static NAME: Cell<Str> = Cell::new("name");
-static SERVING: Cell<Account> = Cell::new("serving"); // the logic, from the beginning of a call to its end
+static SERVING: Cell<Account> = Cell::new("serving"); // the logic during a call
 static DATA: Map<Bytes, Bytes> = Map::new("data");
 
 /// The first byte of arguments in the binary form (docs/protocol.md, "ABI").
@@ -31,7 +32,7 @@ interface! {
 contract! {
     reentrant;
 
-    /// Both are for good: who owns the registry decides what this contract does.
+    /// Neither can be changed: the owner of the registry decides what this contract does.
     init fn init(registry: Account, name: Str) {
         require(code_hash(&registry).is_some(), "there is no such registry");
         REGISTRY.set(&registry);
@@ -42,7 +43,7 @@ contract! {
         REGISTRY.get()
     }
 
-    /// What the logic is called in the registry.
+    /// The name of the logic in the registry.
     read fn name() -> Str {
         NAME.get()
     }
@@ -52,8 +53,8 @@ contract! {
         resolve()
     }
 
-    /// Calls a function of the logic: with the caller, the coins that came, which stay here, and the arguments that are
-    /// given in the binary form without its first byte. Gives what the logic gave.
+    /// Calls a function of the logic with the caller, the amount of coins received, which stay here, and the arguments
+    /// in the binary form without its first byte. It returns the logic's result.
     payable fn forward(method: Str, args: Bytes) -> Bytes {
         require(SERVING.find().is_none(), "a call is under way");
         let logic = resolve();
@@ -63,12 +64,12 @@ contract! {
         Bytes(result)
     }
 
-    /// Like [`forward`] for functions that change nothing.
+    /// Like [`forward`], for functions that change nothing.
     read fn view(method: Str, args: Bytes) -> Bytes {
         Bytes(call_view(&resolve(), method, told(args), u64::MAX).or_fail())
     }
 
-    /// What is held under a key. Everybody may read it, like everything on a chain.
+    /// The value under a key. Everybody may read it, like everything on a chain.
     read fn get(key: Bytes) -> Option<Bytes> {
         DATA.find(&key)
     }
@@ -94,7 +95,7 @@ fn resolve() -> Account {
     Registry::at(REGISTRY.get()).resolve(NAME.get()).or_fail()
 }
 
-/// Arguments behind those that the logic takes the proxy's word for.
+/// Encodes the caller and the coins, which the logic believes the proxy, and then the arguments.
 fn told(args: Bytes) -> &'static [u8] {
     let mut told = Buffer::new();
     told.push_array(&[BINARY]);
@@ -104,7 +105,7 @@ fn told(args: Bytes) -> &'static [u8] {
     told.bytes()
 }
 
-/// Only the logic of the call that is under way may change anything here, whatever the name stands for meanwhile.
+/// Only the logic of the running call may change anything here, even if the name now points to another contract.
 fn only_logic() {
     require(SERVING.find() == Some(caller()), "only the logic may, and only in a call");
 }

@@ -3,7 +3,7 @@ use cairn::args;
 use cairn::testing::{account, Chain};
 use cairn::{Account, Bytes};
 
-/// What calls the proxy back while it serves.
+/// A contract that calls the proxy back during a call.
 mod evil {
     #![allow(dead_code)]
     use cairn::*;
@@ -17,26 +17,26 @@ mod evil {
     }
 
     contract! {
-        /// As a logic: a call into the proxy while one is under way.
+        /// As a logic: calls the proxy during a running call.
         write fn again(by: Account, coins: u64) {
             let _ = (by, coins);
             Proxy::at(caller()).forward("again", Bytes(&[])).or_fail();
         }
 
-        /// As a logic: is replaced while it serves, and writes all the same.
+        /// As a logic: is replaced during its own call, and still writes.
         write fn replaced(by: Account, coins: u64, registry: Account) {
             let _ = (by, coins);
             Proxy::at(registry).activate("savings").or_fail();
             Proxy::at(caller()).put(Bytes(b"key"), Bytes(b"data")).or_fail();
         }
 
-        /// As a contract that alice calls for something else.
+        /// As an unrelated contract that alice calls.
         write fn lure(proxy: Account, amount: u64) {
             let args = Bytes(amount.to_le_bytes().to_vec().leak());
             Proxy::at(proxy).forward("withdraw", args).or_fail();
         }
 
-        /// As anybody.
+        /// As any contract.
         write fn write(proxy: Account) {
             Proxy::at(proxy).put(Bytes(b"key"), Bytes(b"data")).or_fail();
         }
@@ -86,7 +86,7 @@ impl World {
     }
 }
 
-/// A result of the logic: its binary form, in JSON.
+/// The expected result of the logic: its binary form as JSON.
 fn number(n: u64) -> String {
     let hex: String = n.to_le_bytes().iter().map(|b| format!("{:02x}", b)).collect();
     format!("\"0x01{}\"", hex)
@@ -107,7 +107,7 @@ fn the_logic_is_told_who_calls_and_nobody_else_tells_it() {
     let w = World::new();
     w.forward("alice", "deposit", b"", 70).unwrap();
     assert_eq!(w.forward("eve", "withdraw", &70u64.to_le_bytes(), 0).unwrap_err(), "less is saved");
-    // Behind her own account come arguments, not another account.
+    // The bytes after her own account are arguments; they cannot name another account.
     let mut forged = account("alice").0.to_vec();
     forged.extend_from_slice(&[0; 8]);
     forged.extend_from_slice(&70u64.to_le_bytes());
@@ -150,7 +150,7 @@ fn only_the_logic_writes_and_only_in_a_call() {
     let evil = w.chain.deploy(account("owner"), evil::CONTRACT, "", 0).unwrap();
     w.replace(evil);
     let write = w.chain.call(account("eve"), evil, "write", &args! { proxy: w.proxy }, 0);
-    assert_eq!(write.unwrap_err(), refused); // it is the logic, but nobody called it through the proxy
+    assert_eq!(write.unwrap_err(), refused); // it is the logic, but no call goes through the proxy
     assert_eq!(w.chain.view(w.proxy, "get", &args! { key: Bytes(b"key") }).unwrap(), "null");
 }
 
@@ -162,7 +162,7 @@ fn one_call_at_a_time() {
     assert_eq!(w.forward("eve", "again", b"", 0).unwrap_err(), "a call is under way");
     w.announce(w.savings());
     w.chain.advance(1, DELAY);
-    w.forward("eve", "replaced", w.registry.0, 0).unwrap(); // the one that was called is served to the end
+    w.forward("eve", "replaced", w.registry.0, 0).unwrap(); // the logic that was called remains in charge to the end
     assert_eq!(w.chain.view(w.proxy, "get", &args! { key: Bytes(b"key") }).unwrap(), "\"0x64617461\"");
     assert_eq!(w.forward("alice", "deposit", b"", 5).unwrap(), number(5));
 }
@@ -174,7 +174,7 @@ fn what_fails_leaves_nothing() {
     assert!(w.forward("alice", "withdraw", b"short", 0).is_err());
     assert_eq!(w.forward("alice", "nothing", b"", 9).unwrap_err(), "no such function");
     assert_eq!(w.chain.balance(account("alice")), 100);
-    assert_eq!(w.forward("alice", "deposit", b"", 7).unwrap(), number(7)); // no call is under way
+    assert_eq!(w.forward("alice", "deposit", b"", 7).unwrap(), number(7)); // no call is running
     let nobody = args! { registry: account("bob"), name: "savings" };
     let deployed = w.chain.deploy(account("owner"), CONTRACT, &nobody, 0);
     assert_eq!(deployed.unwrap_err(), "there is no such registry");

@@ -1,30 +1,32 @@
-//! Names for contracts that may be replaced by others. Who wants to mend a contract whose code never changes deploys another,
-//! and has a name stand for that one: after a delay, in which everybody can see what comes, and leave.
+//! Names for contracts that may be replaced by others. To correct a contract whose code never changes, its owner
+//! deploys another and points a name to it. This takes effect after a delay, in which everybody can inspect the new
+//! contract and leave.
 //!
 //! A contract that replaces its own code (`replace_code`, as the example `coin` does) needs no name: its address and its
-//! storage stay. A registry is for what must be another contract: one with other storage, or one that others can check to
-//! be the same for ever.
+//! storage stay. A registry is for replacements that must be a separate contract: one with its own storage, or one
+//! whose code provably never changes.
 //!
-//! What it defends against is in docs/contracts.md, "What the examples defend against".
+//! For the attacks that it resists see docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
 use cairn::*;
 
 const MAX_NAME: usize = 64; // bytes
-const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer one is a typing error
-/// For so many seconds behind the delay an announcement may be activated. One that was forgotten must be made, and seen, again.
+const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer delay is a typing error
+/// The number of seconds after the delay in which an announcement may be activated. A forgotten one must be announced
+/// again.
 const GRACE: u64 = 14 * 24 * 60 * 60;
 
 contract! {
     types {
-        /// What a name will stand for, and from when on, in Unix seconds.
+        /// The announced contract of a name, and the earliest activation in Unix seconds.
         record Next { contract: Account, from: u64 }
     }
 
     storage {
         OWNER: Cell<Account> = "owner",
-        /// Who was offered to be the owner.
+        /// The account to which ownership was offered.
         HEIR: Cell<Account> = "heir",
         DELAY: Cell<u64> = "delay",
         CURRENT: Map<Str, Account> = "current",
@@ -38,7 +40,7 @@ contract! {
         OwnerSet { owner: Account }
     }
 
-    /// The caller owns the names. What one stands for changes so many seconds after it was announced.
+    /// The caller owns the names. A name changes the given number of seconds after the announcement.
     init fn init(delay: u64) {
         require(delay > 0 && delay <= MAX_DELAY, "a delay is from a second to a year");
         DELAY.set(&delay);
@@ -53,23 +55,23 @@ contract! {
         DELAY.get()
     }
 
-    /// The contract that a name stands for.
+    /// The contract to which a name points.
     read fn resolve(name: Str) -> Account {
         CURRENT.find(&name).or_revert("the name stands for nothing")
     }
 
-    /// The contract that a name will stand for, if anything was announced and has not expired.
+    /// The announced contract of a name, if there is an announcement that has not expired.
     read fn next(name: Str) -> Option<Account> {
         NEXT.find(&name).filter(|next| !expired(next)).map(|next| next.contract)
     }
 
-    /// From when on what was announced may be activated, in Unix seconds.
+    /// The time from which the announcement may be activated, in Unix seconds.
     read fn nextFrom(name: Str) -> u64 {
         announced(name).from
     }
 
-    /// Says what a name will stand for: after the delay, or at once if it stands for nothing, as nobody relies on it yet.
-    /// It takes the place of what was announced before.
+    /// Announces a new contract for a name. It can be activated after the delay, or at once for a new name, on which
+    /// nobody relies yet. It replaces any earlier announcement.
     write fn announce(name: Str, contract: Account) {
         only_owner();
         require(!name.is_empty() && name.len() <= MAX_NAME, "a name has 1 to 64 bytes");
@@ -87,7 +89,7 @@ contract! {
         Cancelled { contract: next.contract, name }.emit();
     }
 
-    /// Has a name stand for what was announced. Anybody may, for 14 days behind the delay.
+    /// Points a name to the announced contract. Anybody may call this, for 14 days after the delay.
     write fn activate(name: Str) {
         let next = announced(name);
         require(block_time() >= next.from, "the delay is not over");
@@ -97,7 +99,7 @@ contract! {
         Activated { contract: next.contract, name }.emit();
     }
 
-    /// Offers the names to another owner, who must accept: so they are never owned by a typing error.
+    /// Offers the names to a new owner, who must accept: a typing error cannot give them away.
     write fn offer(to: Account) {
         only_owner();
         HEIR.set(&to);
@@ -137,7 +139,7 @@ mod tests {
     struct Registry(Chain, Account);
 
     impl Registry {
-        /// Has a delay of a minute.
+        /// A registry with a delay of a minute.
         fn new() -> Self {
             let chain = Chain::new();
             let id = chain.deploy(account("owner"), CONTRACT, &args! { delay: 60u64 }, 0).unwrap();
@@ -192,7 +194,7 @@ mod tests {
         r.0.advance(1, 60 + super::GRACE + 1);
         assert_eq!(r.call("anyone", "activate").unwrap_err(), "the announcement has expired");
         assert_eq!(next(), "null");
-        r.announce("owner", two).unwrap(); // which waits anew
+        r.announce("owner", two).unwrap(); // a new announcement begins a new delay
         r.0.advance(1, 60 + super::GRACE);
         assert_eq!(next(), json(two));
         r.call("anyone", "activate").unwrap();
@@ -207,7 +209,7 @@ mod tests {
         r.announce("owner", r.contract()).unwrap();
         r.0.advance(1, 59);
         let evil = r.contract();
-        r.announce("owner", evil).unwrap(); // in the place of one that nobody minded
+        r.announce("owner", evil).unwrap(); // it replaces the announcement that nobody had activated
         r.0.advance(1, 1);
         assert_eq!(r.call("owner", "activate").unwrap_err(), "the delay is not over");
         r.call("owner", "cancel").unwrap();
@@ -245,7 +247,7 @@ mod tests {
         assert_eq!(accept("anyone").unwrap_err(), "the names were not offered to the caller");
         offer("owner", "heir").unwrap();
         assert_eq!(accept("anyone").unwrap_err(), "the names were not offered to the caller");
-        r.announce("owner", r.contract()).unwrap(); // still hers
+        r.announce("owner", r.contract()).unwrap(); // alice is still the owner
         accept("heir").unwrap();
         assert_eq!(accept("heir").unwrap_err(), "the names were not offered to the caller");
         assert_eq!(r.call("owner", "cancel").unwrap_err(), "only the owner may");

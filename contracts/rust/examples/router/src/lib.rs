@@ -1,7 +1,7 @@
-//! Swaps through one pool after the other. Each pool pays out first, then calls [`pay`] here, in the middle of [`swap`]:
-//! that is why this contract is reentrant, and why it remembers what it owes and to whom.
+//! Swaps through one pool after the other. Each pool pays out first, then calls [`pay`] here, in the middle of
+//! [`swap`]. So this contract is reentrant, and remembers its debt and the pool.
 //!
-//! What it defends against is in docs/contracts.md, "What the examples defend against".
+//! For the attacks that it resists see docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -9,12 +9,12 @@ use cairn::nep20::Token;
 use cairn::*;
 
 record! {
-    /// What the pool that is being called gets, once.
+    /// The payment that the running pool may claim once.
     pub struct Debt { pool: Account, payer: Account, token: Account, amount: u64, paid: bool }
 }
 
 static POOL_CODE: Cell<Hash> = Cell::new("pool code");
-static DEBT: Cell<Debt> = Cell::new("debt"); // there from the beginning of a swap to its end
+static DEBT: Cell<Debt> = Cell::new("debt"); // set during a swap
 
 interface! {
     Pool {
@@ -25,7 +25,7 @@ interface! {
 contract! {
     reentrant;
 
-    /// Only pools of this code are called. Code never changes, so its hash stands for what it does.
+    /// The router calls only pools with this code. Code never changes, so its hash identifies its behaviour.
     init fn init(poolCode: Hash) {
         POOL_CODE.set(&poolCode);
     }
@@ -34,8 +34,9 @@ contract! {
         POOL_CODE.get()
     }
 
-    /// Swaps an amount of the path's first token, which the caller has approved to the router, to its last one. There is
-    /// a pool from each token to the next. Gives what the caller got; reverts where that is less than the minimum.
+    /// Swaps an amount of the path's first token, which the caller has approved to the router, to its last one. Each
+    /// pool leads from one token to the next. It returns the amount that the caller received, and reverts if that is
+    /// below the minimum.
     write fn swap(pools: &'static [Account], path: &'static [Account], amount: u64, minimum: u64, deadline: u64) -> u64 {
         require(DEBT.find().is_none(), "a swap is under way");
         require(block_time() <= deadline, "the deadline is over");
@@ -48,7 +49,7 @@ contract! {
             let held = || Token::at(path[i + 1]).balanceOf(to).or_fail();
             let before = held();
             Pool::at(pool).swap(path[i], amount, to).or_fail();
-            amount = held().checked_sub(before).or_revert("the pool took what it was to give"); // not the pool's word
+            amount = held().checked_sub(before).or_revert("the pool took what it was to give"); // measured, not reported
             payer = this();
         }
         DEBT.remove();
@@ -56,7 +57,8 @@ contract! {
         amount
     }
 
-    /// Pays a pool for what it gave: only the pool that is being called, only what it was promised, and only once.
+    /// Pays a pool for its part of the swap: only the pool that is being called, only the promised amount, and only
+    /// once.
     write fn pay(token: Account, amount: u64) {
         let debt = DEBT.find().or_revert("nothing is to be paid");
         require(caller() == debt.pool && !debt.paid, "nothing is to be paid to this pool");

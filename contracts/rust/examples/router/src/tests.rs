@@ -2,7 +2,7 @@ use super::{nep20, pool, CONTRACT};
 use cairn::testing::{account, Chain, Contract};
 use cairn::{args, list, Account};
 
-/// Says that it is a pool, and asks the router for a token of which nobody spoke.
+/// Pretends to be a pool, and claims a token that is not part of the swap.
 mod stranger {
     use cairn::*;
 
@@ -28,16 +28,16 @@ mod stranger {
             for _ in 0..wants.times {
                 Router::at(caller()).pay(wants.token, wants.amount).or_fail();
             }
-            1_000_000 // its word
+            1_000_000 // a false report
         }
     }
 }
 
-/// A pool that, in the middle of a swap, has another pay for it or begins another swap.
+/// A pool that, in the middle of a swap, lets another contract claim the payment or begins another swap.
 mod nested {
     use cairn::*;
 
-    static HELPER: Cell<Account> = Cell::new("helper"); // the zero account: it begins another swap
+    static HELPER: Cell<Account> = Cell::new("helper"); // the zero account means: begin another swap
     static TOKENS: List<Account> = List::new("tokens");
 
     interface! {
@@ -77,7 +77,7 @@ mod nested {
     }
 }
 
-/// Tells the hash of an account's code.
+/// Returns the hash of an account's code.
 mod teller {
     use cairn::*;
 
@@ -113,7 +113,7 @@ fn market(chain: &Chain, a: Account, b: Account) -> Account {
     id
 }
 
-/// A router of pools of the code that this contract has.
+/// A router that accepts pools with the code of this contract.
 fn router(chain: &Chain, of: Account) -> Account {
     let teller = chain.deploy(account("alice"), teller::CONTRACT, "", 0).unwrap();
     let hash = chain.view(teller, "of", &args! { address: of }).unwrap();
@@ -121,7 +121,7 @@ fn router(chain: &Chain, of: Account) -> Account {
 }
 
 impl World {
-    /// Bob has 1,000 of each token, and has approved all that he has of A and of C to the router.
+    /// Bob has 1,000 of each token, and has approved all of his A and C to the router.
     fn new() -> Self {
         let chain = Chain::new();
         let (alice, bob) = (account("alice"), account("bob"));
@@ -178,12 +178,12 @@ fn refuses_what_is_no_pool() {
 
 #[test]
 fn a_lying_pool_gets_no_more_than_it_was_promised() {
-    // A router that takes strangers for pools, so that nothing but what it owes stands between them and bob.
+    // A router that accepts the strangers as pools, so that only its record of its debt protects bob.
     for (token, amount, times, reason) in [
-        (2, 1_000, 1, "not what was promised"), // the old allowance of another token
+        (2, 1_000, 1, "not what was promised"), // an old allowance for another token
         (0, 1_001, 1, "not what was promised"),
         (0, 1_000, 2, "nothing is to be paid to this pool"),
-        (0, 1_000, 1, "less than the minimum"), // its word is no token
+        (0, 1_000, 1, "less than the minimum"), // its false report brings no tokens
     ] {
         let w = World::new();
         let wants = args! { token: w.tokens[token], amount: amount as u64, times: times as u32 };

@@ -1,15 +1,16 @@
-//! The logic behind a proxy: coins that people put aside. It holds no data and no coins, so another version can take its
-//! place while everybody's savings stay where they are.
+//! The logic of a savings account behind a proxy. It holds no data and no coins, so another version can replace it
+//! while everybody's savings stay.
 //!
-//! It shows what a proxy takes; where a contract may change its own code, `replace_code` is simpler (example `coin`).
+//! It shows the interface to a proxy. For a contract that may change its own code, `replace_code` is simpler (example
+//! `coin`).
 //!
-//! Each function begins with what the proxy tells: who calls, and the coins that came.
+//! The first parameters of each function come from the proxy: the caller, and the coins received.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
 use cairn::*;
 
-/// The only contract that this one works for.
+/// The proxy, the only contract that may call this one.
 static PROXY: Cell<Account> = Cell::new("proxy");
 
 interface! {
@@ -25,7 +26,7 @@ contract! {
         PROXY.set(&proxy);
     }
 
-    /// Puts the coins that came aside. Gives what the caller has saved.
+    /// Saves the received coins. Returns the caller's savings.
     write fn deposit(by: Account, coins: u64) -> u64 {
         let proxy = only_proxy();
         require(coins > 0, "no coins came");
@@ -34,24 +35,24 @@ contract! {
         total
     }
 
-    /// Pays the caller.
+    /// Pays savings to the caller.
     write fn withdraw(by: Account, coins: u64, amount: u64) -> u64 {
         let proxy = only_proxy();
         require(coins == 0, "the function takes no coins");
         let left = saved(&proxy, &by).checked_sub(amount).or_revert("less is saved");
-        save(&proxy, &by, left); // before the payment
+        save(&proxy, &by, left); // recorded before the payment
         proxy.send(by, amount).or_fail();
         left
     }
 
-    /// What an account has saved.
+    /// The savings of an account.
     read fn savings(by: Account, coins: u64, owner: Account) -> u64 {
         let _ = (by, coins);
         saved(&only_proxy(), &owner)
     }
 }
 
-/// Anybody else could say that he is whoever he likes.
+/// Any other caller could pretend to be somebody else.
 fn only_proxy() -> Proxy {
     require(caller() == PROXY.get(), "only by the proxy");
     Proxy::at(PROXY.get())
@@ -77,7 +78,7 @@ fn save(proxy: &Proxy, of: &Account, total: u64) {
     proxy.put(key(of), Bytes(data.bytes())).or_fail()
 }
 
-// With a proxy it is tested beside that one.
+// The tests of the example proxy test it behind a proxy.
 #[cfg(test)]
 mod tests {
     use super::CONTRACT;

@@ -1,7 +1,7 @@
-//! Coins that become somebody's little by little: nothing before a cliff, all at the end, and in between in proportion to
-//! the time since the start. A grant that says so can be revoked: what is vested stays the beneficiary's, the rest goes back.
+//! Coins that vest over time: nothing before a cliff, all at the end, and in between in proportion to the time since
+//! the start. A revocable grant can be revoked: the vested part stays the beneficiary's, and the rest goes back.
 //!
-//! What it defends against is in docs/contracts.md, "What the examples defend against".
+//! For the attacks that it resists see docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -23,7 +23,7 @@ contract! {
         Revoked { id: u32, to: Account, amount: u64 }
     }
 
-    /// Grants the coins that come with the call; gives the grant's number.
+    /// Grants the coins of the call, and returns the grant's number.
     payable fn grant(to: Account, start: u64, cliff: u64, end: u64, revocable: bool) -> u32 {
         let (from, amount) = (caller(), value());
         require(amount > 0, "a grant needs coins");
@@ -35,29 +35,29 @@ contract! {
         id
     }
 
-    /// What is the beneficiary's by now, whether it was released or not.
+    /// The amount vested so far, whether released or not.
     read fn vested(id: u32) -> u64 {
         vested_of(&find(id))
     }
 
-    /// What can be released now.
+    /// The amount that can be released now.
     read fn releasable(id: u32) -> u64 {
         let g = find(id);
         vested_of(&g) - g.released
     }
 
-    /// What was granted: less once it was revoked.
+    /// The amount of the grant; less after a revocation.
     read fn amount(id: u32) -> u64 {
         find(id).amount
     }
 
-    /// Start, cliff and end.
+    /// The start, the cliff and the end.
     read fn times(id: u32) -> &'static [u64] {
         let g = find(id);
         list(3, |i| [g.start, g.cliff, g.end][i])
     }
 
-    /// Pays the beneficiary what is vested and not released yet, whoever calls.
+    /// Pays the vested and unreleased amount to the beneficiary. Anybody may call this.
     write fn release(id: u32) -> u64 {
         let g = find(id);
         let amount = vested_of(&g) - g.released;
@@ -68,7 +68,7 @@ contract! {
         amount
     }
 
-    /// Takes back what is not vested: by who granted it.
+    /// Returns the unvested amount to the grantor. Only the grantor may call this.
     write fn revoke(id: u32) -> u64 {
         let g = find(id);
         require(g.revocable, "the grant cannot be revoked");
@@ -76,7 +76,7 @@ contract! {
         let vested = vested_of(&g);
         let amount = g.amount - vested;
         require(amount > 0, "all of it is vested");
-        // What is vested is so from the beginning, whatever the time: nothing of it can be lost by this.
+        // The vested amount never falls over time, so a revocation takes nothing that has vested.
         GRANTS.set(id, &Grant { amount: vested, start: 0, cliff: 0, end: 1, ..g });
         pay(&g.from, amount);
         Revoked { id, to: g.from, amount }.emit();
@@ -88,7 +88,7 @@ fn find(id: u32) -> Grant {
     GRANTS.get(id).or_revert("no such grant")
 }
 
-/// amount · elapsed / duration, rounded down, in two parts that fit: both times are below 2³².
+/// amount · elapsed / duration, rounded down, in two parts that do not overflow, as both times are below 2³².
 fn vested_of(g: &Grant) -> u64 {
     let now = block_time();
     if now < g.cliff || now < g.start {
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!((v.view("amount", 0), v.view("releasable", 0)), (400, 100));
         v.0.advance(1, 1_000);
         assert_eq!(v.call("worker", "release", 0).unwrap(), "100");
-        assert_eq!(v.0.balance(v.1), 500); // the other grant's
+        assert_eq!(v.0.balance(v.1), 500); // the coins of the other grant
     }
 
     #[test]

@@ -1,37 +1,37 @@
-//! A wallet with session keys: an account that its owner lets other accounts use, each until a time and up to limits of
-//! coins, of tokens, and of the functions that it may call. A session is an ordinary account: a key in a browser, say, whose
-//! fees another account pays.
+//! A wallet with session keys: an account that its owner lets other accounts use, each until a time and within limits
+//! on coins, tokens and callable functions. A session is an ordinary account, such as a key in a browser whose fees
+//! another account pays.
 //!
-//! What a session may spend is counted before it is spent, and the arguments of token transfers are read: no limit can be
-//! passed by one unit. What it defends against is in docs/contracts.md, "What the examples defend against".
+//! Spending is counted before it happens, and the arguments of token transfers are read, so a session cannot exceed its
+//! limits. For the attacks that it resists see docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
 use cairn::*;
 
-const MAX_ITEMS: usize = 32; // of tokens, and of functions, of a session
+const MAX_ITEMS: usize = 32; // tokens, and functions, of a session
 const MAX_STEPS: usize = 16;
 /// The first byte of arguments in the binary form (docs/protocol.md, "ABI").
 const BINARY: u8 = 1;
-/// What moves tokens, or lets others move them. A session only transfers, within its limit.
+/// The functions that move tokens or let others move them. A session may only call the transfer, within its limit.
 const OF_TOKENS: [&[u8]; 4] = [b"transfer", b"approve", b"transferFrom", b"burn"];
 
 contract! {
     types {
-        /// How much of a token a session may transfer.
+        /// The amount of a token that a session may transfer.
         record Limit { token: Account, amount: u64 }
         /// A function of a contract that a session may call.
         record Right { contract: Account, method: Str }
-        /// A payment of coins, if there is no method, or a call with coins. The arguments are in the binary form without
+        /// A call with coins, or a payment of coins if there is no method. The arguments are in the binary form without
         /// its first byte.
         record Step { to: Account, method: Str, args: Bytes, value: u64 }
-        /// A session: until when it may act, in Unix seconds, and the coins that are left to it.
+        /// A session: the time of its end in Unix seconds, and the coins that it may still spend.
         record Session { number: u64, until: u64, coins: u64 }
     }
 
     storage {
         OWNER: Cell<Account> = "owner",
-        /// How many sessions there were: what an older one was allowed never counts for a newer.
+        /// The number of sessions so far. It separates the permissions of each session from those of earlier ones.
         NUMBER: Cell<u64> = "number",
         SESSIONS: Map<Account, Session> = "session",
         TOKENS: Map<(u64, Account), u64> = "tokens",
@@ -53,21 +53,21 @@ contract! {
         OWNER.get()
     }
 
-    /// A session that may still act.
+    /// A session that has not ended.
     read fn session(account: Account) -> Option<Session> {
         SESSIONS.find(&account).filter(|s| block_time() <= s.until)
     }
 
-    /// How much of a token a session may still transfer.
+    /// The amount of a token that a session may still transfer.
     read fn tokensLeft(account: Account, token: Account) -> u64 {
         SESSIONS.find(&account).map_or(0, |s| TOKENS.get(&(s.number, token)))
     }
 
-    /// Takes coins. Such as are just sent to the account can be spent too.
+    /// Accepts coins. Coins sent to the account without a call can be spent too.
     payable fn deposit() {}
 
-    /// Lets an account act until a time, with so many coins, and such tokens and functions. It takes the place of all that
-    /// the account was allowed before.
+    /// Lets an account act until a time, within the given coins, tokens and functions. This replaces all earlier
+    /// permissions of the account.
     write fn allow(session: Account, until: u64, coins: u64, tokens: &'static [Limit], rights: &'static [Right]) {
         only_owner();
         require(until >= block_time(), "the time has passed");
@@ -97,7 +97,7 @@ contract! {
         Revoked { session }.emit();
     }
 
-    /// Pays and calls as the owner, who has no limits, or as a session, within its own: all steps, or none.
+    /// Executes all steps of payments and calls, or none. The owner has no limits; a session stays within its own.
     write fn run(steps: &'static [Step]) {
         require(!steps.is_empty() && steps.len() <= MAX_STEPS, "a run has 1 to 16 steps");
         let by = caller();
@@ -110,7 +110,7 @@ contract! {
         Ran { by, steps: steps.len() as u32 }.emit();
     }
 
-    /// Hands the wallet over. Sessions stay as they are.
+    /// Gives the wallet to a new owner. Sessions stay as they are.
     write fn setOwner(owner: Account) {
         only_owner();
         set_owner(owner);
@@ -131,7 +131,7 @@ fn is_of_tokens(method: &Str) -> bool {
     OF_TOKENS.contains(&method.as_bytes())
 }
 
-/// Counts all that the steps of a session spend, before any of them is taken.
+/// Counts the spending of all steps of a session, before any of them is executed.
 fn spend(by: Account, steps: &[Step]) {
     let mut session = SESSIONS.find(&by).or_revert("the caller is no session");
     require(block_time() <= session.until, "the session has ended");
@@ -160,7 +160,7 @@ fn spend_tokens(number: u64, step: &Step) {
     TOKENS.set(&key, &left);
 }
 
-/// Takes a step. What it was allowed has been counted.
+/// Executes a step, whose spending was counted before.
 fn take(step: &Step) {
     if step.method.is_empty() {
         return pay(&step.to, step.value);
@@ -269,7 +269,7 @@ mod tests {
     fn a_step_that_fails_costs_no_allowance() {
         let w = Wallet::new();
         let pay = |value| step(account("shop"), "", b"", value);
-        let nowhere = step(w.token, "balanceOf", b"", 0); // without its argument
+        let nowhere = step(w.token, "balanceOf", b"", 0); // a call without its argument
         assert!(w.run("session", &[pay(100), nowhere]).is_err());
         w.run("session", &[pay(100)]).unwrap();
     }
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(revoke("session").unwrap_err(), "only the owner may");
         revoke("owner").unwrap();
         assert_eq!(w.run("session", &[w.transfer(1)]).unwrap_err(), "the caller is no session");
-        w.allow("session", 0, 1, "balanceOf").unwrap(); // which brings nothing back
+        w.allow("session", 0, 1, "balanceOf").unwrap(); // a session that expired stays expired
         assert_eq!(w.run("session", &[w.transfer(2)]).unwrap_err(), "more tokens than the session has left");
         w.chain.advance(1, 100);
         w.run("session", &[w.transfer(1)]).unwrap();

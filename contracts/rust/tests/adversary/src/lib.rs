@@ -1,10 +1,10 @@
-//! The fuzzer's adversary: a contract that does, in each of its functions, what its storage says. The fuzzer renames
-//! its functions to those that the contracts under test call, and writes the storage before each call of a sequence.
+//! The fuzzer's adversary: a contract whose functions follow instructions in its storage. The fuzzer renames its
+//! functions to those that the contracts under test call, and writes the storage before each call of a sequence.
 //!
-//! Under a function's number, in one byte, there is: how often it acts (u8); what it returns to calls with JSON and
-//! what to those in the binary form, or that it reverts (u8 1, else 0), each with its length (u16) before it; then
-//! its calls, to the end: contract, coins (u64), the function's name and the arguments, with their lengths (u8 and
-//! u16). Integers are little-endian. It does not care whether its calls succeed.
+//! The key of a function's entry is the function's number in one byte. The entry has the number of times that the
+//! function acts (u8), and its results for calls in JSON and in the binary form: for each a flag (u8, 1 to revert), a
+//! length (u16) and the bytes. Calls follow to the end: contract, coins (u64), function name and arguments, these two
+//! after their lengths (u8 and u16). Integers are little-endian. The adversary ignores the outcome of its calls.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 #![cfg(target_arch = "wasm32")]

@@ -1,5 +1,5 @@
-//! What the fuzzer must find (kit/contracttest/fuzz): a bank that pays before it notes that it did. Who is called
-//! with the coins asks again, and gets what others put in. Never a pattern to follow.
+//! A flawed contract for the fuzzer to break (kit/contracttest/fuzz): a bank that pays before it records the payment. A
+//! contract that receives the coins can withdraw again, and gets the deposits of others. Never use it as a pattern.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -9,7 +9,7 @@ static OWED: Map<Account, u64> = Map::new("owed");
 static TOTAL: Cell<u64> = Cell::new("total");
 
 interface! {
-    /// A contract that is told of the coins that it gets.
+    /// A contract that is notified of the coins that it receives.
     Receiver {
         write fn received();
     }
@@ -19,7 +19,7 @@ contract! {
     reentrant;
 
     invariants {
-        /// What is owed is there.
+        /// The bank has the coins that it owes.
         fn solvent() {
             require(balance(&this()) >= TOTAL.get(), "the bank owes more than it has");
         }
@@ -42,7 +42,7 @@ contract! {
         } else {
             pay(&by, owed);
         }
-        TOTAL.set(&(TOTAL.get() - OWED.get(&by))); // too late
+        TOTAL.set(&(TOTAL.get() - OWED.get(&by))); // too late: the payment comes before
         OWED.remove(&by);
         owed
     }

@@ -19,7 +19,7 @@ contract! {
         }
     }
 
-    /// How much is missing; none where the other has closed.
+    /// The missing amount; none if the other contract is closed.
     write fn missing(other: Account, have: u64, need: u64) -> Option<u64> {
         let failure = match Typed::at(other).refuse(have, need) {
             Err(failure) => failure,

@@ -1,5 +1,5 @@
-//! What the check of tokens must find (kit/nep20): the reference token with one flaw, whose number its deploy gives.
-//! Without a flaw (0) it keeps all rules. Never a pattern to follow.
+//! A flawed contract for the check of tokens (kit/nep20): the reference token with one flaw, chosen by number at the
+//! deploy. With number 0 it keeps all rules. Never use it as a pattern.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -13,10 +13,10 @@ static BALANCES: Map<Account, u64> = Map::new("balance");
 static ALLOWANCES: Map<(Account, Account), u64> = Map::new("allowance");
 static MOVES: Cell<u64> = Cell::new("moves");
 static FEE: Cell<u64> = Cell::new("fee"); // in hundredths
-static SCALE: Cell<u64> = Cell::new("scale"); // in hundredths, over 100
+static SCALE: Cell<u64> = Cell::new("scale"); // percent added to each balance
 static PAUSED: Cell<bool> = Cell::new("paused");
 static FROZEN: Map<Account, bool> = Map::new("frozen");
-static MOVED: Map<Account, u64> = Map::new("moved"); // when an account last did
+static MOVED: Map<Account, u64> = Map::new("moved"); // time of an account's last transfer
 
 const DAY: u64 = 86_400;
 
@@ -93,7 +93,7 @@ contract! {
         true
     }
 
-    // What follows does something only with its flaw: names tell nothing.
+    // The following functions do something only with their flaw; their names mean nothing.
     write fn tune(percent: u64) {
         owners(10);
         SCALE.set(&percent);

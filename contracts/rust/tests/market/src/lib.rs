@@ -1,5 +1,5 @@
-//! What the fuzzer must find (kit/contracttest/fuzz): a market of two goods, the product of whose reserves must
-//! never fall, that rounds for the trader. Never a pattern to follow.
+//! A flawed contract for the fuzzer to break (kit/contracttest/fuzz): a market of two goods that rounds in the trader's
+//! favour. The product of its reserves must never fall. Never use it as a pattern.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -20,13 +20,13 @@ contract! {
         list(2, |i| if i == 0 { a } else { b })
     }
 
-    /// Takes some of one good and gives of the other.
+    /// Takes an amount of one good and pays with the other.
     write fn swap(sellA: bool, amount: u64) -> u64 {
         require(amount > 0, "nothing to sell");
         let (a, b) = (RESERVE_A.get(), RESERVE_B.get());
         let (taken, from) = if sellA { (a, b) } else { (b, a) };
         let after = taken.checked_add(amount).or_revert("too much");
-        let left = (a as u128 * b as u128 / after as u128) as u64; // rounded down: the trader gets what it cuts off
+        let left = (a as u128 * b as u128 / after as u128) as u64; // rounded down in the trader's favour
         require(left > 0, "too much");
         let (a, b) = if sellA { (after, left) } else { (left, after) };
         RESERVE_A.set(&a);

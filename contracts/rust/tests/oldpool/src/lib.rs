@@ -1,8 +1,9 @@
-//! What the fuzzer must find (kit/contracttest/fuzz): the example `pool` as it once was. Who holds the only share
-//! makes it dear, and keeps half of what the next deposit rounds away. Never a pattern to follow.
+//! A flawed contract for the fuzzer to break (kit/contracttest/fuzz): an old version of the example `pool`. The holder
+//! of the only share can raise its price, and gains half of the amount that the next deposit loses by rounding. Never
+//! use it as a pattern.
 //!
-//! A swap pays out first and then calls `pay` of whoever called it, a contract like the router, which must have
-//! brought the other token when it returns.
+//! A swap pays out first and then calls `pay` of its caller, a contract such as the router, which must have paid the
+//! other token when it returns.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -17,7 +18,7 @@ static MARKET: Cell<Market> = Cell::new("market");
 static SHARES: Map<Account, u64> = Map::new("shares");
 
 interface! {
-    /// Who swaps.
+    /// The caller of a swap.
     Payer {
         write fn pay(token: Account, amount: u64);
     }
@@ -49,12 +50,13 @@ contract! {
         if token == m.token_a { m.token_b } else { m.token_a }
     }
 
-    /// What a swap would give, after the fee of 0.3 %.
+    /// The result of a swap, after the fee of 0.3 %.
     read fn quote(tokenIn: Account, amountIn: u64) -> u64 {
         quote_in(&market(), tokenIn, amountIn)
     }
 
-    /// Adds to the reserves, in their ratio, what the caller has approved to the pool; gives the shares that it gets.
+    /// Adds to the reserves, in their ratio, the amounts that the caller has approved to the pool. It returns the new
+    /// shares.
     write fn add(amountA: u64, maxB: u64) -> u64 {
         let mut m = market();
         let (amount_b, shares) = match m.shares {
@@ -74,7 +76,7 @@ contract! {
         shares
     }
 
-    /// Gives back the caller's part of the reserves for shares.
+    /// Redeems shares of the caller for a part of the reserves.
     write fn remove(shares: u64) {
         let mut m = market();
         let by = caller();
@@ -88,7 +90,7 @@ contract! {
         Token::at(m.token_b).transfer(by, b).or_fail();
     }
 
-    /// Pays out to an account, then has the caller pay.
+    /// Pays out to an account, then makes the caller pay.
     write fn swap(tokenIn: Account, amountIn: u64, to: Account) -> u64 {
         let mut m = market();
         let amountOut = quote_in(&m, tokenIn, amountIn);

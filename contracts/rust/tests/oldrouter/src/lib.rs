@@ -1,8 +1,9 @@
-//! What the fuzzer must find (kit/contracttest/fuzz): the example `router` as it once was. It believes whoever
-//! says to be a pool, which has it pay any token that the caller ever allowed it to take. Never a pattern to follow.
+//! A flawed contract for the fuzzer to break (kit/contracttest/fuzz): an old version of the example `router`. It
+//! believes any contract that pretends to be a pool, and pays it any token that the caller ever approved to the router.
+//! Never use it as a pattern.
 //!
-//! Each pool pays out first, then calls [`pay`] here, in the middle of [`swap`]: that is why this contract is
-//! reentrant, and why it remembers which pool it waits for.
+//! Each pool pays out first, then calls [`pay`] here, in the middle of [`swap`]. So this contract is reentrant, and
+//! remembers the pool for which it waits.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -25,7 +26,8 @@ interface! {
 contract! {
     reentrant;
 
-    /// Swaps what the caller has approved to the router; reverts if the last pool gives less than the minimum.
+    /// Swaps the amount that the caller has approved to the router; reverts if the last pool pays less than the
+    /// minimum.
     write fn swap(pools: &'static [Account], token: Account, amount: u64, minimum: u64) -> u64 {
         require(WAITING.find().is_none(), "a swap is under way");
         let (mut token, mut amount, mut payer) = (token, amount, caller());
@@ -42,7 +44,7 @@ contract! {
         amount
     }
 
-    /// Pays a pool for what it gave; only the pool that is waited for may ask, and only once.
+    /// Pays a pool for its part of the swap. Only the pool that is being called may claim it, and only once.
     write fn pay(token: Account, amount: u64) {
         let waiting = WAITING.find().or_revert("nothing is to be paid");
         require(caller() == waiting.pool, "another pool is waited for");

@@ -1,5 +1,5 @@
-//! A contract that the check of NEP-11 (kit/nep11) sends a token to: it says what it is told, and refuses what comes with
-//! the data "no".
+//! A contract that receives a token in the check of NEP-11 (kit/nep11). It logs its notifications, and refuses a token
+//! with the data "no".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -7,7 +7,7 @@ use cairn::*;
 
 contract! {
     events {
-        /// What it was told, and by whom.
+        /// A notification and its sender.
         Received { token: Account, from: Account, amount: u64, tokenId: Bytes, data: Option<Bytes> }
     }
 

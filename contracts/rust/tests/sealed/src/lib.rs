@@ -1,5 +1,5 @@
-//! What the fuzzer must find (kit/contracttest/fuzz): an auction of sealed bids that counts a bid at each opening. To
-//! reach the fault, a search has to open a commitment. Never a pattern to follow.
+//! A flawed contract for the fuzzer to break (kit/contracttest/fuzz): an auction of sealed bids that counts a bid each
+//! time it is opened. To reach the fault, a search must open a commitment. Never use it as a pattern.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -19,13 +19,13 @@ fn commitment(by: Account, amount: u64, salt: Hash) -> Hash {
 
 contract! {
     invariants {
-        /// Every bid that was opened has its coins.
+        /// The contract has the coins of every opened bid.
         fn covered() {
             require(OPENED.get() <= balance(&this()), "more bids were opened than were paid for");
         }
     }
 
-    /// Bids the coins that come with the call.
+    /// Bids the coins of the call.
     payable fn bid(seal: Hash) {
         require(value() > 0, "a bid needs coins");
         SEALED.set(&caller(), &seal);
@@ -36,10 +36,10 @@ contract! {
         let seal = SEALED.find(&by).or_revert("there is no bid");
         require(commitment(by, amount, salt) == seal, "it is another bid");
         require(amount <= balance(&this()), "the bid is not paid for");
-        OPENED.set(&(OPENED.get() + amount)); // and the bid stays, to be opened again
+        OPENED.set(&(OPENED.get() + amount)); // the bid stays, so it can be opened again
     }
 
-    /// What the opened bids are worth.
+    /// The total of the opened bids.
     read fn opened() -> u64 {
         OPENED.get()
     }

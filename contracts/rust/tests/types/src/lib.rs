@@ -1,4 +1,5 @@
-//! A contract that gives back what it is given, of every type: the tests hold both forms of each against the vectors.
+//! A contract that returns its arguments, with functions for every type. The tests compare both forms of each with the
+//! vectors.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -13,12 +14,12 @@ interface! {
 
 contract! {
     types {
-        /// What is offered, and for what.
+        /// An offer and its price.
         record Offer { seller: Account, price: u64, note: Option<Str> }
         enum State { Open, Sold { to: Account, price: u64 } }
     }
     errors {
-        /// What is there is less than what is needed.
+        /// The available amount is less than the needed one.
         TooLow = 2 { have: u64, need: u64 }
         Closed = 3
     }
@@ -86,7 +87,7 @@ contract! {
         Closed {}.revert()
     }
 
-    /// Asks another contract like this one in the form that it was told to use.
+    /// Calls another contract of this kind, in the given form.
     write fn relay(to: Account, offer: Offer, binary: bool) -> Offer {
         let other = Types::at(to);
         if binary { other.offer(offer).or_fail() } else { other.json().offer(offer).or_fail() }

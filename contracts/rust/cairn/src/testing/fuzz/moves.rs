@@ -1,4 +1,4 @@
-//! What sequences are made of, as text, and the adversary that plays its part of them.
+//! The moves of sequences and their text form, and the adversary that plays its part in them.
 
 use super::values::Value;
 use super::World;
@@ -12,7 +12,7 @@ pub(super) enum Move {
     Call { from: usize, call: Call, script: Vec<Act> },
 }
 
-/// A call of a function; accounts are by their position among the names.
+/// A call of a function. Accounts are numbered by their position among the names.
 #[derive(Clone)]
 pub(super) struct Call {
     pub to: usize,
@@ -21,14 +21,14 @@ pub(super) struct Call {
     pub args: Args,
 }
 
-/// What the adversary does when one of its functions is called.
+/// The adversary's actions when one of its functions is called.
 #[derive(Clone)]
 pub(super) struct Act {
     pub phase: String,
     pub call: Call,
 }
 
-/// Arguments: made, or as they were kept.
+/// Arguments, either generated or from a kept file.
 #[derive(Clone)]
 pub(super) enum Args {
     Values(Vec<(String, Value)>),
@@ -46,7 +46,7 @@ impl Args {
         }
     }
 
-    /// The JSON as it is sent.
+    /// The JSON that is sent.
     pub fn text(&self, names: &Names) -> String {
         let mut text = self.shown(names);
         for (name, account) in names {
@@ -62,7 +62,7 @@ impl Call {
         format!("{} {} {} {}", names[self.to].0, self.function, self.coins, self.args.shown(names))
     }
 
-    /// Calls that are simpler.
+    /// Simpler calls.
     fn simpler(&self) -> Vec<Call> {
         let mut all: Vec<Call> = smaller(self.coins as u128).map(|n| Call { coins: n as u64, ..self.clone() }).collect();
         if let Args::Values(list) = &self.args {
@@ -78,7 +78,7 @@ impl Call {
     }
 }
 
-/// Numbers below one, the smallest first, so that repeated choice is a bisection.
+/// Numbers below the given one, smallest first, so that repeated choice is a bisection.
 pub(super) fn smaller(n: u128) -> impl Iterator<Item = u128> {
     let halves = (0..128).map(move |k| n - (n >> k));
     let mut round = vec![];
@@ -94,7 +94,7 @@ pub(super) fn smaller(n: u128) -> impl Iterator<Item = u128> {
 }
 
 impl Move {
-    /// The move as [`parse`] reads it.
+    /// The move in the form that [`parse`] reads.
     pub fn shown(&self, names: &Names) -> String {
         match self {
             Move::Pass { blocks, seconds } => format!("pass {} {}", blocks, seconds),
@@ -124,7 +124,7 @@ impl Move {
             let mut fewer = script.clone();
             fewer.remove(i);
             all.push(make(from, call, &fewer));
-            // What it does in the middle may be done by who calls, too.
+            // The caller itself makes the adversary's call, without the adversary.
             all.push(make(from, &script[i].call, &[]));
         }
         all.extend(call.simpler().iter().map(|c| make(from, c, script)));
@@ -139,7 +139,7 @@ impl Move {
     }
 }
 
-/// Sequences that are simpler from a move on: without it and some that follow, or with a simpler one in its place.
+/// Simpler sequences: without the given move and some that follow, or with a simpler move in its place.
 pub(super) fn shorter(moves: &[Move], at: usize) -> Vec<Vec<Move>> {
     let mut all = vec![];
     let mut count = moves.len() - at;
@@ -155,7 +155,7 @@ pub(super) fn shorter(moves: &[Move], at: usize) -> Vec<Vec<Move>> {
     all
 }
 
-/// Reads moves, a line each, the adversary's acts indented below.
+/// Reads moves, one per line, with the adversary's actions indented below.
 pub(super) fn parse(w: &World, text: &str) -> Result<Vec<Move>, String> {
     let mut moves: Vec<Move> = vec![];
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -195,11 +195,11 @@ fn named(w: &World, name: &str) -> Result<usize, String> {
     w.names.iter().position(|n| n.0 == name).ok_or_else(|| format!("there is no account {}", name))
 }
 
-/// The contract that does what a move tells it to.
+/// The hostile contract, which performs the actions of a move.
 #[derive(Default)]
 pub(in crate::testing) struct Adversary {
     id: Option<Account>,
-    callbacks: Vec<(String, String)>, // with what each answers
+    callbacks: Vec<(String, String)>, // each with its result
     script: Vec<(String, Account, String, u64, String)>,
 }
 
@@ -221,7 +221,7 @@ pub(super) fn install(chain: &Chain, callbacks: &[(&str, &str)]) -> Account {
     id
 }
 
-/// Tells the adversary what it does in the next call.
+/// Sets the adversary's actions for the next call.
 pub(super) fn instruct(w: &World, script: &[Act]) {
     let names = &w.names;
     let script = script.iter().map(|act| {
@@ -236,7 +236,7 @@ pub(super) fn instruct(w: &World, script: &[Act]) {
     })
 }
 
-/// When the adversary may act: in `run`, and in each callback.
+/// The functions in which the adversary may act: `run`, and each callback.
 pub(super) fn phases() -> Vec<String> {
     let callbacks = world(|w| w.adversary.as_ref().map(|a| a.callbacks.iter().map(|c| c.0.clone()).collect::<Vec<_>>()));
     let mut all = callbacks.unwrap_or_default();
@@ -244,7 +244,7 @@ pub(super) fn phases() -> Vec<String> {
     all
 }
 
-/// Whether a contract is the adversary, and answers to a function.
+/// Whether a contract is the adversary and has the function.
 pub(in crate::testing) fn answers(w: &State, id: Account, function: &str) -> bool {
     match &w.adversary {
         Some(a) => a.id == Some(id) && (function == RUN || a.callbacks.iter().any(|c| c.0 == function)),
@@ -252,7 +252,7 @@ pub(in crate::testing) fn answers(w: &State, id: Account, function: &str) -> boo
     }
 }
 
-/// What the adversary does when it is called: its part of the move, each act once.
+/// The adversary's function: it performs its part of the move, each action once.
 pub(in crate::testing) fn act() {
     let function = frame(|f| f.function.clone());
     loop {

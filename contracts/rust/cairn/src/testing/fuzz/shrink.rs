@@ -1,4 +1,4 @@
-//! From a sequence that was found to one that a person reads.
+//! Reduces a failing sequence to one that a person can read.
 
 use super::moves::{shorter, Move};
 use super::{Play, World};
@@ -38,7 +38,7 @@ impl<'a> Shrink<'a> {
         }
     }
 
-    /// The moves up to the one that breaks the invariant, and why it does not hold; none if they do not.
+    /// The moves up to the one that breaks the invariant, with the reason; none if no move breaks it.
     fn fails(&mut self, mut moves: Vec<Move>) -> Option<(Vec<Move>, String)> {
         if self.plays >= MAX_PLAYS {
             return None;

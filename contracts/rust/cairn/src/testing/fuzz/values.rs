@@ -33,9 +33,9 @@ impl Random {
 pub(super) enum Value {
     Bool(bool),
     Int { negative: bool, size: u128 },
-    /// JSON as it is.
+    /// A JSON value.
     Text(String),
-    /// By the position of its name.
+    /// An account, by the position of its name.
     Account(usize),
     Null,
     List(Vec<Value>),
@@ -68,7 +68,7 @@ impl Value {
         }
     }
 
-    /// Values that are simpler.
+    /// Simpler values.
     pub fn simpler(&self) -> Vec<Value> {
         let within = |items: &[Value], make: &dyn Fn(Vec<Value>) -> Value| {
             let mut all = vec![];
@@ -115,7 +115,7 @@ impl Value {
     }
 }
 
-/// What a value is made for.
+/// The purpose of a value.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub types: &'static [Named],
@@ -123,16 +123,16 @@ pub(super) struct Place<'a> {
     pub name: &'a str,
 }
 
-/// What values are made of: numbers that were seen, what parameters of a name took in calls that succeeded, and digests
-/// that calls computed.
+/// The material for new values: numbers that were seen, arguments of calls that succeeded by parameter name, and
+/// digests that calls computed.
 #[derive(Default)]
 pub(super) struct Values {
     seen: Vec<u128>,
     next: usize,
     good: BTreeMap<String, Vec<Value>>,
-    /// By digest, in JSON, the account that made the call which computed it, and the call. A contract that keeps a
-    /// commitment compares it with the digest of what a later call reveals: who commits to the digest of a call can make
-    /// that call afterwards.
+    /// For each digest, in JSON, the call that computed it and the account that made the call. A contract that stores a
+    /// commitment compares it with the digest of data that a later call reveals: whoever commits to the digest of a
+    /// call can make that call afterwards.
     openings: BTreeMap<String, (usize, Call)>,
     digests: Vec<String>,
 }
@@ -205,7 +205,7 @@ impl Values {
         }
     }
 
-    /// A number of so many bits.
+    /// A number of the given number of bits.
     fn number(&self, r: &mut Random, bits: u32) -> u128 {
         let most = u128::MAX >> (128 - bits);
         let n = match r.below(9) {
@@ -287,18 +287,18 @@ impl Values {
     }
 }
 
-/// A time that comes soon, in Unix seconds.
+/// A time in the near future, in Unix seconds.
 fn soon(r: &mut Random) -> u128 {
     let wait = [1, 60, 3_600, 86_400, 30 * 86_400][r.below(5)] + r.below(2) as u64;
     (world(|w| w.time) + wait) as u128
 }
 
-/// The width of a type of integers.
+/// The width of an integer type in bits.
 fn bits(of: &str) -> Option<u32> {
     of.strip_prefix(['u', 'i'].as_ref())?.parse().ok()
 }
 
-/// Whether a value that a parameter of the same name took may be one of this type.
+/// Whether an earlier argument of a parameter of the same name may have this type.
 fn fits(value: &Value, of: &str) -> bool {
     match value {
         Value::Int { negative, size } => match bits(of) {
