@@ -8,6 +8,6 @@ out=$(cd "$out" && pwd)
 cd "$(dirname "$0")"
 
 CGO_ENABLED=0 GOOS=js GOARCH=wasm go build -trimpath -ldflags '-s -w' -o "$out/verifier.wasm" .
-cp "$(go env GOROOT)/lib/wasm/wasm_exec.js" "$out" # of the compiler that built the verifier
+cp "$(go env GOROOT)/lib/wasm/wasm_exec.js" "$out" # part of the compiler that built the verifier
 cp index.js index.d.ts package.json ../../LICENSE "$out"
-chmod 644 "$out"/* # whatever the modes were of what was copied
+chmod 644 "$out"/* # independent of the modes of the copied files

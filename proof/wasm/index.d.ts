@@ -1,18 +1,18 @@
-/** What a bundle that holds says. Hashes, roots and keys are "0x" and hex. */
+/** The verdict on a valid bundle. Hashes, roots and keys are "0x" and hex. */
 export interface Verdict {
   chainId: number;
   height: number;
-  /** Compare it with a source that you trust: that the header is the chain's is not proven. */
+  /** Compare it with a source that you trust: the proof does not show that the header belongs to the chain. */
   blockHash: string;
   parentHash: string;
-  /** Who sealed the header. */
+  /** The key that sealed the header. */
   producer: string;
   preRoot: string;
   postRoot: string;
   statement: string;
   /** Proven bits. */
   securityBits: number;
-  /** Bits of the state's hash, heuristic. */
+  /** Bits of security of the state's hash, heuristic. */
   stateHashBits: number;
   /** Keys read or written. */
   accesses: number;
@@ -21,30 +21,30 @@ export interface Verdict {
 }
 
 /**
- * What a range that holds says: state before, parent and accesses are those of all blocks from fromHeight on as one, and
- * the rest is of the last. Roots in between are not shown.
+ * The verdict on a valid range. State before, parent and accesses treat all blocks from fromHeight on as one; the other
+ * members describe the last block. Roots in between are not shown.
  */
 export interface RangeVerdict extends Verdict {
   fromHeight: number;
 }
 
-/** What the next proof of a chain says, that of a block as a range of one. */
+/** The verdict on the next proof of a chain. A block counts as a range of one. */
 export interface ChainVerdict extends RangeVerdict {
-  /** whether the lists so far show who the producer in force is: not if all blocks are empty */
+  /** whether the lists so far show the producer in force; they do not if all blocks are empty */
   producerShown: boolean;
 }
 
-/** Thrown for a proof or header that does not hold, or is none. */
+/** Thrown for an invalid proof or header, and for other input. */
 export class ProofRefused extends Error {
-  /** whether it is a range in which producer or version change: its blocks' own proofs are to be verified, or shorter ranges */
+  /** whether producer or version change within the range: verify the proofs of its blocks, or of shorter ranges */
   readonly handedOver: boolean;
-  /** whether the header needs a proof of the parameters after the block before, since producer or version change */
+  /** whether the header needs a proof of the parameters after the previous block, because producer or version change */
   readonly parametersNeeded: boolean;
-  /** whether the producer sealed the header upon another block: compare the headers before it */
+  /** whether the producer sealed the header on top of another block: compare the headers before it */
   readonly forked: boolean;
   /** whether the protocol has a newer version than this verifier knows */
   readonly unknownVersion: boolean;
-  /** two different headers that one producer sealed for one height, encoded: they prove its fault. Show both */
+  /** two different encoded headers that one producer sealed for one height. They prove its fault: publish both */
   readonly equivocation?: readonly [Uint8Array, Uint8Array];
 }
 
@@ -56,7 +56,7 @@ export type InclusionProof =
   | { number: number | string; n: number | string; leaf: Bytes; siblings: readonly Bytes[] }
   | Uint8Array;
 
-/** What svc_getInclusionProof answers. The transaction may also be your own, encoded. */
+/** The result of svc_getInclusionProof. The transaction may also be your own, encoded. */
 export interface InclusionAnswer {
   header: Bytes;
   rawTransaction: Bytes;
@@ -65,16 +65,16 @@ export interface InclusionAnswer {
   receipt: InclusionProof;
 }
 
-/** Which transaction is in which block. */
+/** A transaction and its block. */
 export interface Included {
-  /** Compare it with the hash of the transaction that you mean. */
+  /** Compare it with the hash of the expected transaction. */
   transactionHash: string;
   height: number;
-  /** Compare it with a block that you trust, such as a follower's. */
+  /** Compare it with a trusted block, such as a follower's. */
   blockHash: string;
   number: number;
   n: number;
-  /** whether it did what it says; a failed transaction only paid its fee */
+  /** whether it succeeded; a failed transaction only paid its fee */
   success: boolean;
 }
 
@@ -103,41 +103,45 @@ export interface Head {
 export interface Follower {
   readonly head: Head;
   /**
-   * Checks the next block's header, an encoded SignedHeader, and goes on from it. parameters is a Merkle proof of the
-   * parameters after the last block (svc_getHeaders and svc_getParameters give it); it is needed if the producer or the
-   * version changes. Throws ProofRefused, which leaves the follower as it was; after an equivocation it goes on no more.
+   * Checks the next block's header, an encoded SignedHeader, and moves to it. parameters is a Merkle proof of the
+   * parameters after the last block, from svc_getHeaders or svc_getParameters; it is needed if the producer or the
+   * version changes. Throws ProofRefused, which leaves the follower as it was; after an equivocation the follower
+   * accepts no more headers.
    */
   next(header: Bytes, parameters?: MerkleProof | null): Head;
 }
 
-/** Verifies proofs that follow each other. Each block must be sealed by the producer in force, whom the lists tell of. */
+/** Verifies consecutive proofs. Each block must be sealed by the producer in force, which the lists show. */
 export interface Chain {
-  /** of the last block, at first the trusted one's */
+  /** of the last block; at first, of the trusted block */
   readonly height: number;
   readonly hash: string;
   /**
-   * The verdict on what GET /proof/HEIGHT or GET /proof/FROM-TO gave, of the next block or a range that begins with it. The
-   * chain goes on from its last block. Throws ProofRefused, which leaves the chain as it was.
+   * Verifies a proof from GET /proof/HEIGHT or GET /proof/FROM-TO, of the next block or of a range that begins with it.
+   * The chain then continues from its last block. Throws ProofRefused, which leaves the chain as it was.
    */
   next(encoded: Uint8Array): ChainVerdict;
 }
 
 export interface Verifier {
   /**
-   * The verdict on a bundle, as GET /proof/HEIGHT of a node gives it, whose proof must have at least so many bits: 100,
-   * or 128 (the default). Throws ProofRefused. It runs on the calling thread: use a worker for large blocks.
+   * Verifies a bundle from GET /proof/HEIGHT of a node. Its proof must have at least the given number of bits: 100, or
+   * 128 (the default). Throws ProofRefused. It runs on the calling thread: use a worker for large blocks.
    */
   verifyProof(bundle: Uint8Array, bits?: number): Verdict;
-  /** Likewise the verdict on a range of blocks, as GET /proof/FROM-TO of a node gives it. Throws ProofRefused. */
+  /** Likewise verifies a range of blocks from GET /proof/FROM-TO of a node. Throws ProofRefused. */
   verifyRange(range: Uint8Array, bits?: number): RangeVerdict;
-  /** A chain from a block on that is trusted, which may be genesis. Each proof must have at least so many bits. */
+  /**
+   * A chain that starts at a trusted block, which may be genesis. Each proof must have at least the given number of
+   * bits.
+   */
   newChain(trusted: { height: number; hash: string }, bits?: number): Chain;
-  /** Says which transaction is in the block of a header, and whether it succeeded. Throws ProofRefused. */
+  /** Verifies that a transaction is in the block of a header, and returns whether it succeeded. Throws ProofRefused. */
   verifyInclusion(answer: InclusionAnswer): Included;
   /**
-   * A follower from a header on, an encoded SignedHeader whose hash is trusted; it may be header 0. With eachProof every
-   * header must come with a proof of the parameters: without it, somebody with a key that was replaced can mislead the
-   * follower. override is an emergency override of the parameters, which was agreed on outside the chain.
+   * A follower that starts at a header, an encoded SignedHeader whose hash is trusted; it may be header 0. With
+   * eachProof every header must come with a proof of the parameters. Without that, somebody with a replaced key can
+   * mislead the follower. override is an emergency override of the parameters, agreed on outside the chain.
    */
   newFollower(
     trusted: { header: Bytes; hash: string },
@@ -145,7 +149,7 @@ export interface Verifier {
   ): Follower;
 }
 
-/** Loads the verifier; source is verifier.wasm where it is not beside this file. */
+/** Loads the verifier. source is verifier.wasm if that is not next to this file. */
 export function loadVerifier(
   source?: string | URL | Response | Promise<Response> | BufferSource | WebAssembly.Module,
 ): Promise<Verifier>;

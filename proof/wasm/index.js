@@ -1,7 +1,7 @@
 // Verifies headers and proofs in Node.js and in browsers: package proof of the node, compiled to WebAssembly.
 let loads = 0;
 
-/** What is thrown for a proof or header that does not hold, or is none. */
+/** Thrown for an invalid proof or header, and for other input. */
 export class ProofRefused extends Error {
   name = "ProofRefused";
   constructor(message, { handedOver = false, parametersNeeded = false, forked = false, unknownVersion = false, equivocation } = {}) {
@@ -11,8 +11,8 @@ export class ProofRefused extends Error {
 }
 
 /**
- * Loads the verifier. source is where verifier.wasm is, or what was loaded of it: a URL, a Response or a promise of one,
- * its bytes, or a WebAssembly.Module.
+ * Loads the verifier. source is verifier.wasm or its location: a URL, a Response or a promise of one, its bytes, or a
+ * WebAssembly.Module.
  */
 export async function loadVerifier(source = new URL("verifier.wasm", import.meta.url)) {
   // Node.js 18 has no global crypto, which Go's glue asks for.
@@ -20,20 +20,23 @@ export async function loadVerifier(source = new URL("verifier.wasm", import.meta
   await import("./wasm_exec.js"); // Go's glue; defines globalThis.Go
   const go = new globalThis.Go();
   const instance = await WebAssembly.instantiate(await compile(await source), go.importObject);
-  const name = `cairnProofVerifier${++loads}`; // the global function through which Go hands the verifier out
+  const name = `cairnProofVerifier${++loads}`; // the global function by which Go provides the verifier
   const [verify, begin, include, follow] = await new Promise((resolve, reject) => {
     globalThis[name] = (...functions) => resolve(functions);
     go.argv.push(name);
     go.run(instance).then(() => reject(new Error("the verifier ended")), reject);
   }).finally(() => delete globalThis[name]);
 
-  /** Returns the verdict on a bundle, whose proof must have at least so many bits. It runs at once, on this thread. */
+  /**
+   * Returns the verdict on a bundle, whose proof must have at least the given number of bits. It runs synchronously, on
+   * this thread.
+   */
   const verifyProof = (bundle, bits = 128) => verdict(bundle, bits, false);
 
-  /** Likewise on a range of blocks that have a proof together. */
+  /** Likewise for a range of blocks with a common proof. */
   const verifyRange = (range, bits = 128) => verdict(range, bits, true);
 
-  /** Verifies proofs that follow each other, from a block on that is trusted. */
+  /** Verifies consecutive proofs, starting after a trusted block. */
   function newChain({ height, hash }, bits = 128) {
     if (!Number.isSafeInteger(height) || height < 0) throw new TypeError("the height is none");
     if (!Number.isInteger(bits)) throw new TypeError("bits is no integer");
@@ -51,11 +54,11 @@ export async function loadVerifier(source = new URL("verifier.wasm", import.meta
     };
   }
 
-  /** Says which transaction is in which block, by what svc_getInclusionProof answers. */
+  /** Verifies a result of svc_getInclusionProof, and returns the transaction and its block. */
   const verifyInclusion = ({ header, rawTransaction, rawReceipt, transaction, receipt }) => given(include(
     bytesOf(header), bytesOf(rawTransaction), bytesOf(rawReceipt), inclusionProof(transaction), inclusionProof(receipt)));
 
-  /** Follows headers, from one on whose hash is trusted. */
+  /** Follows headers, starting at one whose hash is trusted. */
   function newFollower({ header, hash }, { eachProof = false, override = null } = {}) {
     if (override && !(Number.isSafeInteger(override.height) && override.height > 0)) throw new TypeError("the override's height is none");
     const following = given(follow(bytesOf(header), `${hash}`, Boolean(eachProof), override?.height ?? null,
@@ -85,7 +88,7 @@ function bytesOf(value) {
   return Uint8Array.from({ length: value.length / 2 - 1 }, (_, i) => parseInt(value.slice(2 * i + 2, 2 * i + 4), 16));
 }
 
-/** Integers of so many bytes, least first. */
+/** Encodes an integer in the given number of bytes, little-endian. */
 function integer(value, size) {
   if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * size)) throw new TypeError("an integer that does not fit");
   return Uint8Array.from({ length: size }, (_, i) => Math.floor(value / 2 ** (8 * i)) % 256);
@@ -101,13 +104,13 @@ const join = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
 const vector = (value) => join(integer(bytesOf(value).length, 8), bytesOf(value));
 const digests = (list) => join(integer(list.length, 8), ...list.map(digest));
 
-/** Encodes an inclusion proof as nodes give it. */
+/** Encodes an inclusion proof in a node's form. */
 function inclusionProof(proof) {
   if (proof instanceof Uint8Array) return proof;
   return join(integer(Number(proof.number), 4), integer(Number(proof.n), 4), digest(proof.leaf), digests(proof.siblings));
 }
 
-/** Encodes a Merkle proof as nodes give it. */
+/** Encodes a Merkle proof in a node's form. */
 function merkleProof(proof) {
   if (proof instanceof Uint8Array) return proof;
   const kind = ["leaf", "empty", "other"].indexOf(proof.end?.type);
@@ -121,7 +124,7 @@ function asBytes(bytes) {
   return bytes;
 }
 
-/** What the verifier answers, unless it refuses. */
+/** Returns the verifier's answer, or throws its refusal. */
 function given(answer) {
   if (answer === undefined) throw new Error("the verifier ended; load it again");
   if (answer?.refused !== undefined) throw new ProofRefused(answer.refused, answer);
@@ -134,7 +137,7 @@ async function compile(source) {
   if (!(source instanceof Response)) {
     const url = new URL(source, import.meta.url);
     if (url.protocol === "file:") {
-      const { readFile } = await import("node:fs/promises"); // Node's fetch reads no files
+      const { readFile } = await import("node:fs/promises"); // Node.js's fetch does not read files
       return WebAssembly.compile(await readFile(url));
     }
     source = await fetch(url);

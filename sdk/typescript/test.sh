@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the lock file names, compiles the SDK and its tests, and runs them against the node of this repository.
-# CAIRN=PATH takes a node that is built already; KILLS=50 kills the pay-out program more often.
+# CAIRN=PATH uses an existing program; KILLS=50 kills the pay-out program more often.
 set -eu
 cd "$(dirname "$0")"
 
@@ -13,6 +13,6 @@ if [ -z "${CAIRN:-}" ]; then
 	CGO_ENABLED=0 go build -o "$CAIRN" ../../cmd/cairn
 fi
 export CAIRN
-sh ../../proof/wasm/build.sh node_modules/@cairn-chain/proof # where npm puts it
-node --experimental-websocket --test build/ # Node.js 20 has WebSocket behind the flag only
+sh ../../proof/wasm/build.sh node_modules/@cairn-chain/proof # where npm installs it
+node --experimental-websocket --test build/ # Node.js 20 has WebSocket only with the flag
 sh runtimes/test.sh

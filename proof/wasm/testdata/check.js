@@ -1,5 +1,5 @@
-// Holds the verifier to cases that have a bundle in base64, the bits asked for, and the verdict, or none for one that
-// must be refused. Node.js and the browser both run it.
+// Compares the verifier with cases. Each has a bundle in base64, the required bits, and the verdict, or none if it must
+// be refused. Both Node.js and the browser run this.
 import { loadVerifier, ProofRefused } from "./index.js";
 
 export async function check(cases) {
@@ -61,7 +61,10 @@ export async function check(cases) {
 const hash = `0x${"11".repeat(32)}`;
 const decode = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
-/** Has a chain take proofs: each must be refused, and leave the chain as it is, or end with the block that is said. */
+/**
+ * Gives proofs to a chain. Each must be refused, which leaves the chain as it is, or move the chain to the stated
+ * block.
+ */
 function checkChain(chain, { trusted, steps }) {
   const problems = [];
   let at = trusted;
@@ -80,7 +83,10 @@ function checkChain(chain, { trusted, steps }) {
   return problems;
 }
 
-/** Has a follower take headers: each must be taken, or be refused for the reason that is said and leave it as it is. */
+/**
+ * Gives headers to a follower. Each must be accepted, or be refused for the stated reason, which leaves the follower as
+ * it is.
+ */
 function checkFollower(newFollower, { header, hash, eachProof, override, steps }) {
   const problems = [];
   let follower;

@@ -1,4 +1,5 @@
-// The smallest program that imports all of the SDK, connects, sends and subscribes: in each runtime, and out of each bundler.
+// The smallest program that imports all of the SDK, connects, sends and subscribes. It runs in each runtime, and from
+// each bundler's output.
 import { createClient, formatCoins, parseCoins, watchBlocks } from "@cairn-chain/sdk";
 import { keyFromMnemonic } from "@cairn-chain/sdk/keys";
 import * as proofs from "@cairn-chain/sdk/proofs";
@@ -10,7 +11,7 @@ import * as worker from "@cairn-chain/sdk/view/worker";
 
 const words = "test test test test test test test test test test test junk";
 
-/** everywhere pays a coin, sees the block that has the payment, and says so. */
+/** everywhere pays a coin, waits for the block with the payment, and reports it. */
 export async function everywhere(url, options = {}, store = undefined) {
   for (const part of [proofs, signers, verify, view, worker]) if (Object.keys(part).length === 0) throw new Error("an import is empty");
   const client = createClient(url, options);

@@ -1,4 +1,4 @@
-// everywhere in a runtime with files: its argument is the node's URL, and the second one where the sender's journal goes.
+// Runs everywhere.mjs in a runtime with files. The arguments are the node's URL and the path of the sender's journal.
 import { FileStore } from "@cairn-chain/sdk/node";
 import { everywhere } from "./everywhere.mjs";
 

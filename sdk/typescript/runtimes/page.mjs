@@ -1,4 +1,5 @@
-// everywhere in a page: what came of it goes back to where the page is from. Parcel takes no await outside functions.
+// Runs everywhere.mjs in a page, and posts the outcome to the page's server. Parcel does not accept await outside of
+// functions.
 import { everywhere } from "./everywhere.mjs";
 
 everywhere(new URLSearchParams(location.search).get("node")).catch((error) => String(error.stack ?? error))

@@ -1,5 +1,5 @@
-// Runs everywhere.mjs in each runtime, out of each bundler in Chromium, and checks the package's types and exports. It takes the
-// packed SDK, as its users do. CAIRN is the node's program. The runtimes are those of Linux on amd64.
+// Runs everywhere.mjs in each runtime and, from each bundler, in Chromium, and checks the package's types and exports.
+// It uses the packed SDK, like its users. CAIRN is the node's program. The runtimes are for Linux on amd64.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -13,7 +13,7 @@ const children = [];
 const want = "paid 1";
 let failures = 0;
 
-/** run runs a command to its end, and gives what it said. */
+/** run runs a command to its end, and returns its output. */
 function run(command, args, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: work, ...options });
@@ -24,7 +24,7 @@ function run(command, args, options = {}) {
   });
 }
 
-/** report says what came of a part. */
+/** report prints the outcome of a part. */
 function report(part, version, good, said) {
   console.log(`${good ? "ok  " : "FAIL"} ${part} ${version}${good ? "" : `: ${said}`}`);
   if (!good) failures++;
@@ -32,7 +32,7 @@ function report(part, version, good, said) {
 
 const versionOf = (name) => JSON.parse(readFileSync(join(modules, name, "package.json"), "utf8")).version;
 
-/** install puts the packed SDK where a user's program finds it, and the programs beside it. */
+/** install installs the packed SDK as a user would, with the programs next to it. */
 function install() {
   const packed = spawnSync("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", work, join(here, "..")], { encoding: "utf8" });
   const archive = join(work, packed.stdout.trim());
@@ -44,7 +44,7 @@ function install() {
   return archive;
 }
 
-/** startNode starts a development chain that pages of an origin may ask, and gives its URL. */
+/** startNode starts a development chain that accepts requests of pages from an origin, and returns its URL. */
 async function startNode(origin) {
   const ready = join(work, "ready.json");
   children.push(spawn(process.env.CAIRN, [
@@ -55,7 +55,7 @@ async function startNode(origin) {
   return JSON.parse(readFileSync(ready, "utf8")).rpc;
 }
 
-/** startPages serves bundles, each as a page, and gives its address and what hears of a page. */
+/** startPages serves each bundle as a page, and returns its address and a function that waits for a page's report. */
 async function startPages() {
   let heard;
   const server = createServer((request, response) => {
@@ -81,7 +81,7 @@ const runtimes = [
   ["Deno", versionOf("@deno/linux-x64-glibc"), join(modules, "@deno/linux-x64-glibc/deno"), ["run", "--allow-all", "--no-remote", "--quiet"]],
   ["Bun", versionOf("@oven/bun-linux-x64-baseline"), join(modules, "@oven/bun-linux-x64-baseline/bin/bun"), []],
 ];
-// Each writes page.js into a folder of its name.
+// Each bundler writes page.js into a folder with its name.
 const bundlers = {
   esbuild: ["page.mjs", "--bundle", "--format=esm", "--outfile=esbuild/page.js", "--log-level=warning"],
   rollup: ["page.mjs", "--plugin", join(modules, "@rollup/plugin-node-resolve"), "--format", "es", "--file", "rollup/page.js", "--silent"],
@@ -130,7 +130,7 @@ try {
   }
   const publint = await run(tool("publint"), ["run", archive, "--strict"]);
   report("publint", versionOf("publint"), publint.code === 0, publint.said);
-  // It is ESM: Node.js 20.19 and newer takes that by require, too.
+  // It is ESM, which require of Node.js 20.19 and newer accepts too.
   const types = await run(tool("attw"), [archive, "--ignore-rules", "cjs-resolves-to-esm", "--no-emoji", "--format", "ascii"]);
   report("are-the-types-wrong", versionOf("@arethetypeswrong/cli"), types.code === 0, types.said);
 } finally {

@@ -5,7 +5,7 @@ import { parseJSON } from "./json.js";
 
 export { AbiError } from "./abivalues.js";
 
-/** An ABI as a constant: what svc_getContractAbi gives, written with `as const` (docs/protocol.md, "ABI"). */
+/** An ABI as a constant: the result of svc_getContractAbi, written with `as const` (docs/protocol.md, "ABI"). */
 export interface Abi extends AbiForm {
   readonly storage?: AbiStorage;
   readonly abi?: number;
@@ -15,7 +15,7 @@ export interface Abi extends AbiForm {
 }
 /** The part of an ABI that defines how values are encoded. */
 export interface AbiForm {
-  /** whether the contract takes the binary form, in which arguments are sent then */
+  /** whether the contract accepts the binary form, in which arguments are then sent */
   readonly binary?: boolean;
   readonly types?: readonly AbiType[];
 }
@@ -70,7 +70,7 @@ interface Values {
 
 type Types = readonly AbiType[];
 
-/** ValueOf is the TypeScript type of a type of the ABI: ValueOf<"u64?[]"> is (bigint | null)[]. N are the named types. */
+/** ValueOf is the TypeScript type of an ABI type: ValueOf<"u64?[]"> is (bigint | null)[]. N are the named types. */
 export type ValueOf<T extends string, N extends Types = []> = T extends `${infer Item}[]` ? ValueOf<Item, N>[]
   : T extends `${infer Item}?` ? ValueOf<Item, N> | null
   : T extends keyof Values ? Values[T]
@@ -85,7 +85,7 @@ type NamedOf<D, N extends Types> = D extends { kind: "record"; fields: infer F e
 type VariantOf<V, N extends Types> = V extends { name: infer S extends string; fields: infer F extends readonly Parameter[] }
   ? { [K in S]: ArgsOf<F, N> } : V extends { name: infer S } ? S : never;
 
-/** ArgsOf are a function's arguments by name; what may be missing may be left out. */
+/** ArgsOf are a function's arguments by name. Optional ones may be left out. */
 export type ArgsOf<P extends readonly Parameter[], N extends Types = []> =
   & { [A in P[number] as A["type"] extends `${string}?` ? never : A["name"]]: ValueOf<A["type"], N> }
   & { [A in P[number] as A["type"] extends `${string}?` ? A["name"] : never]?: ValueOf<A["type"], N> };
@@ -94,7 +94,7 @@ export type ArgsOf<P extends readonly Parameter[], N extends Types = []> =
 const BINARY = 1;
 const PASSED = 2;
 
-/** encodeArguments gives the arguments in hex in the form that the contract takes. It throws an AbiError. */
+/** encodeArguments returns the arguments in hex, in the form that the contract accepts. It throws an AbiError. */
 export function encodeArguments(parameters: readonly Parameter[], args: object = {}, abi: AbiForm = {}): Hex {
   const object = new Converter(abi, "in").fields(parameters, args);
   if (!abi.binary) return parameters.length === 0 ? "0x" : toHex(new TextEncoder().encode(JSON.stringify(object)));
@@ -105,18 +105,21 @@ export function encodeArguments(parameters: readonly Parameter[], args: object =
 export function decodeArguments(parameters: readonly Parameter[], data: Hex, abi: AbiForm = {}, at = "arguments"): Record<string, unknown> {
   const given = data === "0x" ? {} : read(data, at, (from) => unpack(abi, parameters, from));
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw new AbiError(`${at} is no object`);
-  // A newer version of a contract may say more of an event than its ABI did.
+  // A newer version of a contract may add fields to an event.
   const known = Object.entries(given).filter(([name]) => parameters.some((p) => p.name === name));
   return new Converter(abi, "out").fields(parameters, Object.fromEntries(known), at);
 }
 
-/** decodeResult reads what a function returned, in either form. It throws an AbiError. */
+/** decodeResult reads a function's result, in either form. It throws an AbiError. */
 export function decodeResult(type: string | undefined, data: Hex, abi: AbiForm = {}, at = "result"): unknown {
   if (type === undefined) return undefined;
   return new Converter(abi, "out").value(type, read(data, at, (from) => unpackValue(abi, type, from)), at);
 }
 
-/** Why a call reverted: a text, or a typed error with its fields. `by` is the contract whose error it is, if not the one called. */
+/**
+ * The reason for a revert: a text, or a typed error with its fields. `by` is the contract of the error, if not the
+ * called one.
+ */
 export interface Revert {
   text?: string;
   error?: string;
@@ -125,7 +128,10 @@ export interface Revert {
   by?: Account;
 }
 
-/** decodeRevert reads the data of a call that reverted. Data that is neither a typed error nor printable text is returned in hex. */
+/**
+ * decodeRevert reads the data of a reverted call. Data that is neither a typed error nor printable text is returned in
+ * hex.
+ */
 export function decodeRevert(abi: Pick<Abi, "errors" | "types">, data: Hex): Revert {
   const bytes = fromHex(data);
   if (bytes.length > 32 && bytes[0] === PASSED) return { text: toHex(bytes.subarray(33)), by: toHex(bytes.subarray(1, 33)) };
@@ -163,7 +169,7 @@ function typedError(abi: Pick<Abi, "errors" | "types">, data: Hex, bytes: Uint8A
   }
 }
 
-/** read gives the JSON of data in either form. */
+/** read returns the JSON of data in either form. */
 function read(data: Hex, at: string, unpacked: (from: Reader) => unknown): unknown {
   const bytes = fromHex(data);
   try {

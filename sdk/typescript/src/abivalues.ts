@@ -1,10 +1,10 @@
-// Values of the ABI's types, in JSON and in the binary form (docs/protocol.md, "ABI").
+// Values of ABI types, in JSON and in the binary form (docs/protocol.md, "ABI").
 import type { AbiForm, AbiType, Parameter } from "./abi.js";
 import { CodecError, type Reader, type Writer } from "./codec.js";
 import { CairnError } from "./errors.js";
 import { fromHex, toHex } from "./hex.js";
 
-/** AbiError: a value is not of its type of the ABI. */
+/** AbiError: a value does not have its ABI type. */
 export class AbiError extends CairnError {
   override name = "AbiError";
 }
@@ -17,7 +17,9 @@ export type Shape =
   | { kind: "tuple"; items: string[] }
   | { kind: "named"; type: AbiType };
 
-/** shapeOf is what a type of an ABI is made of: a form asks for its parts by it. It throws an AbiError for what is no type. */
+/**
+ * shapeOf returns the structure of an ABI type, such as for an input form. It throws an AbiError for an invalid type.
+ */
 export function shapeOf(abi: AbiForm, type: string): Shape {
   if (type.endsWith("?")) return { kind: "optional", of: type.slice(0, -1) };
   if (type.endsWith("[]")) return { kind: "list", of: type.slice(0, -2) };
@@ -30,7 +32,7 @@ export function shapeOf(abi: AbiForm, type: string): Shape {
   return { kind: "named", type: named };
 }
 
-/** split gives what commas outside of brackets separate. */
+/** split splits text at the commas outside of brackets. */
 function split(list: string): string[] {
   const items: string[] = [];
   let depth = 0;

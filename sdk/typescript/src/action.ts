@@ -10,14 +10,19 @@ export type Action =
   | { type: "deploy"; value: bigint; name: string; code: Uint8Array | Hex; initArgs: Uint8Array | Hex }
   | { type: "configure"; parameters: Parameters }
   | { type: "batch"; steps: readonly StepAction[] }
-  /** who may sign for the account from now on; null: its own key again. With `recovery`, after the delay of the recovery that signs it */
+  /**
+   * who may sign for the account from now on; null: its own key again. With `recovery`, it takes effect after the delay
+   * of the recovery that signs it
+   */
   | { type: "set_policy"; policy: Policy | null; recovery?: boolean }
-  /** another contract with the code of `template`, which costs a fraction of a deploy: nothing is compiled */
+  /**
+   * makes another contract with the code of `template`. It costs a fraction of a deploy, because nothing is compiled
+   */
   | { type: "instantiate"; value: bigint; template: Account; name: string; initArgs: Uint8Array | Hex };
 
 /** StepAction is an action that a batch may contain. */
 export type StepAction =
-  /** `memo` is 32 bytes; {@link memo} makes them of a text */
+  /** `memo` is 32 bytes; {@link memo} makes them from a text */
   | { type: "transfer"; to: Account; value: bigint; memo?: Hex | null }
   | { type: "call"; value: bigint; contract: Account; function: string; args: Uint8Array | Hex };
 
@@ -30,7 +35,7 @@ function stepOf(op: StepAction): Step {
   throw new CodecError("a step of a batch is a transfer or a call");
 }
 
-/** contentOf is what a transaction has that does an action. */
+/** contentOf returns the target, value and payload of a transaction for an action. */
 export function contentOf(op: Action): Content {
   switch (op.type) {
     case "transfer":
@@ -56,7 +61,7 @@ function stepAction(target: Account, value: bigint, action: StepPayload): StepAc
   return { type: "call", value, contract: target, function: action.function, args: action.args };
 }
 
-/** actionOf is the action that a transaction does. */
+/** actionOf returns the action of a transaction. */
 export function actionOf({ target, value, payload: p }: Content): Action {
   switch (p.type) {
     case "transfer":
@@ -74,20 +79,23 @@ export function actionOf({ target, value, payload: p }: Content): Action {
   }
 }
 
-/** batch does up to 256 transfers and calls in one transaction: all of them, or none if one fails. */
+/** batch combines up to 256 transfers and calls in one transaction: all of them take effect, or none if one fails. */
 export function batch(...steps: StepAction[]): Action {
   if (steps.length < 1 || steps.length > LIMITS.steps) throw new RangeError(`a batch has 1 to ${LIMITS.steps} steps, not ${steps.length}`);
   steps.forEach(stepOf);
   return { type: "batch", steps };
 }
 
-/** batches divides any number of transfers and calls into batches of at most `most` each. */
+/** batches divides transfers and calls into batches of at most `most` each. */
 export function batches(steps: readonly StepAction[], most: number = LIMITS.steps): Action[] {
   if (!Number.isInteger(most) || most < 1 || most > LIMITS.steps) throw new RangeError(`a batch has 1 to ${LIMITS.steps} steps, not ${most}`);
   return Array.from({ length: Math.ceil(steps.length / most) }, (_, i) => batch(...steps.slice(i * most, (i + 1) * most)));
 }
 
-/** memo makes the 32 bytes of a memo of a text, with zeros behind it. It throws a RangeError where the text is too long or has a zero. */
+/**
+ * memo makes the 32 bytes of a memo from a text, padded with zeros. It throws a RangeError if the text is too long or
+ * contains a zero.
+ */
 export function memo(text: string): Hex {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > 32 || bytes.includes(0)) throw new RangeError("a memo is a text of at most 32 bytes without a zero");

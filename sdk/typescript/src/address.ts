@@ -2,7 +2,7 @@ import { bech32m } from "@scure/base";
 import { CairnError } from "./errors.js";
 import { from32, toHex, type Account } from "./hex.js";
 
-/** The networks, each with its prefix of addresses. */
+/** The networks, each with its address prefix. */
 export type Network = "mainnet" | "testnet" | "regtest";
 
 const prefixes: Record<Network, string> = { mainnet: "bc", testnet: "tb", regtest: "bcrt" };
@@ -10,8 +10,8 @@ const charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 const witnessVersion = 1;
 
 /**
- * AddressError: a text is no account. `at` names the characters that are wrong where the checksum tells: of one or two wrong ones
- * it can, of more it only knows that something is wrong.
+ * AddressError: a text is not an account. `at` lists the wrong characters if the checksum locates them: it can locate
+ * one or two, and only detect more.
  */
 export class AddressError extends CairnError {
   override name = "AddressError";
@@ -25,8 +25,9 @@ export class AddressError extends CairnError {
 }
 
 /**
- * parseAccount reads an address of the network, or an account in hex: 64 digits, or 66 of a compressed key, with or without 0x. It throws an
- * {@link AddressError}. Addresses have a checksum, hex has none: see `client.checkRecipient`.
+ * parseAccount reads an address of the network, or an account in hex: 64 digits, or the 66 digits of a compressed key,
+ * with or without 0x. It throws an {@link AddressError}. Addresses have a checksum, hex has none: see
+ * `client.checkRecipient`.
  */
 export function parseAccount(text: string, network: Network): Account {
   const hex = /^(?:0x)?(?:0[23])?([0-9a-fA-F]{64})$/.exec(text);
@@ -36,8 +37,8 @@ export function parseAccount(text: string, network: Network): Account {
 const FIELD = 2n ** 256n - 2n ** 32n - 977n;
 
 /**
- * isKey says whether an account can be that of a key: whether it is the x coordinate of a point on the curve secp256k1. Half of all values
- * of 32 bytes are. Accounts of policies and contracts need not be.
+ * isKey reports whether an account can be a key's: whether it is the x coordinate of a point on the curve secp256k1.
+ * Half of all values of 32 bytes are. Accounts of policies and contracts need not be.
  */
 export function isKey(account: Account): boolean {
   from32(account);
@@ -52,7 +53,7 @@ export function isKey(account: Account): boolean {
   return power === 1n;
 }
 
-/** nobody is the error of an account that is no key, and that the chain does not know. */
+/** nobody returns the error for an account that is not a key and that the chain does not know. */
 export function nobody(account: Account): AddressError {
   return new AddressError("nobody", `nobody can have the key ${account}, and the chain does not know the account: look for a typing error`);
 }
@@ -96,7 +97,7 @@ function parseAddress(text: string, network: Network): Account {
 const generator = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3];
 const bech32mConstant = 0x2bc830a3;
 
-/** step is one step of BIP-173's polymod. */
+/** step computes one step of BIP-173's polymod. */
 function step(checksum: number, value: number): number {
   const top = checksum >>> 25;
   let next = ((checksum & 0x1ffffff) << 5) ^ value;
@@ -105,8 +106,8 @@ function step(checksum: number, value: number): number {
 }
 
 /**
- * wrongCharacters gives undefined where the checksum is right, else the one or two words that make it right when changed, or none
- * where that takes more. The code tells any four errors and so places any two.
+ * wrongCharacters returns undefined if the checksum is right. Otherwise it returns the one or two words whose change
+ * would correct it, or none if more are wrong. The code detects any four errors, and so can locate any two.
  */
 function wrongCharacters(prefix: string, words: number[]): number[] | undefined {
   const codes = [...prefix].map((c) => c.charCodeAt(0));
@@ -114,7 +115,7 @@ function wrongCharacters(prefix: string, words: number[]): number[] | undefined 
   for (const value of [...codes.map((c) => c >>> 5), 0, ...codes.map((c) => c & 31), ...words]) syndrome = step(syndrome, value);
   syndrome ^= bech32mConstant;
   if (syndrome === 0) return undefined;
-  const single = new Map<number, number>(); // what an error adds to the checksum → its place
+  const single = new Map<number, number>(); // change of the checksum by an error → the error's position
   for (let at = 0; at < words.length; at++) {
     for (let error = 1; error < 32; error++) {
       let effect = step(0, error);

@@ -1,11 +1,11 @@
 import { CairnError } from "./errors.js";
 
-/** The decimals of a coin: it has 100,000,000 smallest units. */
+/** The decimals of a coin, which has 100,000,000 smallest units. */
 export const COIN_DECIMALS = 8;
-/** The largest amount and the largest of every 64-bit integer. */
+/** The largest amount, and the largest 64-bit integer. */
 export const MAX_U64 = (1n << 64n) - 1n;
 
-/** AmountError: a text is no amount. */
+/** AmountError: a text is not an amount. */
 export class AmountError extends CairnError {
   override name = "AmountError";
   constructor(
@@ -17,8 +17,8 @@ export class AmountError extends CairnError {
 }
 
 /**
- * parseUnits reads a decimal number, such as 1.5, as smallest units. It rounds nothing: more decimals than there are, a sign, an
- * exponent, separators and what does not fit in 64 bits are an {@link AmountError}.
+ * parseUnits reads a decimal number, such as 1.5, as smallest units. It never rounds: it throws an {@link AmountError}
+ * for too many decimals, a sign, an exponent, separators, or an amount over 64 bits.
  */
 export function parseUnits(text: string, decimals: number): bigint {
   checkDecimals(decimals);
@@ -31,7 +31,9 @@ export function parseUnits(text: string, decimals: number): bigint {
   return units;
 }
 
-/** formatUnits writes smallest units as a decimal number without zeros at its end: what {@link parseUnits} reads. */
+/**
+ * formatUnits writes smallest units as a decimal number without trailing zeros, the form that {@link parseUnits} reads.
+ */
 export function formatUnits(units: bigint, decimals: number): string {
   checkDecimals(decimals);
   const sign = units < 0n ? "-" : "";

@@ -6,7 +6,10 @@ import type { Sighash } from "./witness.js";
 const zeros = (length: number): Uint8Array => new Uint8Array(length);
 const double = (bytes: Uint8Array): Uint8Array => sha256(sha256(bytes));
 
-/** bip322Message is the 32 bytes that a taproot key signs, by BIP-340, of a text as BIP-322 *simple* (docs/protocol.md, "Text"). */
+/**
+ * bip322Message returns the 32 bytes that a taproot key signs, by BIP-340, for a text under BIP-322 *simple*
+ * (docs/protocol.md, "Text").
+ */
 export function bip322Message(key: Account, text: string, sighash: Sighash): Uint8Array {
   const messageHash = tagged("BIP0322-signed-message", new TextEncoder().encode(text));
   const script = concat(fromHex("0x5120"), from32(key));
@@ -21,14 +24,14 @@ export function bip322Message(key: Account, text: string, sighash: Sighash): Uin
   );
 }
 
-/** fitsText reports whether a text may be signed as such: it has at most 4,096 bytes. */
+/** fitsText reports whether a text is short enough to be signed: at most 4,096 bytes. */
 export function fitsText(text: string): boolean {
   return new TextEncoder().encode(text).length <= LIMITS.text;
 }
 
 /**
- * parseTextSignature reads what a wallet gives for a text: base64 of a witness with one taproot signature, also with `smp` in front.
- * It throws a TypeError for anything else, such as a signature of another kind of address.
+ * parseTextSignature reads a wallet's signature of a text: base64 of a witness with one taproot signature, optionally
+ * after the prefix `smp`. It throws a TypeError for anything else, such as a signature of another kind of address.
  */
 export function parseTextSignature(base64: string): { signature: Hex; sighash: Sighash } {
   const text = base64.trim().replace(/^smp/, "");
@@ -45,7 +48,7 @@ export function parseTextSignature(base64: string): { signature: Hex; sighash: S
   throw new TypeError("the wallet gave no BIP-322 signature by one taproot key: choose a taproot address, and BIP-322 “simple”");
 }
 
-/** formatTextSignature is the form in which wallets give a signature of a text. */
+/** formatTextSignature writes a signature of a text in the form of wallets. */
 export function formatTextSignature({ signature, sighash }: { signature: Hex; sighash: Sighash }): string {
   const bytes = fromHex(signature);
   const witness = sighash === 0 ? concat(Uint8Array.of(1, 64), bytes) : concat(Uint8Array.of(1, 65), bytes, Uint8Array.of(1));

@@ -21,10 +21,10 @@ export interface Header {
   baseFee: bigint;
 }
 
-/** Seal shows that a block's producer made it. A later version may have other seals. */
+/** Seal proves that a block's producer made it. A later version may have other seals. */
 export interface Seal {
   type: "signature";
-  /** the producer's, of 64 bytes */
+  /** the producer's signature, 64 bytes */
   signature: Hex;
 }
 
@@ -39,7 +39,7 @@ export interface Block {
   transactions: { transaction: SignedTransaction; hash: Hash }[];
 }
 
-/** The bytes of an encoded header, and of one with its seal. */
+/** The length in bytes of an encoded header, and of a header with its seal. */
 export const HEADER_BYTES = 212;
 export const SIGNED_HEADER_BYTES = 280;
 /** The most bytes of a block. */
@@ -52,7 +52,7 @@ function writeHeader(w: Writer, h: Header): void {
   w.u64(h.gasUsed).u64(h.gasLimit).u64(h.baseFee);
 }
 
-/** encodeHeader gives the 212 bytes that a block's hash covers. */
+/** encodeHeader returns the 212 bytes that a block's hash covers. */
 export function encodeHeader(header: Header): Uint8Array {
   return encode((w) => writeHeader(w, header));
 }
@@ -62,12 +62,12 @@ function writeSigned(w: Writer, header: SignedHeader): void {
   w.u32(0).fixed(fromHex(header.seal.signature), 64);
 }
 
-/** encodeSignedHeader gives the 280 bytes of a header and its seal. */
+/** encodeSignedHeader returns the 280 bytes of a header and its seal. */
 export function encodeSignedHeader(header: SignedHeader): Uint8Array {
   return encode((w) => writeSigned(w, header));
 }
 
-/** encodeBlock gives the bytes of a whole block. */
+/** encodeBlock returns the bytes of a whole block. */
 export function encodeBlock({ header, transactions }: Block): Uint8Array {
   return encode((w) => {
     writeSigned(w, header);
@@ -98,13 +98,19 @@ function readSeal(r: Reader): Seal {
 /** The first fields of a header, which are the same in every version. */
 export type HeaderStart = Pick<Header, "version" | "chainId" | "height" | "parent" | "timestamp">;
 
-/** parseHeaderStart reads the first 60 bytes of a header of any version: a program that does not know the version can say which it is. */
+/**
+ * parseHeaderStart reads the first 60 bytes of a header of any version, so that a program can report a version that it
+ * does not know.
+ */
 export function parseHeaderStart(bytes: Uint8Array): HeaderStart {
   const r = new Reader(bytes);
   return { version: r.u32(), chainId: r.u64(), height: r.u64(), parent: toHex(r.fixed(32)), timestamp: r.u64() };
 }
 
-/** parseHeader reads a header with its seal, strictly. It throws a CodecError, also for a version that this package does not know. */
+/**
+ * parseHeader reads a header with its seal, strictly. It throws a CodecError, even for a version that this package does
+ * not know.
+ */
 export function parseHeader(bytes: Uint8Array): SignedHeader {
   return decode(bytes, SIGNED_HEADER_BYTES, readHeader);
 }
@@ -118,7 +124,7 @@ export function parseBlock(bytes: Uint8Array): Block {
   });
 }
 
-/** blockHash is the name of a block, and what its producer signs. The seal is no part of it. */
+/** blockHash identifies a block, and is signed by its producer. It does not cover the seal. */
 export function blockHash(header: Header): Hash {
   return toHex(tagged("cairn/block/v2", encodeHeader(header)));
 }

@@ -26,40 +26,46 @@ export interface WebSocketLike {
 
 /** Options of a client. */
 export interface ClientOptions {
-  /** the API key, where the node asks for one; or a function that gives the one of the moment, for keys that are renewed */
+  /** the API key, if the node requires one, or a function that returns the current key, for keys that are renewed */
   key?: string | (() => string);
-  /** other nodes of the same chain: the next is asked when one does not answer */
+  /** other nodes of the same chain: if one does not answer, the next is used */
   fallback?: readonly string[];
   /**
-   * how long a call that no node answers is asked again, in milliseconds: 30 s unless said, 0 for once only. Reads are asked again, and
-   * what sends only if it did not arrive. A node that says when to come again is not asked before.
+   * how long unanswered calls are repeated, in milliseconds: by default 30 s; 0 for no repetition. A call that sends is
+   * repeated only if it did not arrive. A node's Retry-After is respected.
    */
   retry?: number;
-  /** ends what is waited for: calls reject with its reason */
+  /** ends all waiting: calls reject with its reason */
   signal?: AbortSignal;
   /** instead of the global fetch */
   fetch?: typeof fetch;
-  /** instead of the global WebSocket, null for none; streams ask again and again where there is none, and where there is a key */
+  /** instead of the global WebSocket, null for none. Without one, or with a key, streams poll */
   WebSocket?: (new (url: string) => WebSocketLike) | null;
-  /** how many calls that are made in one microtask go as one request: 100 unless said, 1 for none together */
+  /** the maximum number of calls of one microtask that share a request: by default 100; 1 for separate requests */
   batch?: number;
-  /** how long an answer may take, in milliseconds: 40 s unless said; svc_sendRawTransactionSync takes up to 30 s */
+  /** how long an answer may take, in milliseconds: by default 40 s; svc_sendRawTransactionSync takes up to 30 s */
   timeout?: number;
 }
 
-/** TxFields are the fields of a transaction that the node is asked for where they are left out, and those that may be left out. */
+/** TxFields are the optional fields of a transaction. The node supplies some of the missing ones. */
 export type TxFields = Partial<Pick<Transaction, "nonce" | "gasLimit" | "maxFeePerGas" | "maxPriorityFeePerGas">> & {
-  /** gasMargin is added to what svc_estimateGas says, for a call that may do more by the time it is in a block. */
+  /**
+   * gasMargin is added to the result of svc_estimateGas, for a call that may need more gas by the time it is in a
+   * block.
+   */
   gasMargin?: bigint;
-  /** who pays the fee in the sender's place: a signer, or what `client.party`, keyAccount or policyAccount gives */
+  /** who pays the fee in the sender's place: a signer, or the result of `client.party`, keyAccount or policyAccount */
   payer?: Party;
-  /** the last time of a block that may have it, in milliseconds; see validFor */
+  /** the latest timestamp of a block that may include it, in milliseconds; see validFor */
   validUntil?: bigint;
-  /** how long it is valid from now on, in milliseconds: for ever unless said, or 5 minutes with a payer, and then 10 minutes at most */
+  /**
+   * how long it is valid from now on, in milliseconds: by default for ever, or 5 minutes with a payer, who allows at
+   * most 10 minutes
+   */
   validFor?: number;
 };
 
-/** How long a transaction with a payer is valid unless said, in milliseconds. */
+/** The default validity of a transaction with a payer, in milliseconds. */
 export const SPONSORED_TIME = 300_000;
 
 /** Call is one call of a request that {@link Client.post} makes. */
@@ -68,24 +74,24 @@ export interface Call {
   params: unknown[];
 }
 
-/** Outcomes are the results of calls in order, those that failed as their errors. */
+/** Outcomes are the results of calls in order, with an error for each failed call. */
 export type Outcomes = unknown[] & {
-  /** whether several requests were made: behind a load balancer their answers may be of different blocks */
+  /** whether several requests were made: behind a load balancer their answers may refer to different blocks */
   divided?: true;
 };
 
-/** The largest answer that is read, in bytes; a node's have at most 64 MiB. */
+/** The largest answer that is read, in bytes; a node's answers have at most 64 MiB. */
 const MAX_ANSWER = 72 << 20;
 /** The longest proof of a block, or of a range of blocks, that is read, in bytes. */
 const MAX_PROOF = 128 << 20;
 
-/** The most bytes of calls that go together; a node takes requests of 5 MiB. */
+/** The most bytes of calls in one request; a node accepts 5 MiB. */
 const MAX_REQUEST = 2 << 20;
 const [RETRY, TIMEOUT] = [30_000, 40_000];
-/** The least and the longest pause until a call is asked again, in milliseconds. */
+/** The shortest and the longest pause before a call is repeated, in milliseconds. */
 const [FIRST_PAUSE, LONGEST_PAUSE] = [200, 5000];
 
-/** Asked is a call as it is sent, without its ID. */
+/** Asked is a call in the form that is sent, without its ID. */
 interface Asked {
   method: string;
   text: string;
@@ -96,7 +102,7 @@ interface Waiting extends Asked {
   reject(error: unknown): void;
 }
 
-/** createClient makes a client of a node's HTTP address. It connects when it is first used. */
+/** createClient makes a client for a node's HTTP address. It connects at its first use. */
 export function createClient(url: string, options: ClientOptions = {}): Client {
   return new Client(url, options);
 }
@@ -114,18 +120,21 @@ export class Client {
     this.options = options;
   }
 
-  /** url is the address of the node that is asked now. */
+  /** url is the address of the node in use. */
   get url(): string {
     return this.#urls[this.#current]!;
   }
 
-  /** with is a client of the same nodes with other options, such as a signal that ends its calls, or a shorter timeout. */
+  /**
+   * with returns a client for the same nodes with other options, such as a signal that ends its calls, or a shorter
+   * timeout.
+   */
   with(options: Omit<ClientOptions, "fallback">): Client {
     const [url, ...fallback] = this.#urls;
     return new Client(url!, { ...this.options, ...options, fallback });
   }
 
-  /** failed has the next node asked, if there is one, after an error that another may not have. */
+  /** failed switches to the next node, if there is one, after an error that another node may not have. */
   failed(error: unknown): void {
     if (error instanceof UnreachableError || (error instanceof HttpError && passing.includes(error.status))) {
       this.#current = (this.#current + 1) % this.#urls.length;
@@ -133,8 +142,8 @@ export class Client {
   }
 
   /**
-   * call calls a method with its parameters by position. It rejects with an RpcError where the node answers with an error, an
-   * HttpError or UnreachableError where there is no answer, a ProtocolError where it makes no sense.
+   * call calls a method with its parameters by position. It rejects with an RpcError if the node answers with an error,
+   * an HttpError or UnreachableError if there is no answer, or a ProtocolError if the answer is invalid.
    */
   call<M extends Method>(method: M, ...params: ParamsOf<M>): Promise<ResultOf<M>> {
     return new Promise((resolve, reject) => {
@@ -143,7 +152,7 @@ export class Client {
     });
   }
 
-  /** batch makes calls as one request: each item of its result is a value, or the RpcError that its call failed with. */
+  /** batch makes calls in one request. Each item of its result is a value, or the RpcError of a failed call. */
   async batch<const T extends readonly Promise<unknown>[]>(
     make: (client: Client) => T,
   ): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> | RpcError }> {
@@ -155,9 +164,9 @@ export class Client {
   }
 
   /**
-   * post asks calls together, at least one, and gives their outcomes. What a node refuses because the request is too large is asked
-   * again in smaller ones, down to one call, and the outcomes say so. Nothing else is asked again. It rejects where the first request
-   * failed as a whole.
+   * post makes at least one call in one request, and returns the outcomes. If the node refuses a request as too large,
+   * its calls are repeated in smaller requests, down to one call, and the outcomes say so. Nothing else is repeated. It
+   * rejects if the first request failed as a whole.
    */
   async post(calls: Call[]): Promise<Outcomes> {
     const outcomes = await this.#divide(calls.map(asked));
@@ -171,18 +180,18 @@ export class Client {
   balance(account: Account | string, block: BlockRef = "latest"): Promise<bigint> {
     return this.call("svc_getBalance", account, block);
   }
-  /** nonce is the number of an account's transactions that are included, or with "pending" that will be. */
+  /** nonce returns the number of an account's included transactions, or with "pending" also counts the pending ones. */
   nonce(account: Account | string, block: NonceRef = "latest"): Promise<bigint> {
     return this.call("svc_getTransactionCount", account, block);
   }
-  /** block is the block of a height or hash with the hashes of its transactions; null above the head. */
+  /** block returns the block at a height or with a hash, with the hashes of its transactions; null above the head. */
   block(ref: BlockRef | Hash): Promise<Block | null> {
     if (typeof ref === "string" && ref.length === 66) return this.call("svc_getBlockByHash", ref as Hash);
     return this.call("svc_getBlockByNumber", ref as BlockRef);
   }
   /**
-   * blockWithTransactions is the block of a height or hash with its transactions; null above the head. If they are too many for one
-   * answer, it reads them in pages.
+   * blockWithTransactions returns the block at a height or with a hash, with its transactions; null above the head. If
+   * they do not fit in one answer, it reads them in pages.
    */
   async blockWithTransactions(ref: BlockRef | Hash): Promise<(Omit<Block, "transactions"> & { transactions: Included[] }) | null> {
     const byHash = typeof ref === "string" && ref.length === 66;
@@ -204,10 +213,10 @@ export class Client {
     return { ...block, transactions };
   }
   /**
-   * build makes a transaction that is ready to be signed, with nonce, fees and gas limit from the node where fields leave them out. One
-   * account's transactions are sent by many callers at once through a sender, which gives out nonces. `from` is the signer of the sender, or
-   * what keyAccount or policyAccount gives: the gas limit depends on who signs. It throws a SignerError `sponsored_too_long` where another
-   * would pay for a transaction that is valid for too long.
+   * build makes a transaction that is ready to be signed. The node supplies nonce, fees and gas limit unless fields has
+   * them. For many concurrent callers of one account, use a sender, which assigns the nonces. `from` is the signer of
+   * the sender, or the result of keyAccount or policyAccount: the gas limit depends on who signs. It throws a
+   * SignerError `sponsored_too_long` if a payer would sign a transaction that is valid for too long.
    */
   async build(from: Party, action: Action, fields: TxFields = {}): Promise<Transaction> {
     const { account: sender } = from;
@@ -230,9 +239,10 @@ export class Client {
     return { ...tx, gasLimit: fields.gasLimit ?? (await estimated()) + (fields.gasMargin ?? 0n) };
   }
   /**
-   * costs tries a transaction on the latest state without sending it. `likely` is what it would take from its sender now, and `most` what
-   * the sender must have, its value included. With a payer these are its value alone, and the fee is of the payer: `likelyFee` and `mostFee`.
-   * Show people both: much of the limit may be a reserve that is never paid. Give who signs if that is no key.
+   * costs tries a transaction on the latest state without sending it. `likely` is the amount that it would take from
+   * its sender now, and `most` the amount that the sender must have, both with its value. With a payer these are only
+   * the value, and the payer's fee is in `likelyFee` and `mostFee`. Show both to people, because much of the limit may
+   * be a reserve that is never paid. Pass the signer if it is not a key.
    */
   async costs(
     tx: Transaction, from: Party = { account: tx.sender, sample: () => KEY_SAMPLE }, payer?: Party,
@@ -250,26 +260,29 @@ export class Client {
     return { likelyGas, likelyFee, mostFee, likely: paid ? value + likelyFee : value, most: paid ? value + mostFee : value };
   }
   /**
-   * party is an account with who signs for it now, as far as the node knows: for what is built for a payer or sender who is elsewhere. A
-   * policy that no transaction has shown yet is not known, and gives what keyAccount does.
+   * party returns an account with its current signers, as far as the node knows, to build a transaction for a payer or
+   * sender elsewhere. For a policy that no transaction has revealed yet, the result is as from keyAccount.
    */
   async party(account: Account): Promise<Party> {
     const found = await this.call("svc_getAccount", account);
     const { recovery } = found;
-    const { policy } = recovery && recovery.from <= Date.now() ? recovery : found; // one that is due is in force with the next block
+    const { policy } = recovery && recovery.from <= Date.now() ? recovery : found; // due recoveries count
     return policy ? policyAccount(policy, account) : keyAccount(account);
   }
   /**
-   * checkRecipient rejects with an AddressError `nobody` if an account is no key, and the chain knows it neither as a contract nor as one
-   * that has coins or has sent something. Half of the keys in hex with a wrong digit are such accounts, but so is half of the accounts of
-   * policies that nobody has used yet: ask it only of what came as hex. Addresses have a checksum.
+   * checkRecipient rejects with an AddressError `nobody` if an account is not a valid key and has no contract, no coins
+   * and no transactions. Half of the hex keys with a wrong digit are such accounts, but so are half of the policy
+   * accounts that nobody has used yet. So call it only for an account that was given in hex. Addresses have a checksum.
    */
   async checkRecipient(account: Account): Promise<void> {
     if (isKey(account)) return;
     const { contract, balance, nonce } = await this.call("svc_getAccount", account);
     if (!contract && balance === 0n && nonce === 0n) throw nobody(account);
   }
-  /** send hands a signed transaction to the node, and gives its hash as soon as the mempool has it, also if it had it before. */
+  /**
+   * send sends a signed transaction to the node, and returns its hash as soon as the mempool has it, even if it had it
+   * before.
+   */
   async send({ raw, hash }: Signed): Promise<Hash> {
     try {
       return await this.call("svc_sendRawTransaction", toHex(raw));
@@ -278,15 +291,16 @@ export class Client {
       throw error;
     }
   }
-  /** sendAndWait sends a signed transaction and waits for its receipt as {@link Client.receipt} does. */
+  /** sendAndWait sends a signed transaction and waits for its receipt like {@link Client.receipt}. */
   async sendAndWait(signed: Signed, options: { signal?: AbortSignal } = {}): Promise<Receipt> {
     const { sender, nonce } = decodeTransaction(signed.raw);
     return this.receipt(await this.send(signed), { ...options, sender, nonce });
   }
   /**
-   * receipt waits for a transaction's receipt, asking each half second, until the signal aborts: it rejects with its reason. It rejects
-   * with an RpcError `dropped` once the node's pool has given the transaction up, and `displaced` once a block has another of the same
-   * nonce. For that it must know the sender and the nonce: give them if the node may not know the transaction.
+   * receipt waits for a transaction's receipt, polling every half second. It rejects with the signal's reason if that
+   * aborts, with an RpcError `dropped` once the node's pool has dropped the transaction, and with `displaced` once a
+   * block has another transaction with the same nonce. For this it needs the sender and the nonce: pass them if the
+   * node may not know the transaction.
    */
   async receipt(hash: Hash, options: { signal?: AbortSignal; sender?: Account; nonce?: bigint } = {}): Promise<Receipt> {
     const client = options.signal ? this.with({ signal: options.signal }) : this;
@@ -296,7 +310,7 @@ export class Client {
       const receipt = await known(client.call("svc_getTransactionReceipt", hash));
       if (receipt) return receipt;
       const status = await known(client.transactionStatus(hash));
-      // One that was replaced is still waited for: a block decides between the two.
+      // It still waits for a replaced transaction: a block decides between the two.
       if (status?.status === "dropped" && status.error !== "replaced") throw dropped(hash, status.error ?? "");
       if (sender === undefined || nonce === undefined) {
         const pending = await known(client.call("svc_getTransactionByHash", hash));
@@ -308,7 +322,7 @@ export class Client {
       await wait(500, options.signal);
     }
   }
-  /** proven waits until the node has a proof of a block, asking each second. */
+  /** proven waits until the node has a proof of a block, polling every second. */
   async proven(height: number, options: { signal?: AbortSignal } = {}): Promise<void> {
     const client = options.signal ? this.with({ signal: options.signal }) : this;
     for (;;) {
@@ -319,8 +333,8 @@ export class Client {
     }
   }
   /**
-   * proof is the proof of a block, or of the blocks from one to another together, with all that it takes to verify it; null where the
-   * node has none, or none yet. Nothing of it is checked here.
+   * proof returns the proof of a block or of a range of blocks, with everything needed to verify it; null if the node
+   * does not have it, or not yet. It is not checked here.
    */
   async proof(from: number, to = from, options: { signal?: AbortSignal } = {}): Promise<Uint8Array | null> {
     const url = new URL(`proof/${from}${to === from ? "" : `-${to}`}`, this.url.replace(/\/?$/, "/"));
@@ -334,7 +348,7 @@ export class Client {
       return concat(...parts);
     });
   }
-  /** transactionStatus says where a transaction is. */
+  /** transactionStatus returns the status of a transaction. */
   transactionStatus(hash: Hash): Promise<TransactionStatus> {
     return this.call("svc_getTransactionStatus", hash);
   }
@@ -353,7 +367,10 @@ export class Client {
     }
   }
 
-  /** settle gives calls their outcomes. Those that pass are asked again as long as the client's options say. */
+  /**
+   * settle makes calls and sets their outcomes. It repeats calls after temporary errors, for as long as the client's
+   * options say.
+   */
   async #settle(waiting: Waiting[]): Promise<void> {
     const until = Date.now() + (this.options.retry ?? RETRY);
     for (let failures = 0; ; ) {
@@ -385,7 +402,10 @@ export class Client {
     }
   }
 
-  /** divide asks calls together, and what is refused for a bound of the request again in smaller requests. Each call has an outcome. */
+  /**
+   * divide makes calls in one request. If that exceeds a bound of requests, it repeats them in smaller ones. Each call
+   * has an outcome.
+   */
   async #divide(calls: Asked[]): Promise<Outcomes> {
     let outcomes: Outcomes;
     try {
@@ -406,7 +426,7 @@ export class Client {
     return outcomes;
   }
 
-  /** exchange makes exactly one request of calls, and gives their results, those that failed as their errors. */
+  /** exchange makes exactly one request of calls, and returns their results, with an error for each failed call. */
   async #exchange(calls: Asked[]): Promise<unknown[]> {
     const first = this.#id + 1;
     this.#id += calls.length;
@@ -436,7 +456,10 @@ export class Client {
     }
   }
 
-  /** #request makes a request and reads its answer. A status other than 200 and 404, and 404 for a call, is an HttpError. */
+  /**
+   * #request makes a request and reads its answer. A status other than 200 and 404, and 404 for a call, is an
+   * HttpError.
+   */
   async #request<T>(
     url: string | URL, init: { method?: string; headers?: Record<string, string>; body?: string }, ended: AbortSignal | undefined,
     read: (response: Response) => Promise<T>,
@@ -463,7 +486,7 @@ export class Client {
   }
 }
 
-/** succeeded gives a receipt back, and throws a RevertError where the transaction failed. */
+/** succeeded returns the receipt, or throws a RevertError if the transaction failed. */
 export function succeeded(receipt: Receipt): Receipt {
   if (receipt.status === 1n) return receipt;
   const reason = receipt.error ?? "failed";
@@ -480,10 +503,13 @@ function printable(data: `0x${string}`): string {
   return /[\p{C}\ufffd]/u.test(text) ? "" : text;
 }
 
-/** passing are HTTP statuses of a node, or of a balancer before it, that may be gone a little later. */
+/** passing lists the HTTP statuses of temporary failures of a node or a load balancer. */
 const passing = [429, 502, 503, 504];
 
-/** mayPass reports whether a call that failed may do better later, and may be asked again: what sends only if it did not arrive. */
+/**
+ * mayPass reports whether a failed call may succeed later and may be repeated. A call that sends may be repeated only
+ * if it did not arrive.
+ */
 function mayPass(error: Error, method: string): boolean {
   const refused = (error instanceof HttpError && error.status === 429) || (error instanceof UnreachableError && !connected(error.cause));
   const passes = error instanceof UnreachableError || (error instanceof HttpError && passing.includes(error.status)) ||
@@ -491,19 +517,22 @@ function mayPass(error: Error, method: string): boolean {
   return refused || (passes && !sends(method));
 }
 
-/** sends reports whether a method changes something: asked twice it could be done twice, or its second answer be another. */
+/** sends reports whether a method changes something, so that a repetition could act twice or have another answer. */
 function sends(method: string): boolean {
   return method.startsWith("svc_sendRawTransaction") || method.startsWith("dev_");
 }
 
-/** connected reports whether a request may have arrived that failed with a cause; browsers do not tell, Bun and Deno in their own words. */
+/**
+ * connected reports whether a request that failed with a cause may have arrived. Browsers do not tell; Bun and Deno
+ * have their own messages.
+ */
 function connected(cause: unknown): boolean {
   const { code, cause: inner } = (cause ?? {}) as { code?: unknown; cause?: { code?: unknown; message?: unknown } };
   const never = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ConnectionRefused"];
   return !never.includes(String(inner?.code ?? code)) && !/connection refused/i.test(String(inner?.message));
 }
 
-/** isBound reports whether a call was refused because the request that it was in is too large: alone it may be answered. */
+/** isBound reports whether a call was refused because its request was too large; alone it may be answered. */
 function isBound(error: unknown, method: string): boolean {
   if (error instanceof HttpError) return error.status === 413;
   if (!(error instanceof RpcError)) return false;
@@ -516,7 +545,10 @@ export function retryAfter(error: unknown): number | undefined {
   return typeof said === "number" && Number.isSafeInteger(said) && said >= 0 ? Math.min(said, 3600) : undefined;
 }
 
-/** known gives null where a node cannot know, as it has pruned blocks: a transaction is in none that it keeps, or in none yet. */
+/**
+ * known replaces the error of a node with pruned blocks by null: the transaction is in none of the blocks that it
+ * keeps, or in none yet.
+ */
 async function known<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
@@ -526,24 +558,24 @@ async function known<T>(answer: Promise<T>): Promise<T | null> {
   }
 }
 
-/** displaced is the error of a transaction whose nonce another has used: no block will have it. */
+/** displaced returns the error for a transaction whose nonce another has used, so that no block will include it. */
 function displaced(hash: Hash, by: Hash): RpcError {
   const message = `${hash} will never be in a block: ${by} has used its nonce. If that is not its replacement, sign it anew with another nonce`;
   return new RpcError("svc_getTransactionReceipt", -32003, message, { reason: "displaced", hash, by });
 }
 
-/** dropped is the error of a transaction that left the pool without a block. */
+/** dropped returns the error for a transaction that left the pool without a block. */
 function dropped(hash: Hash, cause: string): RpcError {
   const message = `${hash} has left the mempool, and no block has it: ${cause}. Send it again as it is`;
   return new RpcError("svc_getTransactionReceipt", -32007, message, { reason: "dropped", hash, cause });
 }
 
-/** asked is a call as it is sent. It throws where a parameter has no form in JSON. */
+/** asked returns a call in the form that is sent. It throws if a parameter has no JSON form. */
 function asked({ method, params }: Call): Asked {
   return { method, text: stringifyJSON({ method, params: trimmed(params) }).slice(1) };
 }
 
-/** trimmed leaves out parameters at the end that are not given. */
+/** trimmed removes undefined parameters at the end. */
 function trimmed(params: unknown[]): unknown[] {
   let length = params.length;
   while (length > 0 && params[length - 1] === undefined) length--;
@@ -566,7 +598,7 @@ function outcome(method: string, answer: Record<string, unknown> | undefined): u
   }
 }
 
-/** bounded hands an answer's body to take, part by part; one of more bytes than most is a ProtocolError. */
+/** bounded passes an answer's body to take, part by part. A body with more bytes than most is a ProtocolError. */
 async function bounded(response: Response, most: number, take: (part: Uint8Array) => void): Promise<void> {
   let size = 0;
   if (!response.body) return;

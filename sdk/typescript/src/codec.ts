@@ -2,21 +2,21 @@ import { CairnError } from "./errors.js";
 import { concat } from "./hex.js";
 import { MAX_U64 } from "./amounts.js";
 
-/** CodecError: bytes are not the canonical encoding of what they should be, or a value has none. */
+/** CodecError: bytes are not the canonical encoding of the expected type, or a value has no encoding. */
 export class CodecError extends CairnError {
   override name = "CodecError";
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** encode gives the bytes that a function writes. */
+/** encode returns the bytes that a function writes. */
 export function encode(write: (w: Writer) => unknown): Uint8Array {
   const w = new Writer();
   write(w);
   return w.done();
 }
 
-/** decode reads a whole input of at most limit bytes: none may be left over. It throws a {@link CodecError}. */
+/** decode reads a whole input of at most limit bytes; no bytes may remain. It throws a {@link CodecError}. */
 export function decode<T>(bytes: Uint8Array, limit: number, read: (r: Reader) => T): T {
   if (bytes.length > limit) throw new CodecError(`${bytes.length} bytes exceed the limit of ${limit}`);
   const r = new Reader(bytes);
@@ -41,7 +41,7 @@ export class Writer {
   u64(value: bigint): this {
     return this.#integer(value, 8);
   }
-  /** fixed writes bytes of a length that the reader knows. */
+  /** fixed writes bytes without their length, which the reader knows. */
   fixed(bytes: Uint8Array, length: number): this {
     if (bytes.length !== length) throw new CodecError(`${length} bytes expected, not ${bytes.length}`);
     this.#parts.push(bytes);
@@ -50,7 +50,7 @@ export class Writer {
   bool(value: boolean): this {
     return this.u8(value ? 1 : 0);
   }
-  /** option writes whether there is a value, and the value. */
+  /** option writes whether there is a value, and then the value. */
   option<T>(value: T | null | undefined, write: (w: this, value: T) => unknown): this {
     if (value === null || value === undefined) return this.u8(0);
     write(this.u8(1), value);
@@ -68,7 +68,7 @@ export class Writer {
     this.#parts.push(bytes);
     return this;
   }
-  /** string writes a length in bytes and UTF-8. A text with half of a surrogate pair has no encoding. */
+  /** string writes a length in bytes and UTF-8. A text with an unpaired surrogate has no encoding. */
   string(text: string): this {
     const bytes = new TextEncoder().encode(text);
     if (utf8.decode(bytes) !== text) throw new CodecError("the text has an unpaired surrogate");
@@ -88,7 +88,7 @@ export class Writer {
   }
 }
 
-/** Reader reads what {@link Writer} writes, strictly: it throws a {@link CodecError} for anything else. */
+/** Reader strictly reads the encoding that {@link Writer} writes, and throws a {@link CodecError} for anything else. */
 export class Reader {
   #at = 0;
   readonly #view: DataView;
@@ -99,7 +99,7 @@ export class Reader {
   get offset(): number {
     return this.#at;
   }
-  /** left is how many bytes follow. */
+  /** left is the number of remaining bytes. */
   get left(): number {
     return this.source.length - this.#at;
   }
@@ -115,7 +115,7 @@ export class Reader {
   u64(): bigint {
     return this.#view.getBigUint64(this.#advance(8), true);
   }
-  /** bool reads a byte that is 0 or 1. */
+  /** bool reads a byte that must be 0 or 1. */
   bool(): boolean {
     const byte = this.u8();
     if (byte > 1) throw new CodecError(`a byte of ${byte} where 0 or 1 is expected`);
@@ -132,7 +132,10 @@ export class Reader {
     const at = this.#advance(length);
     return new Uint8Array(this.source.subarray(at, at + length)); // a Buffer's slice would share its memory
   }
-  /** count reads a number of elements, at most limit, that is bounded before anything is allocated. */
+  /**
+   * count reads a number of elements, at most limit, and checks it against the remaining bytes before anything is
+   * allocated.
+   */
   count(limit: number): number {
     const length = this.u64();
     if (length > BigInt(limit)) throw new CodecError(`a length of ${length} exceeds the limit of ${limit}`);
@@ -149,7 +152,7 @@ export class Reader {
       throw new CodecError("a text is not UTF-8");
     }
   }
-  /** end throws where bytes are left over. */
+  /** end throws if bytes remain. */
   end(): void {
     if (this.#at !== this.source.length) throw new CodecError(`${this.source.length - this.#at} bytes are left over`);
   }

@@ -16,21 +16,30 @@ type Given<F extends AbiFunction, A extends Abi> = F["args"] extends readonly []
 /** CallAction calls a contract. */
 export type CallAction = Extract<StepAction, { type: "call" }>;
 
-/** Contract has a function for each of the contract's: views are answered by the node, calls give what to send. */
+/**
+ * Contract has a function for each function of the contract: a view asks the node, and a call returns an action to
+ * send.
+ */
 export interface Contract<A extends Abi> {
   readonly id: Account;
   readonly view: { [F in Extract<A["functions"][number], { mode: "read" }> as F["name"]]:
     (...args: [...Given<F, A>, block?: BlockRef]) => Promise<ResultOf<F, A>> };
-  /** what a sender sends: sender.send(gold.call.transfer({ to, amount: 150n })) */
+  /** actions for a sender: sender.send(gold.call.transfer({ to, amount: 150n })) */
   readonly call: { [F in Extract<A["functions"][number], { mode: "write" }> as F["name"]]:
     (...args: F extends { payable: true } ? [...Given<F, A>, value?: bigint] : Given<F, A>) => CallAction };
-  /** result reads what a call of a function gave back, from its receipt. */
+  /** result reads the result of a call of a function from its receipt. */
   result<N extends A["functions"][number]["name"]>(name: N, receipt: Pick<Receipt, "returnData">): ResultOf<Extract<A["functions"][number], { name: N }>, A>;
-  /** watch follows the contract's events of a name, as {@link watchEvents} does. Where one is not of its types, `args` throws an AbiError. */
+  /**
+   * watch follows the contract's events with a name, like {@link watchEvents}. If an event does not have its declared
+   * types, `args` throws an AbiError.
+   */
   watch<N extends A["events"][number]["name"]>(name: N, options?: StreamOptions & { cursor?: string; fromBlock?: number }): Stream<
     { event: Event; args: ArgsOf<Extract<A["events"][number], { name: N }>["args"], TypesOf<A>> }
   >;
-  /** events pages through the contract's events of a name, ascending; `cursor` of the last goes on from there. `args` is as in `watch`. */
+  /**
+   * events pages through the contract's events with a name, ascending. Pass the `cursor` of the last one to continue.
+   * `args` is as in `watch`.
+   */
   events<N extends A["events"][number]["name"]>(name: N, options?: { cursor?: string; fromBlock?: number; limit?: number }): Promise<
     { event: Event; args: ArgsOf<Extract<A["events"][number], { name: N }>["args"], TypesOf<A>> }[]
   >;
@@ -53,8 +62,8 @@ export function deploy<const A extends Abi>(
 }
 
 /**
- * instantiate makes another contract with the code of one that there is, the template, and the arguments of its init function. It costs a
- * fraction of a deploy: the code is neither sent nor compiled again.
+ * instantiate makes another contract with the code of an existing one, the template, and the arguments of its init
+ * function. It costs a fraction of a deploy: the code is neither sent nor compiled again.
  */
 export function instantiate<const A extends Abi>(
   abi: A, what: { name: string; template: Account; value?: bigint } & InitArgs<A>,
@@ -68,7 +77,7 @@ type ErrorOf<E, A extends Abi> = E extends { name: infer N; code: infer C }
 /** RevertOf is a typed error of the contract. */
 export type RevertOf<A extends Abi> = ErrorOf<ErrorsOf<A>, A>;
 
-/** revertOf reads what a call failed with as one of the contract's typed errors; undefined if it is none. */
+/** revertOf reads a call's error as one of the contract's typed errors; undefined if it is none of them. */
 export function revertOf<const A extends Abi>(abi: A, failure: unknown): RevertOf<A> | undefined {
   const data = failure instanceof RevertError ? failure.data : failure instanceof RpcError ? failure.data["revertData"] : undefined;
   const revert = typeof data === "string" ? decodeRevert(abi, data as Hex) : undefined;
@@ -77,8 +86,9 @@ export function revertOf<const A extends Abi>(abi: A, failure: unknown): RevertO
 }
 
 /**
- * contract types a deployed contract by its ABI. Arguments go in the binary form if the ABI says that the contract takes it; with `readable`
- * those of calls go as JSON, which costs more gas and which a Bitcoin wallet shows as it is.
+ * contract types a deployed contract by its ABI. Arguments are sent in the binary form if the ABI says that the
+ * contract accepts it. With `readable`, the arguments of calls are sent as JSON, which costs more gas and which a
+ * Bitcoin wallet can show.
  */
 export function contract<const A extends Abi>(abi: A, id: Account, client: Client, options: { readable?: boolean } = {}): Contract<A> {
   const written: Abi = options.readable ? { ...abi, binary: false } : abi;
@@ -96,7 +106,7 @@ export function contract<const A extends Abi>(abi: A, id: Account, client: Clien
       };
     }
   }
-  /** typed reads an event when it is asked for: one that is not of its types ends no list. */
+  /** typed decodes an event when its args are read, so that an undecodable event does not end a list. */
   const typed = (event: Event): unknown => {
     let args: unknown;
     const declared = abi.events.find((e) => e.name === event.event_name);

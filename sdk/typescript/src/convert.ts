@@ -1,7 +1,10 @@
 import { ProtocolError } from "./errors.js";
 import { shapes } from "./generated.js";
 
-/** convert gives the JSON of a result with its quantities as bigint, by a shape of generated.ts. It throws a ProtocolError. */
+/**
+ * convert returns the JSON of a result with its quantities as bigint, by a shape of generated.ts. It throws a
+ * ProtocolError.
+ */
 export function convert(shape: string | undefined, value: unknown): unknown {
   if (shape === undefined || value === null || value === undefined) return value;
   switch (shape[0]) {
@@ -10,7 +13,7 @@ export function convert(shape: string | undefined, value: unknown): unknown {
       return BigInt(value);
     case "b":
       if (typeof value === "bigint") return value;
-      if (typeof value === "string" && /^(0|[1-9]\d{0,19})$/.test(value)) return BigInt(value); // one over 2^53 - 1
+      if (typeof value === "string" && /^(0|[1-9]\d{0,19})$/.test(value)) return BigInt(value); // over 2^53 - 1
       return BigInt(integer(value));
     case "n":
       return integer(value);
@@ -27,14 +30,14 @@ export function convert(shape: string | undefined, value: unknown): unknown {
       members(value, Object.keys(object(value)), () => shape.slice(1));
       return value;
   }
-  if (typeof value === "string") return value; // the hash of an object that was not asked for
+  if (typeof value === "string") return value; // the hash in place of an object that was not requested
   const known = shapes[shape];
   if (known) members(value, Object.keys(known), (name) => known[name]);
   else object(value);
   return value;
 }
 
-/** members converts those of an object's members that are named. */
+/** members converts the named members of an object. */
 function members(value: unknown, names: string[], shape: (name: string) => string | undefined): void {
   const of = object(value);
   for (const name of names) {

@@ -1,17 +1,20 @@
 import type { Reasons } from "./generated.js";
 import { toHex, type Account, type Hash, type Hex } from "./hex.js";
 
-/** CairnError is what every error of this package extends that a caller may want to tell apart. */
+/** CairnError is the base of all errors of this package that callers may want to distinguish. */
 export class CairnError extends Error {
   override name = "CairnError";
 
-  /** toJSON has what the error says, for loggers: JSON.stringify takes no bigint, so amounts are decimal texts. */
+  /**
+   * toJSON returns the error's content for loggers. Amounts are decimal texts, because JSON.stringify does not accept
+   * bigint.
+   */
   toJSON(): Record<string, unknown> {
     return { name: this.name, message: this.message, ...(plain({ ...this }) as object), ...(this.cause !== undefined && { cause: plain(this.cause) }) };
   }
 }
 
-/** plain is a value without what JSON has no form for. */
+/** plain returns a value without the parts that have no JSON form. */
 function plain(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (value instanceof CairnError) return value.toJSON();
@@ -27,7 +30,7 @@ export interface ReasonData {
   already_known: { hash: Hash };
   /** `reserved` of the balance are for `pending` earlier transactions: `needed - (balance - reserved)` is missing */
   cannot_pay: { balance: bigint; needed: bigint; reserved: bigint; pending: number };
-  /** of the payer, as `cannot_pay` is of the sender */
+  /** about the payer, as `cannot_pay` is about the sender */
   payer_cannot_pay: { balance: bigint; needed: bigint; reserved: bigint; pending: number };
   displaced: { hash: Hash; by: Hash };
   dropped: { hash: Hash; cause: string };
@@ -46,7 +49,10 @@ export interface ReasonData {
   rate: { retryAfterSeconds: number };
   reverted: { gasUsed: bigint; revertData: Hex };
   storage: { retryAfterSeconds: number };
-  /** `cause` is what the code trapped at, such as `unreachable` or `result_size`, which has a `limit` in bytes, else 0 */
+  /**
+   * `cause` is the cause of the trap, such as `unreachable` or `result_size`. `limit` is in bytes for the latter,
+   * otherwise 0
+   */
   trap: { gasUsed: bigint; revertData: Hex; cause?: { name: string; limit: number } };
   text_too_long: { limit: number };
   wrong_chain: { chainId: bigint };
@@ -54,10 +60,12 @@ export interface ReasonData {
   wrong_policy: { account: Account; authority: Account };
 }
 
-/** The words that programs decide by. A node may know more than this version of the package. */
+/** The reasons for which programs may check. A node may have more than this version of the package knows. */
 export type Reason = keyof Reasons | keyof ReasonData;
 
-/** RpcError: the node answered with an error. Decide by {@link RpcError.is}; the message is for people and may change. */
+/**
+ * RpcError: the node answered with an error. Decide by {@link RpcError.is}; the message is for people and may change.
+ */
 export class RpcError extends CairnError {
   override name = "RpcError";
   readonly reason: Reason | undefined;
@@ -73,16 +81,16 @@ export class RpcError extends CairnError {
     this.reason = typeof data["reason"] === "string" ? (data["reason"] as Reason) : undefined;
   }
 
-  /** is reports whether the error has that reason, and tells the type of its data. */
+  /** is reports whether the error has the given reason, and narrows the type of its data. */
   is<R extends Reason>(reason: R): this is this & { reason: R; data: R extends keyof ReasonData ? ReasonData[R] : object } {
     return this.reason === reason;
   }
 }
 
 const amounts = ["balance", "needed", "reserved", "baseFee", "minBaseFee", "nonce", "expected", "gasUsed", "chainId"];
-const gasBounds = ["intrinsic_gas", "gas_over_block"]; // min and max of other reasons are plain numbers
+const gasBounds = ["intrinsic_gas", "gas_over_block"]; // for other reasons, min and max are plain numbers
 
-/** typed gives data with its quantities as bigint. */
+/** typed returns data with its quantities as bigint. */
 function typed(data: Record<string, unknown>): Record<string, unknown> {
   const quantities = gasBounds.includes(String(data["reason"])) ? [...amounts, "min", "max"] : amounts;
   return Object.fromEntries(Object.entries(data).map(([name, value]) => {
@@ -111,7 +119,7 @@ export class UnreachableError extends CairnError {
   override name = "UnreachableError";
 }
 
-/** ProtocolError: the answer is not what the protocol says. */
+/** ProtocolError: the answer breaks the protocol. */
 export class ProtocolError extends CairnError {
   override name = "ProtocolError";
   constructor(
@@ -135,7 +143,7 @@ export class RevertError extends CairnError {
   }
 }
 
-/** SignerError: something cannot be signed, or what was signed does not hold. */
+/** SignerError: something cannot be signed, or a signature is invalid. */
 export class SignerError extends CairnError {
   override name = "SignerError";
   constructor(

@@ -13,11 +13,11 @@ import type { ChainLog, ChainReceipt } from "./receipt.js";
 import type { Payload, Step, StepPayload, Transaction } from "./transaction.js";
 import type { Evidence, Proof, Sighash, Witness } from "./witness.js";
 
-/** Form is how a value is written as JSON. */
+/** Form converts a value to JSON and back. */
 export interface Form<T> {
-  /** read reads what JSON.parse or {@link parseJSON} gives, strictly. It throws a {@link CodecError}. */
+  /** read strictly reads a result of JSON.parse or {@link parseJSON}. It throws a {@link CodecError}. */
   read(json: unknown): T;
-  /** write gives a value for JSON.stringify: integers above 2^53 - 1 are decimal texts. */
+  /** write returns a value for JSON.stringify: integers above 2^53 - 1 are decimal texts. */
   write(value: T): unknown;
 }
 
@@ -41,7 +41,7 @@ const unsigned = (bits: number): Form<number> => ({ read: (json) => Number(readI
 const bool: Form<boolean> = { read: (json) => (typeof json === "boolean" ? json : wrong("true or false", json)), write: (value) => value };
 const text: Form<string> = { read: (json) => (typeof json === "string" ? json : wrong("a text", json)), write: (value) => value };
 
-/** hex is bytes, of a length if one is given. Texts without 0x are read too, as files have them. */
+/** hex is the form of bytes, with a fixed length if one is given. It also reads texts without 0x, as in files. */
 function hex(length?: number): Form<Hex> {
   const digits = length === undefined ? "(?:[0-9a-fA-F]{2})*" : `[0-9a-fA-F]{${2 * length}}`;
   const form = new RegExp(`^(?:0x)?(${digits})$`);
@@ -69,7 +69,7 @@ function list<T>(form: Form<T>): Form<T[]> {
 
 type Members<T> = { [K in keyof T]-?: Form<T[K]> };
 
-/** struct is an object with all of its members and no others; a name such as gasLimit is written gas_limit. */
+/** struct is the form of an object with exactly its members; a name such as gasLimit is written gas_limit. */
 function struct<T extends object>(members: Members<T>, names: (name: string) => string = snake): Form<T> {
   const all = Object.entries(members) as [keyof T & string, Form<T[keyof T]>][];
   return {
@@ -95,7 +95,7 @@ const same = (name: string): string => name;
 
 type Variant<T, K> = Omit<Extract<T, { type: K }>, "type">;
 
-/** variants is an object with `type`, and the members of the variant that it names. */
+/** variants is the form of an object with `type` and the members of the named variant. */
 function variants<T extends { type: string }>(forms: { [K in T["type"]]: Form<Variant<T, K>> }): Form<T> {
   const of = (type: unknown): Form<object> => {
     const form = typeof type === "string" && Object.hasOwn(forms, type) ? forms[type as T["type"]] : undefined;
@@ -165,7 +165,10 @@ const genesis = struct<Genesis>({
   chainId: u64, network, time: u64, baseFee: u64, parameters, allocations: list(struct({ account: hash, balance: u64 })),
 });
 
-/** forms are how the protocol's structures are written as JSON: in RPC's `witness`, `policy`, `parameters` and `steps`, and in files. */
+/**
+ * forms has the JSON forms of the protocol's structures: in RPC's `witness`, `policy`, `parameters` and `steps`, and in
+ * files.
+ */
 export const forms = {
   policy, signer, rule, witness, proof, evidence, parameters, transaction, payload, step, header, receipt, genesis, merkleProof, inclusionProof,
 };

@@ -2,7 +2,7 @@ import { toBytes } from "./hex.js";
 import { KEY_SAMPLE, encodePayload, type Payload, type StepPayload, type Transaction } from "./transaction.js";
 import { encodeWitness, type Evidence, type Witness } from "./witness.js";
 
-/** The prices of the gas schedule that a client counts with; a test holds them to the schedule's text. */
+/** The prices of the gas schedule that a client needs. A test compares them with the schedule's text. */
 export const GAS = {
   IntrinsicTransfer: 5_000n,
   IntrinsicCall: 11_000n,
@@ -28,7 +28,7 @@ export const GAS = {
   NewAccount: 100_000n,
 } as const;
 
-/** payloadGas is what a payload costs before it runs. */
+/** payloadGas returns the cost of a payload before it runs. */
 export function payloadGas(p: Payload): bigint {
   switch (p.type) {
     case "transfer":
@@ -60,7 +60,7 @@ const proofGas: Record<Evidence["type"], bigint> = {
   key: GAS.WitnessKey, text: GAS.WitnessText, p256: GAS.WitnessP256, passkey: GAS.WitnessP256,
 };
 
-/** witnessGas is what a witness costs. */
+/** witnessGas returns the cost of a witness. */
 export function witnessGas(witness: Witness): bigint {
   if (witness.type !== "policy") return proofGas[witness.type];
   const bytes = BigInt(encodeWitness(witness).length);
@@ -68,8 +68,9 @@ export function witnessGas(witness: Witness): bigint {
 }
 
 /**
- * intrinsicGas is what a transaction costs before it runs (docs/protocol.md, "Gas schedule"), with its witnesses, or else with those of
- * keys. The first transaction of an account that was never paid, which another pays for, costs `GAS.NewAccount` more.
+ * intrinsicGas returns the cost of a transaction before it runs (docs/protocol.md, "Gas schedule"), with its witnesses
+ * or, if it has none, with those of keys. If a payer pays for the first transaction of an account that never received
+ * coins, it costs `GAS.NewAccount` more.
  */
 export function intrinsicGas(
   tx: Pick<Transaction, "payload" | "payer">, witness: Witness = KEY_SAMPLE, payerWitness: Witness | null = KEY_SAMPLE,

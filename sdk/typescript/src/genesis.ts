@@ -5,7 +5,10 @@ import { tagged } from "./hash.js";
 import { from32, toHex, type Account, type Hash } from "./hex.js";
 import { MAX_TIME, parametersFault, readParameters, writeParameters, type Parameters } from "./parameters.js";
 
-/** Genesis defines a chain's first state. `network` decides the prefix of addresses. No header contains it, so a verifier must know it. */
+/**
+ * Genesis defines a chain's first state. `network` determines the address prefix. No header contains it, so a verifier
+ * must know it.
+ */
 export interface Genesis {
   chainId: bigint;
   network: Network;
@@ -33,7 +36,7 @@ function readGenesis(r: Reader): Genesis {
   };
 }
 
-/** decodeGenesis reads a genesis, strictly. It throws a {@link CodecError}, also of a genesis that is not valid. */
+/** decodeGenesis reads a genesis, strictly. It throws a {@link CodecError}, also for an invalid genesis. */
 export function decodeGenesis(bytes: Uint8Array): Genesis {
   const genesis = decode(bytes, MAX_GENESIS, readGenesis);
   const fault = genesisFault(genesis);
@@ -59,7 +62,7 @@ function genesisFault({ network, time, baseFee, parameters, allocations }: Genes
   return sum > MAX_U64 ? "more than 2^64 - 1 units in all" : undefined;
 }
 
-/** genesisParent is the parent of header 0. */
+/** genesisParent returns the parent hash of header 0. */
 export function genesisParent(genesis: Genesis): Hash {
   return toHex(tagged("cairn/genesis/v2", encodeGenesis(genesis)));
 }

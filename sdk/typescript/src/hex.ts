@@ -1,4 +1,4 @@
-/** Bytes in hex after 0x, as JSON-RPC carries them. */
+/** Bytes in hex after 0x, the form of JSON-RPC. */
 export type Hex = `0x${string}`;
 /** 32 bytes in lower-case hex after 0x: a transaction, a block, a contract's code. */
 export type Hash = `0x${string}`;
@@ -7,7 +7,7 @@ export type Account = `0x${string}`;
 
 const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** toHex gives 0x and two lower-case digits a byte. */
+/** toHex returns 0x and two lower-case digits per byte. */
 export function toHex(bytes: Uint8Array): Hex {
   let text = "";
   for (const byte of bytes) text += digits[byte];
@@ -22,7 +22,7 @@ export function fromHex(text: string): Uint8Array {
   return bytes;
 }
 
-/** toBytes gives bytes as they are, and reads hex. It throws a TypeError for anything else. */
+/** toBytes returns bytes unchanged, and decodes hex. It throws a TypeError for anything else. */
 export function toBytes(data: Uint8Array | Hex): Uint8Array {
   return typeof data === "string" ? fromHex(data) : data;
 }
@@ -39,7 +39,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-/** compareBytes is negative if a comes before b in the order of their bytes, 0 if they are the same. */
+/** compareBytes compares in the order of bytes: the result is negative if a comes before b, and 0 if they are equal. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) if (a[i] !== b[i]) return a[i]! - b[i]!;

@@ -1,10 +1,10 @@
 /**
- * parseJSON is JSON.parse with integers of 16 digits and more as bigint: as numbers they would be rounded beyond 2^53. It throws a
- * SyntaxError.
+ * parseJSON is JSON.parse with integers of 16 or more digits as bigint, because numbers beyond 2^53 would be rounded.
+ * It throws a SyntaxError.
  */
 export function parseJSON(text: string): unknown {
   if (!LONG_INTEGER.test(text)) return JSON.parse(text);
-  // Such integers are quoted behind a mark that the text's author could not know, and read back by it.
+  // Such integers are quoted after a mark that the text's author could not know, and recognized by it.
   const mark = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16)).join("-") + ":";
   const marked = outsideStrings(text, (part) => part.replace(/-?\d{16,}(?![\d.eE])/g, (digits, at: number) => {
     return isInteger(part, at, digits) ? `"${mark}${digits}"` : digits;
@@ -18,12 +18,15 @@ export function parseJSON(text: string): unknown {
 /** LONG_INTEGER finds every integer of 16 digits and more between two JSON tokens, and perhaps some inside strings. */
 const LONG_INTEGER = /(?:^|[\[,:\s])-?\d{16,}(?:[\],}\s]|$)/;
 
-/** isInteger reports whether digits at a place are a number of their own, not the decimals or the exponent of one, nor beginning with 0. */
+/**
+ * isInteger reports whether digits at a position are a whole number that does not begin with 0, and not the decimals or
+ * the exponent of a number.
+ */
 function isInteger(part: string, at: number, digits: string): boolean {
   return !/[\d.eE+-]/.test(part[at - 1] ?? "") && !/^-?0/.test(digits);
 }
 
-/** outsideStrings changes what lies between the strings of a JSON text. */
+/** outsideStrings changes the parts of a JSON text between its strings. */
 function outsideStrings(text: string, change: (part: string) => string): string {
   const parts: string[] = [];
   let at = 0;
@@ -32,7 +35,7 @@ function outsideStrings(text: string, change: (part: string) => string): string 
     if (open < 0) break;
     let close = text.indexOf('"', open + 1);
     while (close > 0 && isEscaped(text, close)) close = text.indexOf('"', close + 1);
-    if (close < 0) return text; // no JSON: JSON.parse says so
+    if (close < 0) return text; // invalid JSON, which JSON.parse reports
     parts.push(change(text.slice(at, open)), text.slice(open, close + 1));
     at = close + 1;
   }
@@ -40,7 +43,7 @@ function outsideStrings(text: string, change: (part: string) => string): string 
   return parts.join("");
 }
 
-/** isEscaped reports whether an odd number of backslashes stands before a place. */
+/** isEscaped reports whether an odd number of backslashes precedes a position. */
 function isEscaped(text: string, place: number): boolean {
   let before = place;
   while (text[before - 1] === "\\") before--;

@@ -11,12 +11,12 @@ import { messageHash, type SignedMessage } from "./text.js";
 import { KEY_SAMPLE, checkRole, signedHash, type Signer, type Transaction } from "./transaction.js";
 import type { Evidence, Role, Witness } from "./witness.js";
 
-/** KeyError: a mnemonic or private key is not one. Its message repeats nothing of it. */
+/** KeyError: a mnemonic or private key is invalid. The message contains no part of it. */
 export class KeyError extends CairnError {
   override name = "KeyError";
 }
 
-/** Where a key lies: m/86'/coin'/account'/0/index; account and index are 0 unless given. */
+/** The path of a key: m/86'/coin'/account'/0/index. account and index are 0 by default. */
 export interface KeyPath {
   network: Network;
   account?: number;
@@ -29,7 +29,7 @@ export function generateMnemonic(words: 12 | 24 = 24): string {
   return bip39.generateMnemonic(wordlist, words === 12 ? 128 : 256);
 }
 
-/** keyFromMnemonic derives a key as BIP-39, BIP-32 and BIP-86 say, with the taproot tweak. It throws a {@link KeyError}. */
+/** keyFromMnemonic derives a key by BIP-39, BIP-32 and BIP-86, with the taproot tweak. It throws a {@link KeyError}. */
 export function keyFromMnemonic(mnemonic: string, path: KeyPath): KeySigner {
   return new Wallet(mnemonic, path).key(path.index);
 }
@@ -43,13 +43,13 @@ function checkIndex(index: number): void {
   if (!Number.isInteger(index) || index < 0 || index >= HARDENED) throw new KeyError("account and index are 0 to 2^31 - 1");
 }
 
-/** Wallet derives the keys of one account of a mnemonic. The slow part, the mnemonic's seed, is done once. */
+/** Wallet derives the keys of one account of a mnemonic. It computes the mnemonic's seed, the slow part, once. */
 export class Wallet {
   readonly #chain: HDKey;
   /** the account's extended public key, which gives its addresses and signs nothing: see {@link AccountKey} */
   readonly accountKey: AccountKey;
 
-  /** It throws a {@link KeyError} for what is no mnemonic. */
+  /** It throws a {@link KeyError} for an invalid mnemonic. */
   constructor(mnemonic: string, { network, account = 0, passphrase = "" }: Omit<KeyPath, "index">) {
     const words = mnemonic.normalize("NFKD").trim().split(/\s+/).join(" ");
     if (!bip39.validateMnemonic(words, wordlist)) throw new KeyError("not a mnemonic: a word or the checksum is wrong");
@@ -60,7 +60,7 @@ export class Wallet {
     this.accountKey = new AccountKey(node.publicExtendedKey, network);
   }
 
-  /** key is the key at m/86'/coin'/account'/0/index. */
+  /** key returns the key at m/86'/coin'/account'/0/index. */
   key(index = 0): KeySigner {
     checkIndex(index);
     const { privateKey } = this.#chain.deriveChild(index);
@@ -71,12 +71,16 @@ export class Wallet {
 
 /**
  * AccountKey makes an account's addresses from its extended public key (BIP-32, BIP-86): a server that hands out addresses needs no
- * mnemonic. It is not to be published: whoever has it knows all addresses, and with a single private key of the account has every one.
+ * mnemonic. Do not publish it: its holder knows all addresses and, with a single private key of the account, all
+ * private keys.
  */
 export class AccountKey {
   readonly #chain: HDKey;
 
-  /** It takes xpub… of the mainnet, and tpub… of all others. It throws a {@link KeyError}, which repeats nothing of the text. */
+  /**
+   * It accepts xpub… on the mainnet, and tpub… on all other networks. It throws a {@link KeyError}, which contains no
+   * part of the text.
+   */
   constructor(
     readonly text: string,
     readonly network: Network,
@@ -112,7 +116,7 @@ export class AccountKey {
   }
 }
 
-/** tweak is BIP-341's tweak with no script tree: the key whose account a Bitcoin wallet shows too. */
+/** tweak applies BIP-341's tweak without a script tree. A Bitcoin wallet shows the account of the resulting key too. */
 function tweak(privateKey: Uint8Array): Uint8Array {
   const order = secp256k1.Point.Fn;
   const point = secp256k1.Point.BASE.multiply(order.fromBytes(privateKey));
@@ -121,7 +125,10 @@ function tweak(privateKey: Uint8Array): Uint8Array {
   return order.toBytes(order.add(d, t));
 }
 
-/** KeySigner signs with a private key for its account, or as a signer of a policy. Its private bytes are in no property that prints. */
+/**
+ * KeySigner signs with a private key for its account, or as a signer of a policy. Its private bytes are in no property
+ * that prints.
+ */
 export class KeySigner implements Signer, Cosigner {
   readonly account: Account;
   readonly signer: PublicSigner;
@@ -129,8 +136,8 @@ export class KeySigner implements Signer, Cosigner {
   readonly #auxiliary: Uint8Array | undefined;
 
   /**
-   * A key of 32 bytes as they are: not tweaked. auxiliary replaces the random bytes of BIP-340 by fixed ones, for signatures that
-   * can be reproduced in tests. It throws a {@link KeyError}.
+   * Uses a key of 32 bytes without a tweak. auxiliary replaces the random bytes of BIP-340, for reproducible signatures
+   * in tests. It throws a {@link KeyError}.
    */
   constructor(secret: Uint8Array, auxiliary?: Uint8Array) {
     try {

@@ -11,10 +11,10 @@ import { witnessDigest } from "./witness.js";
 const MAX_LEAVES = 2 ** 18;
 const MAX_SIBLINGS = 18;
 
-/** Which of a block's two lists a root or a proof is of. */
+/** The list of a block to which a root or a proof belongs. */
 export type List = "transactions" | "receipts";
 
-/** transactionLeaf is the leaf of a transaction in its block's transactions root. */
+/** transactionLeaf returns the leaf of a transaction in its block's transactions root. */
 export function transactionLeaf(tx: SignedTransaction, hash: Hash = transactionHash(tx)): Hash {
   const { witness, payerWitness } = tx;
   const plain = witness.type === "key" && payerWitness === null;
@@ -23,7 +23,7 @@ export function transactionLeaf(tx: SignedTransaction, hash: Hash = transactionH
   return toHex(bytesOf(sponge(TAG_TRANSACTION, covered.length, pair(covered))));
 }
 
-/** receiptLeaf is the leaf of a receipt in its block's receipts root. */
+/** receiptLeaf returns the leaf of a receipt in its block's receipts root. */
 export function receiptLeaf(receipt: ChainReceipt): Hash {
   const { status, gasUsed: gas } = receipt;
   const limbs = [0n, 16n, 32n].map((shift) => Number((gas >> shift) & 0xffffn));
@@ -31,7 +31,7 @@ export function receiptLeaf(receipt: ChainReceipt): Hash {
   return toHex(bytesOf(sponge(TAG_RECEIPT, 20, [...pair(from32(receiptDetails(receipt))), status, ...limbs])));
 }
 
-/** levels are the digests of the tree over leaves, the leaves themselves first. */
+/** levels returns the digests of the tree over leaves, level by level, beginning with the leaves. */
 function levels(leaves: readonly Digest[]): Digest[][] {
   let level = [...leaves];
   while (level.length === 0 || (level.length & (level.length - 1)) !== 0) level.push(new Uint32Array(8));
@@ -48,12 +48,14 @@ function rootOf(list: List, n: number, top: Digest): Hash {
   return toHex(bytesOf(sponge(list === "transactions" ? TAG_TRANSACTIONS : TAG_RECEIPTS, n, top)));
 }
 
-/** listRoot is the root of a block's list, from all of its leaves. It throws a CodecError where a leaf is no digest. */
+/**
+ * listRoot returns the root of a block's list from all of its leaves. It throws a CodecError if a leaf is not a digest.
+ */
 export function listRoot(list: List, leaves: readonly Hash[]): Hash {
   return rootOf(list, leaves.length, levels(leaves.map((leaf) => digestOf(from32(leaf)))).at(-1)![0]!);
 }
 
-/** InclusionProof shows that a leaf stands at a place of a block's list of `n`. The siblings go from the leaf up. */
+/** InclusionProof proves that a leaf has a position in a block's list of `n`. The siblings go from the leaf up. */
 export interface InclusionProof {
   number: number;
   n: number;
@@ -72,7 +74,7 @@ export function decodeInclusionProof(bytes: Uint8Array): InclusionProof {
   }));
 }
 
-/** proveInclusion makes the inclusion proof of the leaf at a place. */
+/** proveInclusion makes the inclusion proof of the leaf at a position. */
 export function proveInclusion(leaves: readonly Hash[], number: number): InclusionProof {
   const leaf = leaves[number];
   if (leaf === undefined) throw new RangeError(`there is no leaf ${number} of ${leaves.length}`);
@@ -80,7 +82,7 @@ export function proveInclusion(leaves: readonly Hash[], number: number): Inclusi
   return { number, n: leaves.length, leaf, siblings: tree.map((level, height) => toHex(bytesOf(level[(number >> height) ^ 1]!))) };
 }
 
-/** inclusionHolds reports whether a proof holds under the root of a list. */
+/** inclusionHolds reports whether a proof is valid under the root of a list. */
 export function inclusionHolds(list: List, root: Hash, { number, n, leaf, siblings }: InclusionProof): boolean {
   if (n < 1 || n >= MAX_LEAVES || number >= n || siblings.length !== Math.ceil(Math.log2(n))) return false;
   try {
@@ -91,6 +93,6 @@ export function inclusionHolds(list: List, root: Hash, { number, n, leaf, siblin
     }
     return equalBytes(from32(rootOf(list, n, here)), from32(root));
   } catch {
-    return false; // an element is not below the modulus, or it is no hex
+    return false; // an element is not below the modulus, or the text is not hex
   }
 }

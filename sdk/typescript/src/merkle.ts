@@ -6,13 +6,13 @@ import { PATH_BITS, TAG_PATH, TAG_VALUE, bit, bytesOf, digestOf, hashBytes, leaf
 const MAX_KEY = 289;
 const MAX_VALUE = 16_384;
 
-/** MerkleProof shows what the state has under a key, or that it has nothing there. The siblings begin with the root's child. */
+/** MerkleProof proves the state's value under a key, or its absence. The siblings begin with the root's child. */
 export interface MerkleProof {
   key: Hex;
-  /** null for nothing */
+  /** null if absent */
   value: Hex | null;
   siblings: Hash[];
-  /** what stands where the way to the key ends: the key's leaf, nothing, or another key's leaf */
+  /** the end of the path to the key: the key's leaf, nothing, or another key's leaf */
   end: { type: "leaf" } | { type: "empty" } | { type: "other"; path: Hash; valueHash: Hash };
 }
 
@@ -39,7 +39,7 @@ export function decodeMerkleProof(bytes: Uint8Array): MerkleProof {
   });
 }
 
-/** merkleFault says why a proof does not hold under a state root; undefined if it holds. */
+/** merkleFault returns why a proof is invalid under a state root; undefined if it is valid. */
 export function merkleFault(stateRoot: Hash, proof: MerkleProof): string | undefined {
   if (proof.siblings.length > PATH_BITS || proof.key.length > 2 * MAX_KEY + 2 || (proof.value?.length ?? 0) > 2 * MAX_VALUE + 2) {
     return "it is longer than any valid one";
@@ -52,7 +52,7 @@ export function merkleFault(stateRoot: Hash, proof: MerkleProof): string | undef
   }
 }
 
-/** rootOf is the root under which the key has the value, as far as the proof goes. */
+/** rootOf returns the root that follows from the key, the value and the proof. */
 function rootOf({ key, value, siblings, end }: MerkleProof): Uint8Array {
   const path = hashBytes(TAG_PATH, fromHex(key));
   let here = endOf(path, value, end, siblings.length);
@@ -63,7 +63,7 @@ function rootOf({ key, value, siblings, end }: MerkleProof): Uint8Array {
   return bytesOf(here);
 }
 
-/** endOf is the digest of what stands where the way of a path ends, at a depth. */
+/** endOf returns the digest of the end of a path, at a depth. */
 function endOf(path: Digest, value: Hex | null, end: MerkleProof["end"], depth: number): Digest {
   const bytes = value === null ? undefined : fromHex(value);
   switch (end.type) {

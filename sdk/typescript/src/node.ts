@@ -7,9 +7,10 @@ import { SenderError } from "./sender/job.js";
 import type { Entry, Scope, Store } from "./sender/store.js";
 
 /**
- * FileStore keeps a sender's journal in a file: a line for each append, its checksum first, synced to the disk before the append
- * resolves. The first line has the scope. A torn last line, which nobody was told of, is cut; any other damage is a SenderError
- * (bad_journal), after which `salvage` goes on with the lines that are sound. A lock file beside it, PATH.lock, keeps other processes out while this one lives.
+ * FileStore keeps a sender's journal in a file. Each append writes a line that begins with a checksum, and resolves
+ * when the line is on the disk. The first line has the scope. An incomplete last line, whose append never resolved, is
+ * cut off. Any other damage is a SenderError (bad_journal); `salvage` can then recover the sound lines. A lock file
+ * next to it, PATH.lock, excludes other processes while this one lives.
  */
 export class FileStore implements Store {
   #file: FileHandle | undefined;
@@ -38,9 +39,9 @@ export class FileStore implements Store {
   }
 
   /**
-   * salvage sets aside what is damaged in the journal of a scope, which no sender has open: these lines go to PATH.damaged, behind what is
-   * there, and the journal goes on with all others. What it returns says which they were, undefined if none was. An entry that is of no
-   * use without one of them goes, too, and its id is named.
+   * salvage repairs the journal of a scope that no sender has open. It moves damaged lines to the end of PATH.damaged
+   * and keeps all others. It returns a description of the moved lines, or undefined if there were none. It also moves
+   * entries that are useless without them, and names their ids.
    */
   async salvage(scope: Scope): Promise<JournalDamage | undefined> {
     if (this.#file) throw new SenderError("locked", `${this.path} is open already`);
@@ -72,7 +73,7 @@ export class FileStore implements Store {
     await this.#write(encodeLine(entries));
   }
 
-  /** replace has a new file, PATH.new until it is whole and on the disk, take the place of the old one. */
+  /** replace replaces the file by a new one. The new one is PATH.new until it is complete and on the disk. */
   async replace(entries: Entry[]): Promise<void> {
     const old = this.#opened();
     const name = `${this.path}.new`;
@@ -81,7 +82,7 @@ export class FileStore implements Store {
       await fresh.writeFile([header(this.#scope!), ...entries.map((entry) => encodeLine([entry]))].join(""));
       await fresh.sync();
     } finally {
-      await fresh.close(); // some systems rename no file that is open
+      await fresh.close(); // some systems cannot rename an open file
     }
     this.#file = undefined;
     await old.close();
@@ -118,7 +119,7 @@ function header({ genesis, account }: Scope): string {
   return encodeLine({ journal: FORMAT, genesis, account });
 }
 
-/** encodeLine is the JSON of a value behind the first 8 bytes of its SHA-256 in hex. */
+/** encodeLine writes the JSON of a value after the first 8 bytes of its SHA-256 in hex. */
 function encodeLine(value: unknown): string {
   const text = JSON.stringify(value);
   return `${checksum(new TextEncoder().encode(text))} ${text}\n`;
@@ -128,11 +129,13 @@ function checksum(content: Uint8Array): string {
   return toHex(sha256(content).subarray(0, 8)).slice(2);
 }
 
-/** JournalDamage says what of a journal is not as it was written. */
+/** JournalDamage describes the damaged part of a journal. */
 export interface JournalDamage {
-  /** the lines that are damaged, from 1 on */
+  /** the numbers of the damaged lines, from 1 on */
   lines: number[];
-  /** the ids that can be read there. Such a job may have been sent: whoever does it again looks first whether a block has it. */
+  /**
+   * the ids that are readable there. Such a job may have been sent: before repeating it, check whether a block has it.
+   */
   ids: string[];
 }
 
@@ -144,8 +147,8 @@ interface Line {
 }
 
 /**
- * split splits a journal into its whole lines, and says where they end. A line that a crash tore is none: it has no end, or it is the last
- * and has zeros where its bytes did not come to the disk.
+ * split splits a journal into its complete lines, and returns their end. It ignores a line that a crash cut: one
+ * without an end, or a last one with zeros in place of bytes that did not reach the disk.
  */
 function split(content: Buffer): { lines: Line[]; end: number } {
   const lines: Line[] = [];
@@ -155,7 +158,7 @@ function split(content: Buffer): { lines: Line[]; end: number } {
     if (newline < 0) break;
     const raw = content.subarray(end, newline);
     const sound = raw.subarray(0, 17).toString("latin1") === `${checksum(raw.subarray(17))} `;
-    if (!sound && newline === content.length - 1 && raw.includes(0)) break; // torn: nothing was done on its account
+    if (!sound && newline === content.length - 1 && raw.includes(0)) break; // incomplete
     lines.push({ number, content: sound ? raw.subarray(17) : raw, sound });
     end = newline + 1;
   }
@@ -178,7 +181,7 @@ function parse(content: Buffer, scope: Scope, path: string): { entries: Entry[];
   return { entries, end };
 }
 
-/** readLines are the entries of the lines that are sound. */
+/** readLines returns the entries of the sound lines. */
 function readLines(lines: Line[], scope: Scope, path: string): Entry[] {
   const entries: Entry[] = [];
   for (const { number, content, sound } of lines) {
@@ -204,7 +207,7 @@ function damageOf(damaged: Line[]): JournalDamage {
   return { lines: damaged.map(({ number }) => number), ids: [...ids] };
 }
 
-/** dropOrphans drops the versions of jobs whose beginning is lost, and names them. */
+/** dropOrphans drops the versions of jobs whose first entry is lost, and names the jobs. */
 function dropOrphans(entries: Entry[], damage: JournalDamage): Entry[] {
   const begun = new Set<string>();
   return entries.filter((entry) => {
@@ -223,7 +226,7 @@ function checkScope(value: unknown, scope: Scope, path: string): void {
   }
 }
 
-/** lock makes a lock file, and gives its path. One that a process left which is no more is taken over. */
+/** lock creates a lock file, and returns its path. It takes over a lock file whose process has ended. */
 async function lock(path: string): Promise<string> {
   const mine = `${path}.${process.pid}.${crypto.randomUUID()}`;
   await writeFile(mine, `${process.pid} ${startOf(process.pid)}\n`, { mode: 0o600 });
@@ -246,7 +249,7 @@ async function lock(path: string): Promise<string> {
   }
 }
 
-/** takeAway removes a stale lock, unless another process has put its own in the place meanwhile: that is put back. */
+/** takeAway removes a stale lock. If another process has replaced it meanwhile, it restores that lock. */
 async function takeAway(path: string, stale: string, aside: string): Promise<void> {
   if ((await rename(path, aside).catch(ifMissing)) === undefined && (await readFile(aside, "utf8").catch(ifMissing)) === undefined) return;
   if ((await readFile(aside, "utf8")) !== stale) await link(aside, path);
@@ -268,13 +271,16 @@ function isAlive(pid: number, start: string | undefined): boolean {
   return startOf(pid) === start;
 }
 
-/** startOf is when a process began, in the system's own count, so that a number that is used again is not taken for it; else a dash. */
+/**
+ * startOf returns a process's start time in the system's units, to recognize a reused process number; a dash if it is
+ * unknown.
+ */
 function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "-"; // field 22; the name in brackets may have spaces
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "-"; // field 22, start time
   } catch {
-    return "-"; // no Linux, or the process is just gone
+    return "-"; // not Linux, or the process has just ended
   }
 }
 

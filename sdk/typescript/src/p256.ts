@@ -8,8 +8,8 @@ const number = (bytes: Uint8Array): bigint => (bytes.length === 0 ? 0n : BigInt(
 const fixed = (value: bigint): Hex => `0x${value.toString(16).padStart(64, "0")}`;
 
 /**
- * rawSignature turns an ECDSA signature, r ‖ s of 64 bytes or DER, into r ‖ s with the lower of the two possible s: the only one that the
- * chain takes. It throws a {@link SignerError} `not_p256`.
+ * rawSignature turns an ECDSA signature, r ‖ s of 64 bytes or DER, into r ‖ s with the lower of the two possible s, the
+ * only one that the chain accepts. It throws a {@link SignerError} `not_p256`.
  */
 export function rawSignature(bytes: Uint8Array): Hex {
   const [r, s] = bytes.length === 64 ? [number(bytes.subarray(0, 32)), number(bytes.subarray(32))] : fromDer(bytes);
@@ -39,7 +39,10 @@ function fromDer(bytes: Uint8Array): [bigint, bigint] {
   return at === bytes.length ? pair : refuse();
 }
 
-/** pointOf is the point x ‖ y of a public key of P-256: SPKI, or uncompressed of 65 bytes. It throws a {@link SignerError} `not_p256`. */
+/**
+ * pointOf returns the point x ‖ y of a P-256 public key in SPKI form, or uncompressed in 65 bytes. It throws a {@link
+ * SignerError} `not_p256`.
+ */
 export function pointOf(key: Uint8Array): Hex {
   const point = key.subarray(-65);
   if (point.length !== 65 || point[0] !== 4 || (key.length !== 65 && key.length !== 91)) {
@@ -48,7 +51,7 @@ export function pointOf(key: Uint8Array): Hex {
   return toHex(point.subarray(1));
 }
 
-/** uncompressed is a point with the byte that says so. */
+/** uncompressed returns a point in uncompressed form, with its leading byte. */
 export function uncompressed(point: Uint8Array): Uint8Array {
   return concat(Uint8Array.of(4), point);
 }

@@ -8,7 +8,7 @@ export const VERSION = 2;
 /** The last millisecond of the year 9999: the latest time of a block and of `validUntil`. */
 export const MAX_TIME = 253_402_300_799_999n;
 
-/** An announced upgrade: the version of blocks from a time on, in milliseconds. */
+/** An announced upgrade: a new version of blocks, and the time in milliseconds from which it applies. */
 export interface Upgrade {
   version: number;
   from: bigint;
@@ -24,9 +24,9 @@ export interface Parameters {
   maxBaseFee: bigint;
   producer: Account;
   feeRecipient: Account;
-  /** the only account that may send a configure */
+  /** the only account that may send a Configure */
   admin: Account;
-  /** the least time from the announcement of an upgrade until it is in force, in milliseconds */
+  /** the shortest time from the announcement of an upgrade until it takes effect, in milliseconds */
   notice: bigint;
   upgrade: Upgrade | null;
 }
@@ -47,7 +47,7 @@ export function readParameters(r: Reader): Parameters {
   };
 }
 
-/** encodeParameters gives the bytes of parameters: 139, or 151 with an upgrade. */
+/** encodeParameters returns the encoded parameters: 139 bytes, or 151 with an upgrade. */
 export function encodeParameters(parameters: Parameters): Uint8Array {
   return encode((w) => writeParameters(w, parameters));
 }
@@ -57,14 +57,14 @@ export function decodeParameters(bytes: Uint8Array): Parameters {
   return decode(bytes, MAX_INPUT, readParameters);
 }
 
-/** versionAt is the version of a block of a timestamp that is made by these parameters. */
+/** versionAt returns the version of a block with the given timestamp under these parameters. */
 export function versionAt({ version, upgrade }: Pick<Parameters, "version" | "upgrade">, timestamp: bigint): number {
   return upgrade && timestamp >= upgrade.from ? upgrade.version : version;
 }
 
 const gasTarget = (gasLimit: bigint, targetBps: number): bigint => (gasLimit * BigInt(targetBps)) / 10_000n;
 
-/** parametersFault says which bound parameters do not keep; undefined if they keep all. */
+/** parametersFault returns the bound that parameters violate; undefined if they violate none. */
 export function parametersFault(p: Parameters): string | undefined {
   const within = (value: bigint, low: bigint, high: bigint): boolean => low <= value && value <= high;
   if (p.version !== VERSION) return "version";
@@ -78,7 +78,10 @@ export function parametersFault(p: Parameters): string | undefined {
   return p.upgrade && p.upgrade.from > MAX_TIME ? "upgrade" : undefined;
 }
 
-/** changeFault says why parameters are no valid change of the present ones in a block of a timestamp; undefined if they are one. */
+/**
+ * changeFault returns why parameters are not a valid change of the current ones in a block with the given timestamp;
+ * undefined if they are.
+ */
 export function changeFault(present: Parameters, next: Parameters, timestamp: bigint): string | undefined {
   const fault = parametersFault(next);
   if (fault !== undefined) return fault;
@@ -89,7 +92,7 @@ export function changeFault(present: Parameters, next: Parameters, timestamp: bi
   return to.from < timestamp + next.notice ? "an upgrade with too short a notice" : undefined;
 }
 
-/** nextBaseFee is the base fee of the block after a header (EIP-1559), by the parameters after it. */
+/** nextBaseFee returns the base fee of the block after a header (EIP-1559), under the parameters after it. */
 export function nextBaseFee(
   { gasUsed, gasLimit, baseFee }: { gasUsed: bigint; gasLimit: bigint; baseFee: bigint },
   { targetBps, minBaseFee, maxBaseFee }: Pick<Parameters, "targetBps" | "minBaseFee" | "maxBaseFee">,

@@ -4,7 +4,7 @@ import { concat, from32, toHex, type Hash } from "./hex.js";
 import { rawSignature } from "./p256.js";
 import type { Evidence } from "./witness.js";
 
-/** Assertion is what a passkey answers to navigator.credentials.get: the members of AuthenticatorAssertionResponse. */
+/** Assertion is a passkey's answer to navigator.credentials.get: the members of AuthenticatorAssertionResponse. */
 export interface Assertion {
   authenticatorData: Uint8Array;
   clientDataJSON: Uint8Array;
@@ -17,19 +17,22 @@ type PasskeyEvidence = Extract<Evidence, { type: "passkey" }>;
 const ascii = new TextEncoder();
 const ORIGIN = ascii.encode('","origin":"');
 
-/** base64url writes bytes as WebAuthn does, without padding. */
+/** base64url writes bytes in WebAuthn's form, without padding. */
 export function base64url(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
 }
 
-/** clientDataOf is the client's data, as far as the chain knows how it begins. */
+/** clientDataOf returns the beginning of the client's data, which the chain requires. */
 function clientDataOf(challenge: Hash): Uint8Array {
   return ascii.encode(`{"type":"webauthn.get","challenge":"${base64url(from32(challenge))}`);
 }
 
 const beginsWith = (bytes: Uint8Array, beginning: Uint8Array): boolean => beginning.every((byte, i) => bytes[i] === byte);
 
-/** evidenceOf gives an assertion of a challenge in the form of the chain. It throws a {@link SignerError} for one that the chain does not take. */
+/**
+ * evidenceOf converts an assertion of a challenge to the chain's form. It throws a {@link SignerError} for one that the
+ * chain does not accept.
+ */
 export function evidenceOf({ authenticatorData, clientDataJSON, signature }: Assertion, challenge: Hash): PasskeyEvidence {
   const before = clientDataOf(challenge);
   const client = clientDataJSON.subarray(before.length);
@@ -42,7 +45,7 @@ export function evidenceOf({ authenticatorData, clientDataJSON, signature }: Ass
   return { type: "passkey", authenticator: toHex(authenticatorData), client: toHex(client), signature: rawSignature(signature) };
 }
 
-/** passkeyDigest is what the passkey signed, and undefined where the client's data have another form. */
+/** passkeyDigest returns the digest that the passkey signed; undefined if the client's data have another form. */
 export function passkeyDigest(challenge: Hash, authenticator: Uint8Array, client: Uint8Array): Uint8Array | undefined {
   if (!beginsWith(client, ORIGIN)) return undefined;
   return sha256(concat(authenticator, sha256(concat(clientDataOf(challenge), client))));

@@ -2,39 +2,39 @@ import { CodecError, decode, encode, type Reader, type Writer } from "./codec.js
 import { tagged } from "./hash.js";
 import { compareBytes, from32, fromHex, toHex, type Account, type Hex } from "./hex.js";
 
-/** The most bytes of any input but transactions, blocks and genesis (docs/protocol.md, "Encoding"). */
+/** The most bytes of any input except transactions, blocks and genesis (docs/protocol.md, "Encoding"). */
 export const MAX_INPUT = 524_288;
 const MAX_SIGNERS = 16;
 const MAX_DELAY = 1n << 40n;
 
-/** PublicSigner is the public part of a signer, as it stands in a policy. A point is x ‖ y, each 32 bytes. */
+/** PublicSigner is the public part of a signer, its form in a policy. A point is x ‖ y, each 32 bytes. */
 export type PublicSigner =
   | { readonly type: "key"; readonly key: Account }
   | { readonly type: "p256"; readonly point: Hex }
   | { readonly type: "passkey"; readonly point: Hex; readonly verified: boolean };
 
-/** Rule holds if as many of its signers sign as its threshold says. */
+/** Rule is satisfied if at least threshold of its signers sign. */
 export interface Rule {
   readonly threshold: number;
   /** in the order of their encodings: {@link makeRule} sorts them */
   readonly signers: readonly PublicSigner[];
 }
 
-/** Recovery is who may put another policy in force, and after how many milliseconds. */
+/** Recovery is the rule by which another policy may be set, with a delay in milliseconds. */
 export interface Recovery {
   readonly rule: Rule;
   readonly delay: bigint;
 }
 
-/** Policy says who may sign for an account (docs/protocol.md, "Witnesses"). */
+/** Policy determines who may sign for an account (docs/protocol.md, "Witnesses"). */
 export interface Policy {
-  /** has no effect but on the hash: it gives the same signers several accounts, from 0 on */
+  /** affects only the hash: it gives the same signers several accounts, from 0 on */
   readonly number: bigint;
   readonly owner: Rule;
   readonly recovery: Recovery | null;
 }
 
-/** PolicyError: a policy is not valid; no transaction with it could be in a block. */
+/** PolicyError: a policy is invalid, so no transaction with it could be in a block. */
 export class PolicyError extends CodecError {
   override name = "PolicyError";
 }
@@ -86,12 +86,15 @@ function readSigner(r: Reader): PublicSigner {
   throw new CodecError(`unknown signer ${variant}`);
 }
 
-/** encodePolicy gives the bytes of a policy: keep them, since without them its account is lost. */
+/** encodePolicy returns the bytes of a policy. Keep them: without them its account is lost. */
 export function encodePolicy(policy: Policy): Uint8Array {
   return encode((w) => writePolicy(w, policy));
 }
 
-/** decodePolicy reads a policy, strictly. It throws a {@link CodecError}; {@link checkPolicy} tells whether the policy is valid. */
+/**
+ * decodePolicy strictly reads the encoding of a policy. It throws a {@link CodecError}. {@link checkPolicy} checks
+ * whether the policy is valid.
+ */
 export function decodePolicy(bytes: Uint8Array): Policy {
   return decode(bytes, MAX_INPUT, readPolicy);
 }
@@ -101,7 +104,10 @@ export function policyHash(policy: Policy): Account {
   return toHex(tagged("cairn/policy/v2", encodePolicy(policy)));
 }
 
-/** checkPolicy throws a {@link PolicyError} for a policy that is not valid. It looks at no point: one on no curve can never sign. */
+/**
+ * checkPolicy throws a {@link PolicyError} for an invalid policy. It does not check points: a point that is not on the
+ * curve can never sign.
+ */
 export function checkPolicy({ owner, recovery }: Policy): void {
   checkRule(owner, "the owner's rule");
   if (!recovery) return;
@@ -121,8 +127,8 @@ function checkRule({ threshold, signers }: Rule, what: string): void {
 }
 
 /**
- * makeRule sorts signers into a rule. It throws a {@link PolicyError} where a signer stands there twice, also as two kinds of signer with
- * one point: it would count twice, and only seem to be two.
+ * makeRule sorts signers into a rule. It throws a {@link PolicyError} if a signer occurs twice, even as two kinds of
+ * signer with the same point, because it would count twice.
  */
 export function makeRule(threshold: number, signers: readonly PublicSigner[]): Rule {
   const sorted = signers
@@ -141,7 +147,7 @@ export function singlePolicy(signer: PublicSigner, number = 0n): Policy {
   return { number, owner: makeRule(1, [signer]), recovery: null };
 }
 
-/** sameSigner reports whether two signers are one. */
+/** sameSigner reports whether two signers are equal. */
 export function sameSigner(a: PublicSigner, b: PublicSigner): boolean {
   return compareBytes(encode((w) => writeSigner(w, a)), encode((w) => writeSigner(w, b))) === 0;
 }

@@ -13,7 +13,7 @@ export type Digest = Uint32Array;
 
 export const [TAG_PATH, TAG_VALUE, TAG_LEAF, TAG_TRANSACTION, TAG_TRANSACTIONS, TAG_RECEIPT, TAG_RECEIPTS] = [1, 2, 3, 4, 5, 6, 7];
 
-/** grain gives the round constants, from the LFSR of the Poseidon paper. */
+/** grain returns the round constants, from the LFSR of the Poseidon paper. */
 function grain(): Uint32Array {
   const state: number[] = [];
   for (const [value, bits] of [[1, 2], [0, 4], [31, 12], [16, 12], [8, 10], [20, 10], [2 ** 30 - 1, 30]] as const) {
@@ -42,7 +42,7 @@ function grain(): Uint32Array {
 }
 
 let made: Uint32Array | undefined;
-/** roundConstants are computed when they are first asked for. */
+/** roundConstants are computed at their first use. */
 export function roundConstants(): Uint32Array {
   return (made ??= grain());
 }
@@ -52,13 +52,13 @@ const row = [1, 1, 51, 1, 11, 17, 2, 1, 101, 63, 15, 2, 67, 22, 13, 3];
 const MATRIX = Float64Array.from({ length: WIDTH * WIDTH }, (_, k) => row[((k % WIDTH) - Math.floor(k / WIDTH) + WIDTH) % WIDTH]!);
 const INVERSE = 1 / P;
 
-/** reduce is x mod P, for x from 0 to 2^53: several times as fast as the operator for it. */
+/** reduce returns x mod P, for x from 0 to 2^53. It is several times as fast as the operator %. */
 function reduce(x: number): number {
   const rest = x - Math.floor(x * INVERSE) * P; // the quotient may be one too large or too small
   return rest < 0 ? rest + P : rest >= P ? rest - P : rest;
 }
 
-/** multiply is a · b mod P, for a and b below P: no number in between passes 2^53. */
+/** multiply returns a · b mod P, for a and b below P. No intermediate number exceeds 2^53. */
 function multiply(a: number, b: number): number {
   const low = b & 0xffff;
   return reduce(reduce(a * ((b - low) / 65536)) * 65536 + a * low);
@@ -87,7 +87,7 @@ export function permute(state: Uint32Array): void {
   state.set(here);
 }
 
-/** sponge is S(tag, n, e): the hash of elements under a tag and a length. */
+/** sponge returns S(tag, n, e), the hash of elements under a tag and a length. */
 export function sponge(tag: number, length: number, elements: ArrayLike<number>): Digest {
   const state = new Uint32Array(WIDTH);
   state[RATE] = tag;
@@ -100,19 +100,19 @@ export function sponge(tag: number, length: number, elements: ArrayLike<number>)
   return state.slice(0, RATE);
 }
 
-/** hashBytes is the hash of bytes under a tag: a key's path, or a value's hash. */
+/** hashBytes returns the hash of bytes under a tag, for a key's path or a value's hash. */
 export function hashBytes(tag: number, bytes: Uint8Array): Digest {
   const elements = new Uint32Array(Math.ceil(bytes.length / 3));
   for (let i = 0; i < bytes.length; i++) elements[Math.floor(i / 3)]! += bytes[i]! << (8 * (i % 3));
   return sponge(tag, bytes.length, elements);
 }
 
-/** leaf is the digest of an entry of the tree. */
+/** leaf returns the digest of an entry of the tree. */
 export function leaf(path: Digest, valueHash: Digest): Digest {
   return sponge(TAG_LEAF, 2 * RATE, [...path, ...valueHash]);
 }
 
-/** node is the digest over two others. */
+/** node returns the digest of two child digests. */
 export function node(left: Digest, right: Digest): Digest {
   const state = new Uint32Array(WIDTH);
   state.set(left);
@@ -121,19 +121,19 @@ export function node(left: Digest, right: Digest): Digest {
   return state.slice(0, RATE).map((e, i) => (e + left[i]!) % P);
 }
 
-/** pair gives an element of each 2 bytes, big-endian. */
+/** pair converts every 2 bytes, big-endian, to an element. */
 export function pair(bytes: Uint8Array): number[] {
   return Array.from({ length: bytes.length / 2 }, (_, i) => 256 * bytes[2 * i]! + bytes[2 * i + 1]!);
 }
 
-/** bytesOf is a digest as bytes: 8 big-endian integers. */
+/** bytesOf returns a digest as bytes: 8 big-endian integers. */
 export function bytesOf(digest: Digest): Uint8Array {
   const bytes = new Uint8Array(32);
   digest.forEach((e, i) => new DataView(bytes.buffer).setUint32(4 * i, e));
   return bytes;
 }
 
-/** digestOf reads what bytesOf gives. It throws a {@link CodecError} where an element is not below the modulus. */
+/** digestOf reads the result of bytesOf. It throws a {@link CodecError} if an element is not below the modulus. */
 export function digestOf(bytes: Uint8Array): Digest {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const digest = new Uint32Array(8).map((_, i) => view.getUint32(4 * i));
@@ -141,7 +141,7 @@ export function digestOf(bytes: Uint8Array): Digest {
   return digest;
 }
 
-/** The bits of a path in the state tree. */
+/** The number of bits of a path in the state tree. */
 export const PATH_BITS = 248;
 
 /** bit returns the bit of a path at a depth. */

@@ -10,23 +10,26 @@ export interface Verdict {
   blockHash: string;
   postRoot: string;
   securityBits: number;
-  /** whether the lists so far show who the producer in force is: not if all blocks are empty */
+  /** whether the lists so far show the producer in force; they do not if all blocks are empty */
   producerShown: boolean;
 }
 
-/** A chain of proofs, as a {@link Verifier} makes it. */
+/** A chain of proofs, made by a {@link Verifier}. */
 export interface Chain<V extends Verdict = Verdict> {
   readonly height: number;
   readonly hash: string;
   next(encoded: Uint8Array): V;
 }
 
-/** The verifier that `loadVerifier` of the package @cairn-chain/proof returns. It runs on the calling thread: in pages, use a worker. */
+/**
+ * The verifier that `loadVerifier` of the package @cairn-chain/proof returns. It runs on the calling thread: in pages,
+ * use a worker.
+ */
 export interface Verifier<V extends Verdict = Verdict> {
   newChain(trusted: TrustedBlock, bits?: number): Chain<V>;
 }
 
-/** A block whose hash is known from a source that is trusted; it may be genesis. */
+/** A block whose hash is known from a trusted source; it may be genesis. */
 export interface TrustedBlock {
   height: number;
   hash: string;
@@ -50,10 +53,10 @@ interface Fetched {
 }
 
 /**
- * verifyChain verifies the proofs of all blocks after one that is trusted, up to a height, or the newest proof that the node has. It takes
- * the longest range that there is at each step, else a block's proof, and gives the verdict on each with the length of the proof. While one
- * is verified the next one is fetched. It throws what the verifier does for a proof that does not hold, a {@link MissingProofError}, and what
- * the client throws.
+ * verifyChain verifies the proofs of all blocks after a trusted one, up to a height or the node's newest proof. At each
+ * step it takes the longest proven range, or else a block's proof, and yields the verdict with the length of the proof.
+ * It fetches the next proof during a verification. It throws the verifier's error for an invalid proof, a {@link
+ * MissingProofError}, and errors of the client.
  */
 export async function* verifyChain<V extends Verdict>(
   client: Client, verifier: Verifier<V>, trusted: TrustedBlock, options: { to?: number; bits?: number; signal?: AbortSignal } = {},
@@ -65,14 +68,14 @@ export async function* verifyChain<V extends Verdict>(
   const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
   const ask = (from: number, longest = LONGEST): Promise<Fetched> => {
     const asked = from > to ? Promise.resolve({ to: from, encoded: new Uint8Array() }) : fetchNext(client, ranges, from, to, longest, signal);
-    asked.catch(() => {}); // it is thrown in its turn
+    asked.catch(() => {}); // the error is thrown in its turn
     return asked;
   };
   try {
     for (let next = ask(chain.height + 1); chain.height < to;) {
       const { to: last, encoded } = await next;
       next = ask(last + 1);
-      await wait(0); // the request goes out before the verifier takes the thread
+      await wait(0); // sends the request before the verifier blocks the thread
       let verdict: V;
       try {
         verdict = chain.next(encoded);
@@ -89,7 +92,7 @@ export async function* verifyChain<V extends Verdict>(
   }
 }
 
-/** fetchNext fetches the proof of the blocks from one on: of the longest range up to a length, or of the block alone. */
+/** fetchNext fetches the next proof from a block on: of the longest range up to a length, or of the block alone. */
 async function fetchNext(
   client: Client, ranges: RangeProofs[], from: number, to: number, longest: number, signal: AbortSignal,
 ): Promise<Fetched> {

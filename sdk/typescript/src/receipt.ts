@@ -4,18 +4,21 @@ import { sha256 } from "./hash.js";
 import { from32, fromHex, toHex, type Account, type Hash, type Hex } from "./hex.js";
 import { MAX_INPUT } from "./policy.js";
 
-/** Receipt as the chain commits to it (docs/protocol.md, "Receipts and logs"); the receipt of JSON-RPC has more members. */
+/**
+ * Receipt is the part of a receipt to which the chain commits (docs/protocol.md, "Receipts and logs"); the receipt of
+ * JSON-RPC has more members.
+ */
 export interface ChainReceipt {
   /** 1 success, 0 failed */
   status: 0 | 1;
   gasUsed: bigint;
-  /** what a deploy or instantiate that succeeded made */
+  /** the contract made by a successful deploy or instantiate */
   contract: Account | null;
   output: Hex;
   logs: ChainLog[];
 }
 
-/** A log as the chain has it: its topics are without the name's, which JSON-RPC puts before them. */
+/** A log in the chain's form. Its topics exclude the name's hash, which JSON-RPC puts first. */
 export interface ChainLog {
   /** zero for a log of the protocol */
   contract: Account;
@@ -53,12 +56,12 @@ export function decodeReceipt(bytes: Uint8Array): ChainReceipt {
   });
 }
 
-/** receiptDetails is the digest of all that a receipt says beside status and gas. */
+/** receiptDetails returns the digest of everything in a receipt except status and gas. */
 export function receiptDetails(receipt: ChainReceipt): Hash {
   return toHex(sha256(encode((w) => writeDetails(w, receipt))));
 }
 
-/** chainReceipt is what the chain has of a receipt that a node gave. */
+/** chainReceipt converts a node's receipt to the chain's form. */
 export function chainReceipt(receipt: Receipt): ChainReceipt {
   const { status, gasUsed, contractAddress, returnData, logs } = receipt;
   return {

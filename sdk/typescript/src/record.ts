@@ -1,25 +1,25 @@
 import { CodecError, Reader, encode } from "./codec.js";
 import { concat, from32, toHex, type Account } from "./hex.js";
 
-/** AccountRecord is what the state has of an account (docs/protocol.md, "State"). */
+/** AccountRecord is the state's record of an account (docs/protocol.md, "State"). */
 export interface AccountRecord {
   balance: bigint;
   nonce: bigint;
   /** who may sign: the account itself, or the hash of a policy */
   authority: Account;
-  /** the authority from a time on, in milliseconds, unless the owner sends a set_policy before */
+  /** the authority from a time on, in milliseconds, unless the owner sends a SetPolicy before */
   pending: { next: Account; from: bigint } | null;
 }
 
-/** accountKey is the state's key of an account. */
+/** accountKey returns the state key of an account. */
 export function accountKey(account: Account): Uint8Array {
   return concat(Uint8Array.of(1), from32(account));
 }
 
-/** The state's key of the parameters. */
+/** The state key of the parameters. */
 export const PARAMETERS_KEY = Uint8Array.of(0, 1);
 
-/** encodeRecord gives the bytes of a record; undefined of an account that has none. */
+/** encodeRecord returns the bytes of a record; undefined for an account without an entry. */
 export function encodeRecord(account: Account, { balance, nonce, authority, pending }: AccountRecord): Uint8Array | undefined {
   if (balance === 0n && nonce === 0n && authority === account && !pending) return undefined;
   return encode((w) => {
@@ -29,7 +29,10 @@ export function encodeRecord(account: Account, { balance, nonce, authority, pend
   });
 }
 
-/** decodeRecord reads the record of an account, null of one that has none. It throws a {@link CodecError} for a form that no state has. */
+/**
+ * decodeRecord reads the record of an account; null means that there is no entry. It throws a {@link CodecError} for a
+ * form that no state has.
+ */
 export function decodeRecord(account: Account, bytes: Uint8Array | null): AccountRecord {
   if (bytes === null) return { balance: 0n, nonce: 0n, authority: account, pending: null };
   if (![16, 48, 88].includes(bytes.length)) throw new CodecError(`an account record has ${bytes.length} bytes, not 16, 48 or 88`);
@@ -42,7 +45,7 @@ export function decodeRecord(account: Account, bytes: Uint8Array | null): Accoun
   return { balance, nonce, authority, pending };
 }
 
-/** authorityAt is who may sign for an account at a time, in milliseconds. */
+/** authorityAt returns the authority of an account at a time, in milliseconds. */
 export function authorityAt({ authority, pending }: Pick<AccountRecord, "authority" | "pending">, time: bigint): Account {
   return pending && time >= pending.from ? pending.next : authority;
 }

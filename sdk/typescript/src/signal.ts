@@ -1,4 +1,4 @@
-/** Signal is a value that changes, and tells whoever asks to be told. */
+/** Signal is a changing value that notifies its subscribers. */
 export class Signal<T> {
   #listeners = new Set<(value: T) => void>();
   constructor(private current: T) {}
@@ -18,7 +18,7 @@ export class Signal<T> {
   }
 }
 
-/** wait resolves after milliseconds, at once when the signal aborts. */
+/** wait resolves after the given milliseconds, or at once when the signal aborts. */
 export function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

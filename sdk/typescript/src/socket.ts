@@ -3,17 +3,20 @@ import { convert } from "./convert.js";
 import { ProtocolError, RpcError, UnreachableError } from "./errors.js";
 import { parseJSON, stringifyJSON } from "./json.js";
 
-/** How long a connection may be silent until it is asked whether it lives, and how long the answer may take; in milliseconds. */
+/** The time of silence after which a connection is pinged, and the timeout of the answer, in milliseconds. */
 const SILENCE = 45_000;
 const ANSWER = 20_000;
-/** How many items wait for a slow consumer; then the connection is closed, and opened again from where the consumer is. */
+/**
+ * The number of items that may wait for a slow consumer. Then the connection is closed, and reopened at the consumer's
+ * position.
+ */
 const MAX_WAITING = 1024;
 
-/** Topics that svc_subscribe has, each with the shape of what it sends. */
+/** The topics of svc_subscribe, each with the shape of its items. */
 const shapes = { newBlocks: "Block", events: undefined, syncStatus: "SyncStatus", proofs: undefined, rangeProofs: "[RangeProofs", newPendingTransactions: undefined, payments: "PaymentPage" };
 export type Topic = keyof typeof shapes;
 
-/** Subscription is one subscription over a WebSocket of its own: what came and was not taken, until it fails. */
+/** Subscription is one subscription over its own WebSocket. It queues items until they are taken or it fails. */
 export class Subscription {
   readonly #socket: WebSocketLike;
   readonly #topic: Topic;
@@ -23,20 +26,24 @@ export class Subscription {
   #closed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #wake: () => void = () => {};
-  /** resolves once the node has accepted the subscription; rejects with an RpcError if the node refuses it, or an UnreachableError */
+  /**
+   * resolves once the node has accepted the subscription; rejects with an RpcError if the node refuses it, or an
+   * UnreachableError
+   */
   readonly accepted: Promise<void>;
   #accept!: () => void;
   #refuse!: (error: Error) => void;
 
-  /** An abort ends it: then it is accepted and gives nothing. */
+  /** An abort ends it: it then counts as accepted and yields nothing. */
   constructor(client: Client, topic: Topic, filter: object, readonly signal: AbortSignal | undefined) {
     const make = client.options.WebSocket ?? globalThis.WebSocket;
     this.#topic = topic;
     this.accepted = new Promise((resolve, reject) => ([this.#accept, this.#refuse] = [resolve, reject]));
-    this.accepted.catch(() => {}); // whoever waits for it is told too
+    this.accepted.catch(() => {}); // anyone who waits for it still gets the rejection
     this.#socket = new make(new URL("ws", client.url.replace(/^http/, "ws").replace(/\/?$/, "/")).href);
     signal?.addEventListener("abort", this.#end);
-    // The listeners stay: some sockets fail once more when they are closed before they are open, and end the process if nobody hears it.
+    // The listeners stay, because some sockets emit another error when they are closed before they open, and an
+    // unhandled one ends the process.
     const listen = (type: "open" | "message" | "error" | "close", heard: (event: any) => void): void => {
       this.#socket.addEventListener(type, (event) => this.#closed || heard(event));
     };
@@ -47,12 +54,15 @@ export class Subscription {
     this.#expect(ANSWER, () => this.#fail(new UnreachableError("the node did not answer in time")));
   }
 
-  /** waiting is how much came and was not taken. */
+  /** waiting is the number of queued items. */
   get waiting(): number {
     return this.#items.length;
   }
 
-  /** next waits for at least one item. It returns none if the subscription was ended or too many items waited, and throws its failure. */
+  /**
+   * next waits for at least one item. It returns none if the subscription was ended or too many items waited, and
+   * throws its failure.
+   */
   async next(): Promise<unknown[]> {
     while (this.#items.length === 0 && !this.#ended && !this.#failure) {
       await new Promise<void>((resolve) => (this.#wake = resolve));

@@ -3,26 +3,26 @@ import { AbiError, Converter, bits, flag, isInteger, shapeOf, unpackValue } from
 import { Reader } from "./codec.js";
 import { equalBytes, fromHex, toHex, type Hex } from "./hex.js";
 
-/** Slot is what a key of a contract's storage stands for. */
+/** Slot is the meaning of a key in a contract's storage. */
 export interface Slot {
   readonly cell: AbiCell;
-  /** of a map the key, of a list the index; undefined of a cell, and of a list's length */
+  /** a map's key or a list's index; undefined for a cell, and for a list's length */
   readonly key?: unknown;
-  /** the type of what is stored there */
+  /** the type of the stored value */
   readonly value: string;
 }
 
 type Described = AbiForm & Pick<Abi, "storage">;
 
-/** The protocol's limits of what is in storage, in bytes. */
+/** The protocol's limits for storage, in bytes. */
 const MAX_KEY = 256;
 const MAX_VALUE = 16 << 10;
-/** how deep types nest */
+/** nesting depth of types */
 const MAX_DEPTH = 16;
 
 /**
- * storageSlot reads a key of a contract's storage by its ABI (docs/protocol.md, "Storage in the ABI"); undefined where that does not
- * describe it. It throws nothing, whatever a contract has put into its ABI and into the key.
+ * storageSlot reads a key of a contract's storage by its ABI (docs/protocol.md, "Storage in the ABI"); undefined if the
+ * ABI does not describe it. It never throws, whatever the contract's ABI and the key contain.
  */
 export function storageSlot(abi: Described, key: Hex): Slot | undefined {
   const bytes = bytesOf(key, MAX_KEY);
@@ -44,14 +44,17 @@ export function storageSlot(abi: Described, key: Hex): Slot | undefined {
   }
 }
 
-/** decodeStored reads a value of a type as a contract's storage holds it. It throws an AbiError if the value has another type. */
+/**
+ * decodeStored reads a value of a type in the form of a contract's storage. It throws an AbiError if the value has
+ * another type.
+ */
 export function decodeStored(abi: Described, type: string, data: Hex): unknown {
   const bytes = bytesOf(data, MAX_VALUE);
   if (!bytes) throw new AbiError(`what is stored is no hex of at most ${MAX_VALUE} bytes`);
   return decode(abi, type, bytes);
 }
 
-/** storageKey is the key in storage of a cell, or of a list's length. */
+/** storageKey returns the storage key of a cell, or of a list's length. */
 export function storageKey(abi: Described, cell: AbiCell): Hex {
   const name = new TextEncoder().encode(cell.name);
   return toHex(abi.storage?.encoding === "bare" ? name : Uint8Array.of(name.length, ...name));
@@ -61,13 +64,13 @@ function bytesOf(hex: string, most: number): Uint8Array | undefined {
   return hex.length <= 2 + 2 * most && /^0x(?:[0-9a-fA-F]{2})*$/.test(hex) ? fromHex(hex) : undefined;
 }
 
-/** cut divides a key into the name of what it belongs to and what is behind it; undefined of an encoding that is not known. */
+/** cut divides a key into a name and the part after it; undefined for an unknown encoding. */
 function cut(encoding: string | undefined, key: Uint8Array): { name: Uint8Array; rest: Uint8Array | undefined } | undefined {
   if (encoding === "bare") {
     const end = key.indexOf(0);
     return end < 0 ? { name: key, rest: undefined } : { name: key.subarray(0, end), rest: key.subarray(end + 1) };
   }
-  const end = 1 + (key[0] ?? key.length); // of an empty key behind its end
+  const end = 1 + (key[0] ?? key.length); // undefined for an empty key
   if (encoding !== "prefixed" || end > key.length) return undefined;
   return { name: key.subarray(1, end), rest: end === key.length ? undefined : key.subarray(end) };
 }
@@ -103,14 +106,17 @@ function whole(bytes: Uint8Array, read: (from: Reader) => unknown): unknown {
   return value;
 }
 
-/** bareKey is what is behind a map's name as a value would be: there integers are big-endian. */
+/** bareKey converts the part of a key after a map's name to the form of a value: integers in keys are big-endian. */
 function bareKey(abi: Described, type: string, key: Uint8Array): Uint8Array {
   const shape = shapeOf(abi, type);
   if (shape.kind === "named" && shape.type.kind === "enum") throw new AbiError("an enum is no key");
   return isInteger(type) && bits(type) <= 64 ? key.slice().reverse() : key;
 }
 
-/** bare reads what has no length before it: a string or bytes is all of it, other types are in the binary form. */
+/**
+ * bare reads a value without a length before it. A string or bytes spans all of the data; other types are in the binary
+ * form.
+ */
 function bare(abi: Described, type: string, bytes: Uint8Array): unknown {
   const { kind } = shapeOf(abi, type);
   if (kind === "list" || kind === "optional") throw new AbiError(`storage holds no ${type}`);
@@ -119,7 +125,10 @@ function bare(abi: Described, type: string, bytes: Uint8Array): unknown {
   return whole(bytes, (from) => unpackValue(abi, type, from));
 }
 
-/** prefixed reads a value that has its length, as u16, before it if it is a string or bytes. The contract's own types are in the binary form. */
+/**
+ * prefixed reads a value in which strings and bytes have their length, as u16, before them. The contract's own types
+ * are in the binary form.
+ */
 function prefixed(abi: Described, type: string, from: Reader): unknown {
   const shape = shapeOf(abi, type);
   switch (shape.kind) {
@@ -137,7 +146,10 @@ function prefixed(abi: Described, type: string, from: Reader): unknown {
 
 const utf8 = (bytes: Uint8Array): string => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 
-/** depthOf is how deep a type nests. It throws where that is too deep, or a type contains itself or nothing: bytes do not bound those. */
+/**
+ * depthOf returns the nesting depth of a type. It throws if that is too large, or if a type contains itself or nothing,
+ * because the number of bytes does not limit such types.
+ */
 function depthOf(abi: AbiForm, type: string, known: Map<string, number>, level: number): number {
   if (level > MAX_DEPTH) throw new AbiError(`a type nests deeper than ${MAX_DEPTH}`);
   const shape = shapeOf(abi, type);

@@ -10,7 +10,7 @@ export type StreamStatus =
   | { state: "catching-up" | "live" | "ended" }
   | { state: "reconnecting"; since: number; attempt: number; cause: unknown };
 
-/** Stream gives items in order, each once. It goes on after a failure by itself, and ends when its signal aborts. */
+/** Stream yields items in order, each once. It resumes after a failure, and ends when its signal aborts. */
 export interface Stream<T> extends AsyncIterable<T> {
   readonly status: Signal<StreamStatus>;
 }
@@ -18,25 +18,25 @@ export interface Stream<T> extends AsyncIterable<T> {
 export interface StreamOptions {
   /** ends the stream */
   signal?: AbortSignal;
-  /** how often to ask when there is nothing new and there is no WebSocket, in milliseconds: 1,000 unless given */
+  /** the polling interval without a WebSocket while there is nothing new, in milliseconds: by default 1,000 */
   poll?: number;
 }
 
 const BLOCKS_PAGE = 256;
-/** A stream asks again by itself, and tells of that in its status. */
+/** A stream retries by itself, and shows that in its status. */
 const ONCE = { retry: 0 };
 
 /**
- * watchBlocks gives the blocks from a height on, with the hashes of their transactions, or without with `headersOnly`: each height once
- * and in order. To resume, begin at the last height + 1. After dev_revert it goes on after the new head: the next block's parentHash is
- * not the last one's hash then.
+ * watchBlocks yields the blocks from a height on, with the hashes of their transactions unless `headersOnly` is set:
+ * each height once and in order. To resume, begin at the last height + 1. After dev_revert it continues after the new
+ * head; the next block's parentHash then differs from the last block's hash.
  */
 export function watchBlocks(client: Client, from: number, options: StreamOptions & { headersOnly?: boolean } = {}): Stream<Block> {
   client = client.with(ONCE);
   let next = from;
   const headers_only = options.headersOnly ?? false;
   const moveBack = (head: number): void => {
-    if (next > from && head + 1 < next) next = head + 1; // the chain was taken back
+    if (next > from && head + 1 < next) next = head + 1; // the chain was reverted
   };
   return stream(client, options, {
     topic: "newBlocks",
@@ -57,15 +57,15 @@ export function watchBlocks(client: Client, from: number, options: StreamOptions
 }
 
 /**
- * watchEvents gives the events that a filter asks for, from its cursor or from_block on, or else the first that is kept. To resume, give
- * the `cursor` of the last event. It ends with an RpcError where that is none of the chain's (`bad_cursor`), is kept no more (`pruned`),
- * or is of a block that a development chain took back (`taken_back`).
+ * watchEvents yields the events that match a filter, from its cursor or from_block on, or else from the oldest stored
+ * one. To resume, pass the `cursor` of the last event. It ends with an RpcError if the cursor is invalid
+ * (`bad_cursor`), pruned (`pruned`), or in a block that a development chain reverted (`taken_back`).
  */
 export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block" | "limit">, options: StreamOptions = {}): Stream<Event> {
   client = client.with(ONCE);
   let asked: EventFilter = filter;
   let last = 0; // the height of the last event
-  let mark: { height: number; hash: Hash } | undefined; // the block up to which all was given, where that is no event's
+  let mark: { height: number; hash: Hash } | undefined; // end of the yielded blocks
   return stream(client, options, {
     topic: "events",
     filter: async () => {
@@ -77,8 +77,8 @@ export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block"
       asked = { ...rest, cursor };
       last = block_height;
     },
-    silent: ({ topics }) => topics === undefined, // it only says how far the node has come
-    // behind a load balancer another node may not have come as far as the one that gave the cursor
+    silent: ({ topics }) => topics === undefined, // it only shows the node's progress
+    // behind a load balancer, another node may be behind the one that returned the cursor
     passes: (error) => !!asked.cursor && error instanceof RpcError && error.is("above_head"),
     page: async () => {
       const [head, same] = await Promise.all([
@@ -88,10 +88,10 @@ export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block"
       if (mark && same && same.hash !== mark.hash) {
         throw new RpcError("svc_getEvents", -32602, "the block up to which events were given was taken back", { reason: "taken_back" });
       }
-      if (!head || (asked.from_block ?? 0) > head.height) return []; // there is no such range yet
+      if (!head || (asked.from_block ?? 0) > head.height) return []; // the range does not exist yet
       const found = await client.call("svc_getEvents", { ...asked, to_block: head.height });
       if (found.length === 0 && head.height >= last) {
-        const { cursor: _, ...rest } = asked; // nothing comes after it up to the head, and the node may prune its block
+        const { cursor: _, ...rest } = asked; // its block may be pruned
         asked = { ...rest, from_block: Math.max(head.height + 1, asked.from_block ?? 0) };
         mark = head;
       }
@@ -103,10 +103,10 @@ export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block"
 const PAYMENTS_PAGE = 1000;
 
 /**
- * watchPayments gives what accounts are paid and pay, however, from the filter's cursor or from_block on, or else the first that is kept:
- * pages, first of what there is and then of what comes, some without payments. Store a page's `resume` together with what you did with its
- * payments, and give it as the cursor to go on. It ends with an RpcError where that is `pruned`, or `taken_back`: a development chain has
- * taken back what a page covered.
+ * watchPayments yields all payments to and by accounts, from the filter's cursor or from_block on, or else from the
+ * oldest stored block. It yields pages of existing payments and then of new ones; a page may be empty. Store a page's
+ * `resume` together with your results for its payments, and pass it as the cursor to resume. It ends with an RpcError
+ * if the cursor is `pruned`, or `taken_back`: a development chain has reverted blocks that a page covered.
  */
 export function watchPayments(
   client: Client,
@@ -126,7 +126,7 @@ export function watchPayments(
       return { ...asked, from_block: (await client.call("svc_getNodeInfo")).oldest_height };
     },
     taken,
-    // behind a load balancer another node may not have come as far as the one that gave the cursor
+    // behind a load balancer, another node may be behind the one that returned the cursor
     passes: (error) => !!asked.cursor && error instanceof RpcError && error.is("above_head"),
     page: async () => {
       const page = await client.call("svc_getPayments", { ...asked, limit: PAYMENTS_PAGE });
@@ -137,7 +137,10 @@ export function watchPayments(
   });
 }
 
-/** watchRangeProofs gives which ranges of blocks the node has proofs of: now, and when that has changed, once a second at most. */
+/**
+ * watchRangeProofs yields the ranges of blocks that the node has proven: now, and after each change, at most once a
+ * second.
+ */
 export function watchRangeProofs(client: Client, options: StreamOptions = {}): Stream<RangeProofs[]> {
   client = client.with(ONCE);
   let last = "";
@@ -153,7 +156,7 @@ export function watchRangeProofs(client: Client, options: StreamOptions = {}): S
   });
 }
 
-/** watchSyncStatus gives what the node says of itself: now, and when it has changed, once a second at most. */
+/** watchSyncStatus yields the node's sync status: now, and after each change, at most once a second. */
 export function watchSyncStatus(client: Client, options: StreamOptions = {}): Stream<SyncStatus> {
   client = client.with(ONCE);
   let last = "";
@@ -169,31 +172,31 @@ export function watchSyncStatus(client: Client, options: StreamOptions = {}): St
 }
 
 /**
- * watchPending gives the hash of each transaction that the mempool accepts from now on. It has no history: what is accepted while its
- * status is `reconnecting` is missed. It throws a TypeError where there is no WebSocket.
+ * watchPending yields the hash of each transaction that the mempool accepts from now on. It has no history:
+ * transactions accepted while its status is `reconnecting` are missed. It throws a TypeError if there is no WebSocket.
  */
 export function watchPending(client: Client, options: StreamOptions = {}): Stream<Hash> {
   if (!hasSocket(client)) throw new TypeError("pending transactions need a WebSocket: pass one in the client's options");
   return stream(client, options, { topic: "newPendingTransactions", filter: () => ({}), taken: () => {}, page: async () => [] });
 }
 
-/** Source is where a stream's items come from: a subscription, or pages where there is no WebSocket. */
+/** Source is the origin of a stream's items: a subscription, or pages if there is no WebSocket. */
 interface Source<T> {
   topic: Topic;
-  /** of the subscription, from what was taken last on */
+  /** parameters of the subscription, starting after the last yielded item */
   filter(): object | Promise<object>;
   page(): Promise<T[]>;
   /** called with each item before it is yielded */
   taken(item: T): void;
-  /** reports whether an item is not for who reads the stream */
+  /** reports whether to hide an item from the reader */
   silent?(item: T): boolean;
-  /** reports whether asking again may help, where that is not so of every stream */
+  /** reports whether a retry may help, in addition to the rule for all streams */
   passes?(error: unknown): boolean;
   /** reports whether to subscribe again with another filter */
   refused?(error: RpcError): boolean;
 }
 
-/** hasSocket reports whether there is a WebSocket that the node will take: a browser's sends no key. */
+/** hasSocket reports whether there is a WebSocket that the node will accept: a browser's sends no key. */
 function hasSocket({ options: { key, WebSocket = globalThis.WebSocket } }: Client): boolean {
   return key === undefined && !!WebSocket;
 }
@@ -237,13 +240,13 @@ function stream<T>(client: Client, options: StreamOptions, source: Source<T>): S
   return { status, [Symbol.asyncIterator]: items };
 }
 
-/** Pages is how a stream gets what comes next: some items, or none. */
+/** Pages returns the next items of a stream, possibly none. */
 interface Pages<T> {
   next(): Promise<T[]>;
   close(): void;
 }
 
-/** asked asks for pages, and waits before the next where one was empty. */
+/** asked requests pages, and waits after an empty one. */
 function asked<T>(source: Source<T>, become: (state: "catching-up" | "live") => void, { poll = 1000, signal }: StreamOptions): Pages<T> {
   let empty = false;
   return {
@@ -260,7 +263,10 @@ function asked<T>(source: Source<T>, become: (state: "catching-up" | "live") => 
   };
 }
 
-/** pushed subscribes, again after each failure and where too much waited for a slow consumer. It is live once nothing waits. */
+/**
+ * pushed subscribes, and subscribes again after each failure or if too much waited for a slow consumer. It is live once
+ * nothing waits.
+ */
 function pushed<T>(client: Client, source: Source<T>, become: (state: "catching-up" | "live") => void, signal?: AbortSignal): Pages<T> {
   let subscription: Subscription | undefined;
   const close = (): void => {
@@ -288,13 +294,16 @@ function pushed<T>(client: Client, source: Source<T>, become: (state: "catching-
   };
 }
 
-/** passes reports whether asking again may help. */
+/** passes reports whether a retry may help. */
 function passes(error: unknown): boolean {
   if (error instanceof RpcError) return error.reason === undefined || ["rate", "busy", "time"].includes(error.reason);
   return error instanceof UnreachableError || error instanceof HttpError;
 }
 
-/** backoff is what the node asks for, or 0.2 s doubling to 10 s, a quarter of it by chance, so that many do not come at once. */
+/**
+ * backoff returns the pause that the node requests, or 0.2 s doubling up to 10 s. A quarter of it is random, so that
+ * many clients do not return at once.
+ */
 function backoff(error: unknown, attempt: number): number {
   const asked = retryAfter(error);
   if (asked !== undefined) return asked * 1000;

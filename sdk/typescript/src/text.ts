@@ -15,7 +15,7 @@ const ascii = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 const hex = (bytes: Account): string => toHex(from32(bytes));
 const seconds = (milliseconds: bigint): string => String(milliseconds / 1000n);
 
-/** shown writes bytes that a user chose: as text if they are short and printable, otherwise as their digest. */
+/** shown writes bytes chosen by a user: as text if they are short and printable, otherwise as a digest. */
 function shown(bytes: Uint8Array, most: number): string {
   if (bytes.length === 0) return "none";
   if (bytes.length <= most && printable(bytes)) return ascii(bytes);
@@ -25,7 +25,7 @@ function shown(bytes: Uint8Array, most: number): string {
 const name = (text: string): string => shown(new TextEncoder().encode(text), 64);
 const args = (data: Uint8Array | Hex): string => shown(toBytes(data), 1024);
 
-/** formatMemo writes a memo as texts have it: as text if people can read it, else in hex. */
+/** formatMemo writes a memo for signing texts: as text if it is readable, otherwise in hex. */
 export function formatMemo(memo: Hex): string {
   const bytes = fromHex(memo);
   let length = bytes.length;
@@ -34,7 +34,10 @@ export function formatMemo(memo: Hex): string {
   return length > 0 && printable(text) ? ascii(text) : memo.toLowerCase();
 }
 
-/** formatTime writes a time in milliseconds as texts have it, in UTC and rounded down to seconds; undefined after the year 9999. */
+/**
+ * formatTime writes a time in milliseconds for signing texts, in UTC and rounded down to seconds; undefined after the
+ * year 9999.
+ */
 export function formatTime(milliseconds: bigint): string | undefined {
   if (milliseconds > MAX_TIME) return undefined;
   return `${new Date(Number(milliseconds)).toISOString().slice(0, 19).replace("T", " ")} UTC`;
@@ -74,7 +77,7 @@ function parametersLines(p: Parameters, network: Network): Line[] {
   ];
 }
 
-/** payloadLines are the lines of a text that say what is done, which a device shows. */
+/** payloadLines returns the lines of a signing text that describe the payload, for display on a device. */
 function payloadLines(p: Payload, target: Account, value: bigint, network: Network): Line[] {
   const money = `value: ${coins(value)}`;
   switch (p.type) {
@@ -102,9 +105,9 @@ function payloadLines(p: Payload, target: Account, value: bigint, network: Netwo
 }
 
 /**
- * signingText is the text that stands for a transaction in a role, which any Bitcoin wallet that knows BIP-322 can sign, and whose lines
- * whoever signs should read (docs/protocol.md, "Texts"). It is undefined where a time is after the year 9999: such a transaction is in no
- * block.
+ * signingText returns the text of a transaction in a role. Any Bitcoin wallet with BIP-322 can sign it, and signers
+ * should read its lines (docs/protocol.md, "Texts"). It is undefined if a time is after the year 9999, which no block
+ * can include.
  */
 export function signingText(tx: Transaction, network: Network, role: Role = "sender"): string | undefined {
   const fee = `fee: at most ${coins(feeCap(tx))}`;
@@ -120,7 +123,10 @@ export function signingText(tx: Transaction, network: Network, role: Role = "sen
   return lines.includes(undefined) ? undefined : lines.join("\n");
 }
 
-/** SignedMessage is a message that an account signs for a contract, or for a use outside of contracts: then `contract` is zero. */
+/**
+ * SignedMessage is a message that an account signs for a contract or, with a zero `contract`, for a use outside of
+ * contracts.
+ */
 export interface SignedMessage {
   chainId: bigint;
   contract: Account;
@@ -128,13 +134,15 @@ export interface SignedMessage {
   message: Uint8Array;
 }
 
-/** messageHash is what an account signs of a message: what the host function `account_verify` verifies. */
+/**
+ * messageHash returns the hash that an account signs for a message, and that the host function `account_verify` checks.
+ */
 export function messageHash({ chainId, contract, account, message }: SignedMessage): Hash {
   const bound = encode((w) => w.u64(chainId).fixed(from32(contract), 32).fixed(from32(account), 32));
   return toHex(tagged("cairn/message/v2", bound, message));
 }
 
-/** messageText is the text of a message, for wallets of Bitcoin. */
+/** messageText returns the text of a message, for Bitcoin wallets. */
 export function messageText(message: SignedMessage, network: Network): string {
   return [
     `Cairn message on ${network}, chain ${message.chainId}`, `contract: ${hex(message.contract)}`,

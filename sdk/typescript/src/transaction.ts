@@ -8,7 +8,10 @@ import { checkPolicy, policyHash, readPolicy, writePolicy, type Policy, type Pub
 import type { SignedMessage } from "./text.js";
 import { encodeWitness, readWitness, writeWitness, type Evidence, type Role, type Witness } from "./witness.js";
 
-/** Payload is the effect of a transaction beside moving `value` to `target`. Code and arguments are bytes or hex; decoded payloads have bytes. */
+/**
+ * Payload is the effect of a transaction besides moving `value` to `target`. Code and arguments are bytes or hex;
+ * decoded payloads have bytes.
+ */
 export type Payload<Bytes extends Uint8Array | Hex = Uint8Array | Hex> =
   | StepPayload<Bytes>
   | { type: "deploy"; name: string; code: Bytes; initArgs: Bytes }
@@ -22,14 +25,17 @@ export type StepPayload<Bytes extends Uint8Array | Hex = Uint8Array | Hex> =
   | { type: "transfer"; memo: Hex | null }
   | { type: "call"; function: string; args: Bytes };
 
-/** A step of a batch; its target, value and action mean what they mean in a transaction. */
+/** A step of a batch. Its target, value and action have the same meaning as in a transaction. */
 export interface Step<Bytes extends Uint8Array | Hex = Uint8Array | Hex> {
   target: Account;
   value: bigint;
   action: StepPayload<Bytes>;
 }
 
-/** A transaction as it is signed (docs/protocol.md, "Transactions"). Amounts are in smallest units, fees in units a gas. */
+/**
+ * The signed part of a transaction (docs/protocol.md, "Transactions"). Amounts are in smallest units, fees in units per
+ * gas.
+ */
 export interface Transaction<Bytes extends Uint8Array | Hex = Uint8Array | Hex> {
   sender: Account;
   target: Account;
@@ -41,47 +47,50 @@ export interface Transaction<Bytes extends Uint8Array | Hex = Uint8Array | Hex> 
   value: bigint;
   /** who pays the fee in the sender's place */
   payer: Account | null;
-  /** the last time of a block that may have it, in milliseconds */
+  /** the latest timestamp of a block that may include it, in milliseconds */
   validUntil: bigint | null;
   payload: Payload<Bytes>;
 }
 
-/** A transaction with what shows that its sender and its payer signed. */
+/** A transaction with the witnesses of its sender and its payer. */
 export interface SignedTransaction extends Transaction<Uint8Array> {
   witness: Witness;
   payerWitness: Witness | null;
 }
 
-/** Signed is what a node takes, and the transaction's hash: its id, which no signature changes. */
+/** Signed is an encoded transaction for a node, with its hash: its id, which no signature changes. */
 export interface Signed {
   raw: Uint8Array;
   hash: Hash;
 }
 
 /**
- * Party is an account that takes part in a transaction. A {@link Signer} is one; for an account whose keys are elsewhere it is what
- * {@link keyAccount} or {@link policyAccount} gives.
+ * Party is an account that takes part in a transaction. A {@link Signer} is one. For an account whose keys are
+ * elsewhere, use {@link keyAccount} or {@link policyAccount}.
  */
 export interface Party {
   readonly account: Account;
-  /** sample is a witness as large and as dear as the one that the account gives for a payload. Its signatures do not hold: estimates take it. */
+  /**
+   * sample returns a witness of the size and the gas cost of the account's witness for a payload. Its signatures are
+   * invalid; it serves estimates.
+   */
   sample(payload: Payload, role: Role): Witness;
 }
 
 /**
- * Signer makes the witnesses of one account. KeySigner is one, and so are those of `@cairn-chain/sdk/signers`, for Bitcoin wallets, and for
- * policies of passkeys and other keys.
+ * Signer makes the witnesses of one account. KeySigner is one. `@cairn-chain/sdk/signers` has others, for Bitcoin
+ * wallets and for policies of passkeys and other keys.
  */
 export interface Signer extends Party {
-  /** sign gives the account's witness of a transaction that names it in the role */
+  /** sign returns the account's witness for a transaction that names it in the role */
   sign(tx: Transaction, role: Role): Promise<Witness>;
-  /** signMessage gives the account's witness of a message that names it */
+  /** signMessage returns the account's witness for a message that names it */
   signMessage(message: SignedMessage): Promise<Witness>;
 }
 
-/** The account of no target: what a transaction has there whose payload names none. */
+/** The zero account, the target of transactions whose payload names none. */
 export const ZERO: Account = `0x${"0".repeat(64)}`;
-/** Bounds of consensus in bytes, of a batch in steps (docs/protocol.md, "Validity"). */
+/** Bounds of consensus, in bytes, and for a batch in steps (docs/protocol.md, "Validity"). */
 export const LIMITS = {
   transaction: 512 << 10, code: 256 << 10, args: 64 << 10, name: 64, function: 64, witness: 16 << 10, text: 4096, steps: 256,
 } as const;
@@ -123,17 +132,23 @@ function writePayload(w: Writer, p: Payload): void {
   }
 }
 
-/** encodePayload gives the bytes of a payload alone. */
+/** encodePayload returns the bytes of a payload alone. */
 export function encodePayload(payload: Payload): Uint8Array {
   return encode((w) => writePayload(w, payload));
 }
 
-/** encodeUnsigned gives the unsigned form, for calls and estimates: the version, and then what the hash covers. */
+/**
+ * encodeUnsigned returns the unsigned form, for calls and estimates: the version, followed by the bytes that the hash
+ * covers.
+ */
 export function encodeUnsigned(tx: Transaction): Uint8Array {
   return bounded(encode((w) => writeTransaction(w.u8(VERSION), tx)));
 }
 
-/** encodeTransaction gives the bytes of a signed transaction; `payerWitness` may be null until its payer signs. It throws a {@link CodecError}. */
+/**
+ * encodeTransaction returns the bytes of a signed transaction; `payerWitness` may be null until its payer signs. It
+ * throws a {@link CodecError}.
+ */
 export function encodeTransaction(tx: Transaction & { witness: Witness; payerWitness: Witness | null }): Uint8Array {
   return bounded(encode((w) => {
     writeTransaction(w.u8(VERSION), tx);
@@ -147,7 +162,7 @@ function bounded(encoded: Uint8Array): Uint8Array {
   return encoded;
 }
 
-/** readTransaction reads what a transaction's hash covers. */
+/** readTransaction reads the part of a transaction that its hash covers. */
 export function readTransaction(r: Reader): Transaction<Uint8Array> {
   return {
     sender: toHex(r.fixed(32)), target: toHex(r.fixed(32)), chainId: r.u64(), nonce: r.u64(), gasLimit: r.u64(), maxFeePerGas: r.u64(),
@@ -161,7 +176,7 @@ function readVersion(r: Reader): void {
   if (version !== VERSION) throw new CodecError(`unknown transaction version ${version}`);
 }
 
-/** readSigned reads a signed transaction where more may follow, and gives its hash. */
+/** readSigned reads a signed transaction, after which more may follow, and returns its hash. */
 export function readSigned(r: Reader): { transaction: SignedTransaction; hash: Hash } {
   const start = r.offset;
   readVersion(r);
@@ -219,33 +234,39 @@ export function decodeUnsigned(bytes: Uint8Array): Transaction<Uint8Array> {
   });
 }
 
-/** transactionHash is the id of a transaction, and what its sender signs: tagged("cairn/tx/v2", its bytes without version and witnesses). */
+/**
+ * transactionHash returns the id of a transaction, which its sender signs: tagged("cairn/tx/v2", its bytes without
+ * version and witnesses).
+ */
 export function transactionHash(tx: Transaction): Hash {
   return toHex(tagged("cairn/tx/v2", encode((w) => writeTransaction(w, tx))));
 }
 
-/** payerHash is what the payer of a transaction of a hash signs. */
+/** payerHash returns the hash that the payer of a transaction signs, given the transaction's hash. */
 export function payerHash(hash: Hash): Hash {
   return toHex(tagged("cairn/payer/v2", from32(hash)));
 }
 
-/** signedHash is what an account signs in a role. */
+/** signedHash returns the hash that an account signs in a role. */
 export function signedHash(tx: Transaction, role: Role): Hash {
   const hash = transactionHash(tx);
   return role === "payer" ? payerHash(hash) : hash;
 }
 
-/** movedAmount is what a transaction moves from its sender, without the fee: its value, or the sum of its steps' values. */
+/**
+ * movedAmount returns the amount that a transaction moves from its sender, without the fee: its value, or the sum of
+ * its steps' values.
+ */
 export function movedAmount({ value, payload }: Pick<Transaction, "value" | "payload">): bigint {
   return payload.type === "batch" ? payload.steps.reduce((sum, step) => sum + step.value, 0n) : value;
 }
 
-/** feeCap is the most that a transaction can cost beside what it moves. */
+/** feeCap returns the highest possible fee of a transaction. */
 export function feeCap({ gasLimit, maxFeePerGas }: Pick<Transaction, "gasLimit" | "maxFeePerGas">): bigint {
   return gasLimit * maxFeePerGas;
 }
 
-/** checkRole throws a {@link SignerError} where a transaction names another account in a role. */
+/** checkRole throws a {@link SignerError} if a transaction names another account in a role. */
 export function checkRole(tx: Pick<Transaction, "sender" | "payer">, role: Role, account: Account): void {
   if ((role === "sender" ? tx.sender : tx.payer) !== account) {
     throw new SignerError("other_account", `the signer is for account ${account}, which is not the transaction's ${role}`);
@@ -254,7 +275,7 @@ export function checkRole(tx: Pick<Transaction, "sender" | "payer">, role: Role,
 
 /**
  * signTransaction signs a transaction for its sender, and for its payer if its signer is given. Without it the payer adds its witness by
- * `sponsor`. It throws a {@link SignerError} where a signer is of another account.
+ * `sponsor`. It throws a {@link SignerError} if a signer belongs to another account.
  */
 export async function signTransaction(tx: Transaction, signer: Signer, payer?: Signer): Promise<Signed> {
   checkRole(tx, "sender", signer.account);
@@ -268,28 +289,31 @@ export async function signTransaction(tx: Transaction, signer: Signer, payer?: S
 export const KEY_SAMPLE: Witness & { type: "key" } = { type: "key", signature: `0x${"00".repeat(64)}` };
 
 /**
- * keyAccount is an account that its own key signs for, in another program: perhaps a Bitcoin wallet, whose signatures cost more gas than
- * others of keys.
+ * keyAccount returns an account whose own key signs in another program, such as a Bitcoin wallet, whose signatures cost
+ * more gas.
  */
 export function keyAccount(account: Account): Party {
   return { account, sample: () => ({ ...KEY_SAMPLE, type: "text", sighash: 0 }) };
 }
 
-/** policyAccount is an account that a policy signs for. Its ID is the policy's hash, unless it has another origin and set the policy later. */
+/**
+ * policyAccount returns an account for which a policy signs. By default its ID is the policy's hash; pass the ID of an
+ * account of another origin that set the policy later.
+ */
 export function policyAccount(policy: Policy, account: Account = policyHash(policy)): Party {
   return { account, sample: (payload, role) => samplePolicy(policy, ruleOf({ payload }, role)) };
 }
 
-/** ruleOf is the rule of a policy by which it signs a transaction in a role. */
+/** ruleOf returns the rule by which a policy signs a transaction in a role. */
 export function ruleOf({ payload }: Pick<Transaction, "payload">, role: Role): "owner" | "recovery" {
   return role === "sender" && payload.type === "set_policy" && payload.recovery ? "recovery" : "owner";
 }
 
-/** How many bytes of a passkey's client data a sample has. Browsers write 40 to 200 behind the challenge. */
+/** The number of bytes of a passkey's client data in a sample. Browsers write 40 to 200 after the challenge. */
 const SAMPLE_CLIENT = 256;
 const SAMPLE_SIGNATURE: Hex = `0x${"00".repeat(64)}`;
 
-/** samplePolicy is a witness by those signers of a rule whose evidence is the dearest. */
+/** samplePolicy returns a witness by those signers of a rule whose evidence costs the most. */
 function samplePolicy(policy: Policy, by: "owner" | "recovery"): Witness {
   const rule = by === "owner" ? policy.owner : policy.recovery?.rule;
   const rank = { key: 0, p256: 1, passkey: 2 };
@@ -307,8 +331,8 @@ function sampleEvidence(signer: PublicSigner): Evidence {
 }
 
 /**
- * encodeForEstimate gives a transaction as the node's estimates take it: with samples of witnesses, which have their price; without parties
- * as if keys signed.
+ * encodeForEstimate encodes a transaction for the node's estimates, with sample witnesses, which affect the price.
+ * Without parties, keys are assumed to sign.
  */
 export function encodeForEstimate(tx: Transaction, sender?: Party, payer?: Party): Uint8Array {
   const witness = sender?.sample(tx.payload, "sender") ?? KEY_SAMPLE;
@@ -317,19 +341,19 @@ export function encodeForEstimate(tx: Transaction, sender?: Party, payer?: Party
   return byKeys ? encodeUnsigned(tx) : encodeTransaction({ ...tx, witness, payerWitness });
 }
 
-/** contractId is the ID of the contract that a deploy or instantiate of the sender with that nonce makes. */
+/** contractId returns the ID of the contract made by the sender's deploy or instantiate with the given nonce. */
 export function contractId(sender: Account, nonce: bigint): Account {
   return toHex(tagged("cairn/contract/v2", encode((w) => w.fixed(from32(sender), 32).u64(nonce))));
 }
 
-/** instanceId is the ID of the contract that a contract makes with the host function `create`. */
+/** instanceId returns the ID of a contract that another contract makes with the host function `create`. */
 export function instanceId(creator: Account, codeHash: Hash, salt: Hash): Account {
   return toHex(tagged("cairn/instance/v2", from32(creator), from32(codeHash), from32(salt)));
 }
 
 /**
- * staticFault says which of the rules 3 to 10 of validity a transaction breaks first (docs/protocol.md, "Validity"); undefined if it
- * breaks none. These rules need no state and no signature.
+ * staticFault returns the first of the rules 3 to 10 of validity that a transaction breaks (docs/protocol.md,
+ * "Validity"); undefined if it breaks none. These rules need no state and no signature.
  */
 export function staticFault(tx: SignedTransaction): { rule: number; message: string } | undefined {
   const fault = (rule: number, message: string): { rule: number; message: string } => ({ rule, message });

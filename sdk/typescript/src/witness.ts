@@ -6,30 +6,30 @@ import { MAX_INPUT, policyHash, readPolicy, writePolicy, type Policy } from "./p
 const MAX_PROOFS = 16;
 const MAX_CLIENT = 1024;
 
-/** How a taproot signature of BIP-322 hashes: 0 is DEFAULT, 1 is ALL. */
+/** The sighash type of a taproot signature in BIP-322: 0 is DEFAULT, 1 is ALL. */
 export type Sighash = 0 | 1;
 
-/** Evidence is what one signer of a policy gives. Signatures have 64 bytes. */
+/** Evidence is the signature of one signer of a policy. Signatures have 64 bytes. */
 export type Evidence =
   | { readonly type: "key"; readonly signature: Hex }
   | { readonly type: "text"; readonly signature: Hex; readonly sighash: Sighash }
   | { readonly type: "p256"; readonly signature: Hex }
-  /** an assertion of WebAuthn: the authenticator's data, and what follows the challenge in the client's data */
+  /** an assertion of WebAuthn: the authenticator's data, and the part of the client's data after the challenge */
   | { readonly type: "passkey"; readonly authenticator: Hex; readonly client: Hex; readonly signature: Hex };
 
-/** Proof is the evidence of the signer at a place, from 0 on, in a policy's rule. */
+/** Proof is the evidence of the signer at an index, from 0 on, in a policy's rule. */
 export interface Proof {
   readonly signer: number;
   readonly evidence: Evidence;
 }
 
-/** Witness shows that an account signed: by its own key, by a text that its own key signed, or by a policy. */
+/** Witness proves that an account signed: by its own key, by a text that its own key signed, or by a policy. */
 export type Witness =
   | { readonly type: "key"; readonly signature: Hex }
   | { readonly type: "text"; readonly signature: Hex; readonly sighash: Sighash }
   | { readonly type: "policy"; readonly policy: Policy; readonly proofs: readonly Proof[] };
 
-/** Role is as what an account signs a transaction: its sender, or the payer of its fee. */
+/** Role is the role in which an account signs a transaction: its sender, or the payer of its fee. */
 export type Role = "sender" | "payer";
 
 export function writeWitness(w: Writer, witness: Witness): void {
@@ -119,7 +119,7 @@ export function decodeWitness(bytes: Uint8Array): Witness {
   return decode(bytes, MAX_INPUT, readWitness);
 }
 
-/** encodeProof gives the bytes of one co-signer's proof, which it hands to who collects them. */
+/** encodeProof returns the bytes of one cosigner's proof, for whoever collects them. */
 export function encodeProof(proof: Proof): Uint8Array {
   return encode((w) => writeProof(w, proof));
 }
@@ -129,7 +129,7 @@ export function decodeProof(bytes: Uint8Array): Proof {
   return decode(bytes, MAX_INPUT, readProof);
 }
 
-/** claim is the authority that a witness claims for an account. No signature is checked for it. */
+/** claim returns the authority that a witness claims for an account. It checks no signature. */
 export function claim(account: Account, witness: Witness): Account {
   return witness.type === "policy" ? policyHash(witness.policy) : account;
 }

@@ -1,4 +1,4 @@
-// Everybody who can sign for an account does so on a real node, and an owner learns of a recovery in time.
+// Every kind of signer signs for an account on a real node, and an owner learns of a recovery in time.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import {
@@ -22,7 +22,7 @@ async function fund(client: Client, account: Account): Promise<void> {
   succeeded(await client.receipt(await client.call("dev_fund", account, parseCoins("10"))));
 }
 
-/** send does an action of a signer's account, for a payer if there is one. */
+/** send executes an action of a signer's account, with a payer if one is given. */
 async function send(client: Client, signer: Signer, action: Action, payer?: Signer): Promise<rpc.Receipt> {
   const tx = await client.build(signer, action, payer ? { payer } : {});
   return succeeded(await client.sendAndWait(await signTransaction(tx, signer, payer)));

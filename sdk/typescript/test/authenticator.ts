@@ -1,17 +1,17 @@
-// An authenticator of WebAuthn in the memory of a test, as navigator.credentials shows it to a page.
+// A WebAuthn authenticator in a test's memory, with the interface of navigator.credentials.
 import { createHash, randomBytes } from "node:crypto";
 import { p256 } from "@noble/curves/nist.js";
 import type { Credentials } from "@cairn-chain/sdk/signers";
 
-/** What an authenticator, or its browser, does in another way than most. */
+/** Unusual behaviour of an authenticator or its browser. */
 export interface Habits {
   flags?: number;
-  /** behind the 37 bytes that the chain takes */
+  /** bytes after the 37 that the chain accepts */
   extension?: Uint8Array;
-  /** behind the origin in the client's data */
+  /** text after the origin in the client's data */
   members?: string;
   refuses?: boolean;
-  /** whether the signature's s is the higher one; by chance unless said */
+  /** whether the signature's s is the higher one; by default random */
   high?: boolean;
 }
 

@@ -1,4 +1,5 @@
-// docs/vectors.json: chains, blocks that are wrong in one thing, geneses, receipts, and proofs under state roots and roots of lists.
+// Tests docs/vectors.json: chains, blocks with one fault each, geneses, receipts, and proofs under state roots and
+// roots of lists.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -99,7 +100,7 @@ for (const name of ["chain", "changing"] as const) {
   });
 }
 
-/** checkLists holds a block of the vectors to its transactions and receipts. */
+/** checkLists compares a block of the vectors with its transactions and receipts. */
 function checkLists(v: any, header: SignedHeader): void {
   const raw = bytesOf(v, "encoded");
   const block = parseBlock(raw);
@@ -144,7 +145,7 @@ test("a block is checked against its header without a state, and what was change
 });
 
 test("blocks that are wrong in one thing are refused for it", () => {
-  const executed = ["receipts_root", "state_root", "gas_used"]; // take execution to tell
+  const executed = ["receipts_root", "state_root", "gas_used"]; // these faults show only in execution
   let refused = 0;
   for (const v of vectors.blocks_refused) {
     const parent = vectors.changing.blocks[v.parent];
@@ -199,7 +200,7 @@ test("inclusion proofs hold or do not as the vectors say", () => {
 
 const secret = bytes(vectors.keys.find((key: any) => key.name === "development mnemonic, account 9").secret);
 
-/** sealed is a header with the seal of a key. */
+/** sealed returns a header with the seal of a key. */
 function sealed(header: SignedHeader, by: Uint8Array = secret): SignedHeader {
   const made = { ...header, producer: new KeySigner(by).account };
   return { ...made, seal: { type: "signature", signature: toHex(schnorr.sign(bytes(blockHash(made).slice(2)), by)) } };

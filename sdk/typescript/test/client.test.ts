@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { HttpError, ProtocolError, RevertError, RpcError, UnreachableError, createClient, succeeded, type Receipt } from "@cairn-chain/sdk";
 import { parseJSON, stringifyJSON } from "../dist/json.js";
 
-/** answering makes a client whose requests are answered by a function, and keeps what was posted. */
+/** answering makes a client whose requests a function answers, and records the posted bodies. */
 function answering(answer: (body: any) => unknown, options: object = {}): { client: ReturnType<typeof createClient>; posts: any[] } {
   const posts: any[] = [];
   const fetch = async (_: unknown, init: RequestInit): Promise<Response> => {
@@ -76,7 +76,7 @@ test("a block with too many transactions for one answer comes in pages", async (
   const { client, posts } = node(hashes);
   const block = await client.blockWithTransactions(7);
   assert.deepEqual(block?.transactions.map(({ hash }) => hash), hashes);
-  assert.equal(posts.length, 5); // the whole, the hashes, three pages
+  assert.equal(posts.length, 5); // the whole block, the hashes, and three pages
   for (const wrong of [hashes.slice(0, -1), [...hashes, hashes[0]!], [...hashes.slice(0, 1500), hashes[0]!, ...hashes.slice(1501)]]) {
     await assert.rejects(node(wrong).client.blockWithTransactions(7), ProtocolError);
   }
@@ -94,7 +94,7 @@ test("an error of the node is typed, with its amounts", async () => {
   });
 });
 
-/** limited answers as a node does that has so much gas for a request, and counts the calls of each. */
+/** limited answers like a node with a gas limit per request, and counts the calls of each. */
 function limited(gas: number, options: object = {}): { client: ReturnType<typeof createClient>; sizes: number[] } {
   const sizes: number[] = [];
   const { client } = answering((body) => {
@@ -215,12 +215,12 @@ test("a transaction that left the pool is not waited for", async () => {
   }));
   await assert.rejects(client.receipt(hash), (e) => {
     assert.ok(e instanceof RpcError && e.is("dropped"));
-    assert.deepEqual([e.data.hash, e.data.cause, asked], [hash, "expired", 3]); // what was replaced is waited for
+    assert.deepEqual([e.data.hash, e.data.cause, asked], [hash, "expired", 3]); // waits for replaced ones
     return true;
   });
 });
 
-/** transaction is one that a block has, of a sender's nonce 0. */
+/** transaction returns an included transaction with nonce 0. */
 function transaction(hash: string, from: string): object {
   return {
     hash, from, to: from, value: "0x0", gasLimit: "0x5208", gasPrice: "0x1", nonce: "0x0", blockHeight: 1, blockHash: hash, status: "success",
@@ -256,7 +256,7 @@ test("what is no answer is told apart", async () => {
   const silent = createClient("http://node", { timeout: 5, retry: 0, fetch: (_, init) => new Promise((_, reject) => {
     init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
   }) });
-  const alive = setTimeout(() => {}, 60_000); // the timer of a signal alone keeps no process
+  const alive = setTimeout(() => {}, 60_000); // the timer of a signal alone does not keep a process alive
   await assert.rejects(silent.call("svc_blockNumber"), /in time/);
   clearTimeout(alive);
 });

@@ -22,7 +22,7 @@ const abi = {
   events: [{ name: "Transfer", args: [{ name: "from", type: "account" }, { name: "to", type: "account" }, { name: "amount", type: "u64" }] }],
 } as const;
 
-// Types: compiled, never run.
+// Checks of types, which are compiled but never run.
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <T extends true>(_: T): void => {};
 export function types(token: ReturnType<typeof contract<typeof abi>>): void {
@@ -96,7 +96,7 @@ test("arguments are encoded as the conventions say", () => {
   assert.equal(encodeArguments([]), "0x");
 });
 
-/** asText is canonical JSON: what values of the SDK are in it. */
+/** asText returns values of the SDK as canonical JSON. */
 function asText(value: unknown): string {
   return JSON.stringify(value, (_, v: unknown) => (typeof v === "bigint" ? v.toString() : v instanceof Uint8Array ? toHex(v) : v));
 }
@@ -121,7 +121,7 @@ test("values of every type are read and written in both forms", () => {
     const given = encodeArguments([{ name: "v", type }], { v: value }, { ...known.abi, binary: false });
     assert.deepEqual(decodeArguments([{ name: "v", type }], given, known.abi), { v: value }, `${type} as an argument`);
   }
-  // What JSON.parse has read cannot be told apart: another way to write a number, and a member that is there twice.
+  // JSON.parse hides some differences: another way to write a number, and a duplicate member.
   const unseen = ["1e1", "1.0"];
   let seen = 0;
   for (const { type, json, binary } of known.refused) {

@@ -1,5 +1,5 @@
-// The watcher of docs/applications.md: it sees each deposit once and in order, by transfers and by contracts, however often it and its node are
-// killed. KILLS says how often that is.
+// Tests the watcher of docs/applications.md. It sees each deposit once and in order, by transfers and by contracts,
+// although it and its node are killed repeatedly. KILLS is the number of kills.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const ADDRESSES = 1000;
 const BANK_GAS = 1_000_000n;
 const next = random(7);
 
-/** watcherOf compiles the program of the page, within the package, which it imports by its name. */
+/** watcherOf compiles the page's program inside the package, which it imports by name. */
 function watcherOf(page: string): string {
   const [program, more] = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map((match) => match[1]!).filter((text) => text.includes("watchPayments"));
   assert.ok(program && !more, "the page has one watcher");
@@ -26,7 +26,7 @@ function watcherOf(page: string): string {
   return file.pathname;
 }
 
-/** Watcher is the program as a service: killed, and started again. */
+/** Watcher runs the program as a service that is killed and restarted. */
 class Watcher {
   #child!: ChildProcess;
   #lines!: Interface;
@@ -37,12 +37,12 @@ class Watcher {
   start(): void {
     const flags = ["--experimental-websocket", this.program, this.url, this.book];
     this.#child = spawn(process.execPath, flags, { stdio: ["pipe", "pipe", "inherit"] });
-    this.#child.stdin!.on("error", () => undefined); // it was killed before it had read all of them
+    this.#child.stdin!.on("error", () => undefined); // a kill came before it had read all of them
     this.#child.stdin!.end(this.accounts.join("\n"));
     this.#lines = createInterface(this.#child.stdout!);
   }
 
-  /** until reads lines up to one that is the last. */
+  /** until reads lines up to the given last one. */
   async until(isLast: (line: string) => boolean): Promise<void> {
     for await (const line of this.#lines) if (isLast(line)) return;
     throw new Error("the watcher ended by itself");
@@ -65,7 +65,7 @@ interface Deposit {
 
 const nameOf = ({ hash, kind, to, amount }: Deposit): string => `${kind} of ${amount} to ${to} by ${hash}`;
 
-/** holdTo compares the book with the deposits: each once, in the order of the chain. */
+/** holdTo checks that the book has each deposit once, in the order of the chain. */
 function holdTo(book: string, expected: readonly Deposit[]): void {
   const pages = readFileSync(book, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line) as rpc.PaymentPage);
   const seen = pages.flatMap(({ payments }) => payments);

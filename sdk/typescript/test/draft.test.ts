@@ -1,4 +1,4 @@
-// A transaction that several people sign goes from program to program as a file: between this SDK and the command line, both ways.
+// A transaction with several signers passes as a file between this SDK and the command line, in both directions.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { Authenticator } from "./authenticator.js";
 import { directory, program, startNode } from "./node.js";
 import { bitcoinWallet } from "./wallet.js";
 
-/** commandLine is a user of the command line, in a home of its own. */
+/** commandLine is a user of the command line, with their own home directory. */
 function commandLine(t: TestContext): { home: string; cairn: (...args: string[]) => Promise<{ result: any }> } {
   const home = directory(t);
   const cairn = async (...args: string[]): Promise<{ result: any }> => {

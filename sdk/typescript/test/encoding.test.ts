@@ -1,4 +1,4 @@
-// What the vectors cannot show of encodings: of random transactions what is encoded decodes to the same, and nothing else decodes.
+// Tests encodings beyond the vectors: random transactions decode to themselves, and no other bytes decode.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

@@ -1,5 +1,5 @@
-// Which rule of validity a transaction breaks first, and what of a block is wrong, as far as no execution is needed to tell. The SDK judges what
-// needs no state; the rules that do are here, for the vectors.
+// Finds the first rule of validity that a transaction breaks, and the fault of a block, as far as no execution is
+// needed. The SDK checks the rules that need no state; the others are here, for the vectors.
 import {
   CodecError, GAS, MAX_TIME, VERSION, authorityAt, changeFault, claim, decodeParameters, decodeRecord, decodeSigned, encodeTransaction, feeCap,
   intrinsicGas, movedAmount, nextBaseFee, parseBlock, versionAt, blockHash, type Account, type AccountRecord, type Header, type Network,
@@ -8,7 +8,7 @@ import {
 import type { State } from "./state.js";
 import { listRoot, transactionFault, transactionLeaf, verifySeal } from "@cairn-chain/sdk/verify";
 
-/** What judges a transaction beside its bytes. */
+/** The context in which a transaction is judged. */
 export interface Context {
   chainId: bigint;
   network: Network;
@@ -18,18 +18,18 @@ export interface Context {
   gasLeft: bigint;
   bytesLeft: number;
   account(account: Account): AccountRecord;
-  /** whether the transactions before it in the block may have changed more of the accounts than their nonces: then only those are judged */
+  /** whether earlier transactions of the block may have changed more than nonces: then only nonces are judged */
   behind?: boolean;
 }
 
 const isNew = ({ balance, nonce }: AccountRecord): boolean => balance === 0n && nonce === 0n;
 
-/** gasOf is the intrinsic gas of a transaction in a context. */
+/** gasOf returns the intrinsic gas of a transaction in a context. */
 export function gasOf(tx: SignedTransaction, { account }: Pick<Context, "account">): bigint {
   return intrinsicGas(tx, tx.witness, tx.payerWitness) + (isNew(account(tx.sender)) ? GAS.NewAccount : 0n);
 }
 
-/** brokenRule is the first rule, in their order, that encoded bytes break; 0 if they break none. */
+/** brokenRule returns the first rule, in order, that encoded bytes break; 0 if they break none. */
 export function brokenRule(bytes: Uint8Array, context: Context): number {
   let tx: SignedTransaction;
   try {
@@ -44,7 +44,7 @@ export function brokenRule(bytes: Uint8Array, context: Context): number {
   return byState(tx, context) || (fault ? fault.rule : bytes.length > context.bytesLeft ? 19 : 0);
 }
 
-/** byState is the first of the rules 11 to 17 that a transaction breaks; 0 if it breaks none. */
+/** byState returns the first of the rules 11 to 17 that a transaction breaks; 0 if it breaks none. */
 function byState(tx: SignedTransaction, context: Context): number {
   const { parameters, timestamp } = context;
   if (context.baseFee > tx.maxFeePerGas) return 11;
@@ -70,7 +70,10 @@ export function recordOf(state: State, account: Account): AccountRecord {
 
 export const parametersOf = (state: State): Parameters => decodeParameters(state.get("0001")!);
 
-/** blockFault is what is wrong with an encoded block on a parent with a state; undefined where only execution could tell. */
+/**
+ * blockFault returns the fault of an encoded block on a parent with a state; undefined if only execution could show
+ * one.
+ */
 export function blockFault(encoded: Uint8Array, parent: Header, state: State, network: Network): string | undefined {
   const parameters = parametersOf(state);
   let block;
@@ -94,7 +97,7 @@ export function blockFault(encoded: Uint8Array, parent: Header, state: State, ne
     chainId: header.chainId, network, parameters, baseFee: header.baseFee, timestamp: header.timestamp, gasLeft: header.gasLimit,
     bytesLeft: parameters.blockBytes,
   };
-  const sent = new Map<Account, bigint>(); // how many each account has sent in the block so far
+  const sent = new Map<Account, bigint>(); // number of transactions by sender in the block so far
   for (const [i, { transaction: tx }] of transactions.entries()) {
     const bytes = encodeTransaction(tx);
     const account = (id: Account): AccountRecord => {
@@ -104,7 +107,7 @@ export function blockFault(encoded: Uint8Array, parent: Header, state: State, ne
     const rule = brokenRule(bytes, { ...judged, account, behind: i > 0 });
     if (rule !== 0) return `transaction ${i}: rule ${rule}`;
     judged.bytesLeft -= bytes.length;
-    judged.gasLeft -= intrinsicGas(tx, tx.witness, tx.payerWitness); // it used at least that
+    judged.gasLeft -= intrinsicGas(tx, tx.witness, tx.payerWitness); // it used at least its intrinsic gas
     sent.set(tx.sender, (sent.get(tx.sender) ?? 0n) + 1n);
   }
   const leaves = transactions.map(({ transaction, hash }) => transactionLeaf(transaction, hash));

@@ -1,4 +1,4 @@
-// Clients that follow headers only, on answers of a node that are made of docs/vectors.json.
+// Tests clients that follow only headers, with a node's answers made from docs/vectors.json.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forms, parseHeader, toHex, type Client, type SignedHeader, type rpc } from "@cairn-chain/sdk";
@@ -11,7 +11,7 @@ import { bytes, hex, vectors } from "./vectors.js";
 const blocks = vectors.changing.blocks;
 const headers: SignedHeader[] = blocks.map((v: any) => parseHeader(bytes(v.header_encoded + v.seal)));
 
-/** node gives headers as svc_getHeaders does, and counts how often it was asked; change changes an item. */
+/** node returns headers like svc_getHeaders, and counts the requests; change changes an item. */
 function node(change: (item: rpc.HeaderItem, i: number) => rpc.HeaderItem = (item) => item): { client: Client; asked: unknown[] } {
   const asked: unknown[] = [];
   const call = async (_: string, range: rpc.HeaderRange): Promise<rpc.HeaderItem[]> => {

@@ -1,4 +1,4 @@
-// Against the real node.
+// Tests against the real node.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -150,7 +150,7 @@ test("pay-outs are paid once each, however often the process is killed", async (
   for (let round = 0; ; round++) {
     const child = spawn(process.execPath, [program, url, journal, target, String(count)], { stdio: ["ignore", "pipe", "inherit"] });
     const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-    if (died < kills) { // after a random number of its lines: at its start, between a post and its answer, while it waits for blocks
+    if (died < kills) { // after a random number of its lines
       let lines = next(12);
       child.stdout.on("data", (data: Buffer) => {
         lines -= data.toString().split("\n").length - 1;

@@ -9,12 +9,12 @@ import { vectors } from "./vectors.js";
 
 export const program = process.env["CAIRN"];
 
-/** devKey is the key of a development chain's account. */
+/** devKey returns the key of a development chain's account. */
 export const devKey = (index: number): KeySigner => {
   return new KeySigner(fromHex(`0x${vectors.wallet.accounts_of_testnet_and_regtest[index].private_key}`));
 };
 
-/** directory makes a directory that the test's end removes. */
+/** directory makes a directory that is removed at the end of the test. */
 export function directory(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "cairn-sdk-"));
   t.after(() => rmSync(path, { recursive: true, force: true }));
@@ -32,12 +32,12 @@ export function startNode(t: TestContext, ...flags: string[]): Promise<RunningNo
   return launch(t, "--ephemeral", "--rpc-addr", "127.0.0.1:0", ...flags);
 }
 
-/** startProver is startNode for a chain whose blocks are proven. */
+/** startProver is startNode for a chain with proven blocks. */
 export function startProver(t: TestContext, ...flags: string[]): Promise<RunningNode> {
   return run(t, "--ephemeral", "--rpc-addr", "127.0.0.1:0", ...flags);
 }
 
-/** launch runs a development chain, which the flags say the place of, until the test ends. */
+/** launch runs a development chain until the test ends. Flags set its directory, if any. */
 export function launch(t: TestContext, ...flags: string[]): Promise<RunningNode> {
   return run(t, "--prove", "off", ...flags);
 }

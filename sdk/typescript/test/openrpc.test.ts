@@ -1,4 +1,4 @@
-// The node's OpenRPC document is what OpenRPC's own tools take: it is valid, and its references come to an end.
+// OpenRPC's own tools accept the node's OpenRPC document: it is valid, and its references are finite.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
@@ -20,7 +20,7 @@ test("OpenRPC's tools validate and dereference the document", async (t) => {
   const resolved = await tools.parseOpenRPCDocument(text, { validate: true, dereference: true });
   assert.ok(resolved.methods.length > 50);
   for (const method of resolved.methods) assert.ok(method.examples.length > 0 && method.errors.length > 0, method.name);
-  // What was resolved is shared. Written out it would be larger, but must not be endless.
+  // Resolved parts are shared. Written out, the document is larger, but must not be endless.
   assert.ok(!JSON.stringify(resolved).includes("$ref"));
   const broken = JSON.parse(text);
   delete broken.methods[0].params;

@@ -1,4 +1,4 @@
-// What the packages for JavaScript say of themselves, and what is in them.
+// Tests the metadata and the contents of the packages for JavaScript.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// The SDKs for Go and TypeScript offer the same under the same names. Where they differ, the tables say what stands for it, and why.
+// The SDKs for Go and TypeScript offer the same functions under the same names. Tables list the differences and the
+// reasons.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
@@ -10,7 +11,7 @@ import * as verify from "@cairn-chain/sdk/verify";
 
 const repository = new URL("../../../", import.meta.url);
 
-/** declared are the names that a pattern finds in the Go files of a directory, without those of tests. */
+/** declared returns the names that a pattern finds in the Go files of a directory, except tests. */
 function declared(directory: string, pattern: RegExp): string[] {
   const files = readdirSync(new URL(directory, repository)).filter((name) => name.endsWith(".go") && !name.endsWith("_test.go"));
   const names = files.flatMap((name) => [...readFileSync(new URL(directory + name, repository), "utf8").matchAll(pattern)].map((m) => m[1]!));
@@ -20,7 +21,7 @@ function declared(directory: string, pattern: RegExp): string[] {
 const methods = (type: { prototype: object }): string[] => Object.getOwnPropertyNames(type.prototype).filter((name) => name !== "constructor");
 const lower = (name: string): string => name[0]!.toLowerCase() + name.slice(1);
 
-/** What Go has under another name: in TypeScript one word for things of several types, or a function for what Go has a type for. */
+/** The names that differ from Go's: TypeScript has one name for several Go types, or a function in place of a type. */
 const renamed: Record<string, string> = {
   New: "createClient", NewSigner: "KeySigner", NewTextSigner: "TextSigner", NewP256Signer: "P256Signer", NewPasskeySigner: "PasskeySigner",
   NewPolicySigner: "PolicySigner", NewDraft: "Draft", ParseDraft: "Draft", NewRule: "makeRule", RuleFor: "ruleOf", Sign: "signTransaction", Steps: "batch",
@@ -33,7 +34,7 @@ const renamed: Record<string, string> = {
   SeedFromMnemonic: "Wallet", DeriveBIP86: "keyFromMnemonic", NewMnemonic: "generateMnemonic",
 };
 
-/** What is one method of the node: TypeScript types all of them by `call`. */
+/** The functions that are single methods of the node; TypeScript types all of these by `call`. */
 const byCall: Record<string, string> = {
   AccessList: "svc_getAccessList", Account: "svc_getAccount", AccountProof: "svc_getAccountProof", BlockNumber: "svc_blockNumber", BlockReceipts: "svc_getBlockReceipts",
   BlockTransactions: "svc_getBlockTransactions", Blocks: "svc_getBlocks", ChainID: "svc_chainId", Code: "svc_getCode",
@@ -49,7 +50,7 @@ const byCall: Record<string, string> = {
   ViewProof: "svc_getViewProof", Views: "svc_batchViewCall", Dev: "dev_mine",
 };
 
-/** What Go alone has, and why. */
+/** The names that only Go has, with the reasons. */
 const goOnly: Record<string, string> = {
   Close: "connections are the runtime's in JavaScript", Download: "files for nodes", AccessListFile: "files for nodes",
   EncodedBlocks: "files for nodes", OfferedSnapshot: "files for nodes", Source: "the archive of a contract's sources, for its verification",
@@ -62,25 +63,25 @@ const goOnly: Record<string, string> = {
   IsRange: "the package @cairn-chain/proof", ParseMnemonic: "keyFromMnemonic throws a KeyError",
 };
 
-/** The options of a client in Go, and those in TypeScript. */
+/** The options of a client in Go, with their names in TypeScript. */
 const options: Record<string, string> = {
   WithToken: "key", WithTokenSource: "key", WithTransport: "fetch", WithRetry: "retry", WithFallback: "fallback", WithTimeout: "timeout",
   WithWait: "", WithoutReconnect: "", // for tests, and for nodes
 };
 
-/** What TypeScript alone has, and why. */
+/** The names that only TypeScript has, with the reasons. */
 const tsOnly: Record<string, string> = {
   url: "a property of the options in Go", blockWithTransactions: "BlockByNumber and BlockByHash with full in Go", with: "a context in Go", failed: "within the package in Go", post: "Batch.SendOnce",
 };
 
 const FUNCTION = /^func ([A-Z]\w*)[[(]/gm;
-/** offered are the methods of the client for Go, and the functions of its SDK. */
+/** offered returns the methods of Go's client, and the functions of its SDK. */
 const offered = [
   ...declared("client/", /^func \(c \*Client\) ([A-Z]\w*)\(/gm), ...["client/", "proof/", "wallet/"].flatMap((directory) => declared(directory, FUNCTION)),
 ];
 
 test("what the SDK for Go offers is in the one for TypeScript", () => {
-  const typed = readFileSync(new URL("sdk/typescript/src/generated.ts", repository), "utf8"); // the methods of call
+  const typed = readFileSync(new URL("sdk/typescript/src/generated.ts", repository), "utf8"); // methods
   const here = new Set([sdk, keys, signers, verify].flatMap((part) => Object.keys(part)).concat(methods(sdk.Client)));
   assert.ok(offered.length > 60, `${offered.length} names were found`);
   for (const name of offered) {
@@ -109,7 +110,7 @@ test("both senders offer the same", () => {
 test("drafts and followers of headers offer the same", () => {
   const types: [directory: string, receiver: string, type: { prototype: object }, renamed: Record<string, string>][] = [
     ["client/", "d \\*Draft", signers.Draft, { text: "statement", marshalJSON: "toJSON" }],
-    ["proof/", "f \\*Follower", verify.HeaderFollower, { next: "take", verifyInclusion: "" }], // a function of its own here
+    ["proof/", "f \\*Follower", verify.HeaderFollower, { next: "take", verifyInclusion: "" }], // a function here
   ];
   for (const [directory, receiver, type, names] of types) {
     const wanted = declared(directory, new RegExp(`^func \\(${receiver}\\) ([A-Z]\\w*)\\(`, "gm")).map(lower).map((name) => names[name] ?? name);

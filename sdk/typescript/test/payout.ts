@@ -1,5 +1,5 @@
-// Pays ids 1 to COUNT out, the id's number in units each; it is killed at any moment and started again.
-// Usage: payout.js URL JOURNAL TARGET COUNT. It prints a line whenever something happens.
+// Pays out ids 1 to COUNT: the amount of each is its id in smallest units. It is killed at random moments and
+// restarted. Usage: payout.js URL JOURNAL TARGET COUNT. It prints a line whenever something happens.
 import { createClient, type Account } from "@cairn-chain/sdk";
 import { FileStore } from "@cairn-chain/sdk/node";
 import { createSender } from "@cairn-chain/sdk/sender";
@@ -15,7 +15,7 @@ const loud: typeof fetch = async (...request) => {
 const sender = await createSender(createClient(url, { fetch: loud }), devKey(0), { store: new FileStore(journal), poll: 20 });
 console.log("open");
 const ids = Array.from({ length: Number(count) }, (_, i) => i + 1);
-for (let at = 0; at < ids.length; at += 3) { // some at a time, so that there is always something to kill
+for (let at = 0; at < ids.length; at += 3) { // a few at a time, so that each kill interrupts something
   await Promise.all(ids.slice(at, at + 3).map(async (id) => {
     const sent = sender.send({ type: "transfer", to: target, value: BigInt(id) }, { id: String(id) });
     const { status } = await sent.receipt;

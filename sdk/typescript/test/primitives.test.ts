@@ -96,7 +96,7 @@ test("what is no key in hex may be the account of a policy or a contract", () =>
   const nobody: Account = `0x${"0".repeat(63)}5`;
   for (const text of [nobody, nobody.slice(2), "0x02" + nobody.slice(2)]) assert.equal(parseAccount(text, "regtest"), nobody);
   assert.ok(!isKey(nobody) && !isKey(`0x${"ff".repeat(32)}`));
-  const keys = [1, 2, 3, 4, 6, 8].map((n): Account => `0x${"0".repeat(63)}${n}`); // 5, 7, 9 and 10 are none
+  const keys = [1, 2, 3, 4, 6, 8].map((n): Account => `0x${"0".repeat(63)}${n}`); // 5, 7, 9 and 10 are invalid
   assert.deepEqual(keys.filter((key) => !isKey(key)), []);
 });
 

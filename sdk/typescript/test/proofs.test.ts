@@ -9,7 +9,7 @@ interface Refusal extends Error {
   handedOver: boolean;
 }
 
-const name: string = "@cairn-chain/proof"; // test.sh puts it into node_modules
+const name: string = "@cairn-chain/proof"; // test.sh installs it in node_modules
 const { loadVerifier, ProofRefused } = (await import(name)) as { loadVerifier(): Promise<Verifier>; ProofRefused: new () => Refusal };
 
 /** proven runs a chain of 35 proven blocks, with two ranges of sixteen. Three blocks have a transfer. */

@@ -1,4 +1,4 @@
-// The programs of the README and of the tutorial run as they are printed, one after the other.
+// The programs of the README and of the tutorial run exactly as printed, one after the other.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ test("the tutorial's program prints what the page says", async (t) => {
   assert.equal(programs.length, 1);
   const file = new URL("tutorial.mjs", import.meta.url);
   writeFileSync(file, transformSync(programs[0]!, { loader: "ts", format: "esm", target: "es2022" }).code);
-  for (const time of ["first", "second"]) { // the second time the chain is not new
+  for (const time of ["first", "second"]) { // at the second run the chain is not new
     const ran = spawnSync(process.execPath, [file.pathname, url], { encoding: "utf8" });
     assert.equal(ran.stderr, "", time);
     assert.equal(ran.stdout, printed, time);
@@ -36,7 +36,7 @@ test("the README's programs run", async (t) => {
   const programs = programsOf(readme);
   assert.equal(programs.length, said.length);
   for (const [i, program] of programs.entries()) {
-    const file = new URL(`readme-${i}.mjs`, import.meta.url); // within the package, which it imports by its name
+    const file = new URL(`readme-${i}.mjs`, import.meta.url); // inside the package, which the program imports by name
     writeFileSync(file, transformSync(program, { loader: "ts", format: "esm", target: "es2022" }).code);
     const ran = spawnSync(process.execPath, [file.pathname, url, join(directory(t), "journal")], { encoding: "utf8" });
     assert.equal(ran.stderr, "");

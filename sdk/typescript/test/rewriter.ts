@@ -1,5 +1,5 @@
-// Appends numbers to a journal and leaves the newest 5,000 of them, until it is killed. It prints what it is doing, and each number
-// once that is written. Usage: rewriter.js JOURNAL
+// Appends numbers to a journal and rewrites it to keep the newest 5,000, until it is killed. It prints its actions, and
+// each number after it is written. Usage: rewriter.js JOURNAL
 import { FileStore } from "@cairn-chain/sdk/node";
 import type { Entry } from "@cairn-chain/sdk/sender";
 
@@ -13,7 +13,7 @@ for (let number = Number(entries.at(-1)?.id ?? 0) + 1; ; ) {
   if (entries.length < 7500) continue;
   entries = entries.slice(-5000);
   const written = store.replace(entries);
-  console.log("rewriting"); // while it does: who kills this program then finds it in the middle
+  console.log("rewriting"); // printed during the rewrite, so that a kill can hit it
   await written;
   console.log("anew");
 }

@@ -1,4 +1,5 @@
-// Scripted answers of a node: what the sender must post, and what its journal must hold. The scripts are testdata/sender/*.json.
+// Tests the sender with scripted answers of a node: the scripts in testdata/sender/*.json have the expected posts and
+// journals.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
@@ -10,7 +11,7 @@ const directory = new URL("../testdata/sender/", import.meta.url);
 const account: Account = `0x${"aa".repeat(32)}`;
 const signer = blankSigner(account);
 
-/** summary is a transaction as scripts write it. */
+/** summary writes a transaction in the form of scripts. */
 function summary(raw: string): unknown {
   const tx = decodeTransaction(fromHex(raw));
   const { payload, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, target, value, validUntil } = tx;
@@ -21,7 +22,10 @@ function summary(raw: string): unknown {
 
 const to = (n: number): Account => `0x${n.toString(16).padStart(64, "0")}`;
 
-/** readable writes what was posted or journalled as scripts do: transactions by summary, hashes by the order in which they came. */
+/**
+ * readable writes posts and journal entries in the form of scripts: transactions by summary, hashes by order of
+ * appearance.
+ */
 class Names {
   #hashes: string[] = [];
   hash(hash: string): string {
@@ -48,7 +52,7 @@ class Names {
   }
 }
 
-/** A script: jobs that are sent before a post of that number, posts with their answers, and what comes of it. */
+/** A script: jobs, each sent before the post with its number, posts with their answers, and the outcome. */
 interface Script {
   about: string;
   /** the sender's maxFeeCap */
@@ -57,7 +61,7 @@ interface Script {
   posts: { calls: unknown[]; answers?: any[]; fails?: "unreachable" | number }[];
   journal: unknown[];
   outcomes: Record<string, string>;
-  /** of which fillers and undecided jobs the sender told, in order */
+  /** the reported fillers and undecided jobs, in order */
   told?: string[];
 }
 
@@ -106,7 +110,7 @@ async function run(script: Script): Promise<Outcome> {
     ...(script.cap && { maxFeeCap: BigInt(script.cap) }), store, time,
     onFiller: (hash) => told.push(`filler ${names.hash(hash)}`), onUndecided: (id) => told.push(`undecided ${id}`),
   });
-  const sent = new Map<string, Sent>(); // the latest of an id
+  const sent = new Map<string, Sent>(); // the latest one with the id
   function begin(job: Script["jobs"][number]): void {
     if (job.cancel !== undefined) {
       outcomes[`cancel ${job.cancel}`] = "open";
@@ -136,7 +140,7 @@ function answer(value: any, call: any, names: Names): object {
 
 const hashOf = (raw: string): string => decodeSigned(fromHex(raw)).hash;
 
-/** write writes what came of a script into it, a call and an entry a line. */
+/** write updates a script with its actual outcome, with a line for each call and entry. */
 function write(file: string, script: Script, got: Outcome): void {
   const posts = script.posts.map((p, i) => ({ ...p, calls: got.posts[i] ?? [] }));
   const lines = (list: unknown[]): string => `[\n${list.map((item) => `  ${JSON.stringify(item)}`).join(",\n")}\n ]`;
@@ -151,7 +155,7 @@ for (const file of readdirSync(directory).sort()) {
   const script: Script = JSON.parse(readFileSync(new URL(file, directory), "utf8"));
   test(`script ${file}: ${script.about}`, async () => {
     const got = await run(script);
-    if (process.env["UPDATE"]) return write(file, script, got); // to be read before it is committed
+    if (process.env["UPDATE"]) return write(file, script, got); // check the changes before you commit them
     assert.deepEqual(got.posts, script.posts.map((p) => p.calls));
     assert.deepEqual(got.journal, script.journal);
     assert.deepEqual(got.outcomes, script.outcomes);

@@ -1,4 +1,5 @@
-// What a script of answers cannot show of the sender: how long it waits, how much it sends and asks at once, which journals it refuses.
+// Tests of the sender beyond scripts of answers: its waiting times, the size of its requests, and the journals that it
+// refuses.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, createClient, decodeSigned, decodeTransaction, fromHex, signTransaction, toHex, type Account, type Action } from "@cairn-chain/sdk";
@@ -17,7 +18,10 @@ interface Call {
   params: any[];
 }
 
-/** node answers as a healthy one with no block yet, unless more says otherwise; `sizes` are how many calls its requests had. */
+/**
+ * node answers like a healthy node without blocks, except for the calls that more answers. `sizes` has the number of
+ * calls of each request.
+ */
 function node(more: (call: Call, calls: Call[]) => unknown = () => undefined): { client: ReturnType<typeof createClient>; sizes: number[] } {
   const sizes: number[] = [];
   const usual: Record<string, unknown> = {
@@ -40,7 +44,7 @@ function node(more: (call: Call, calls: Call[]) => unknown = () => undefined): {
   return { client: createClient("http://node", { fetch: fetch as typeof globalThis.fetch }), sizes };
 }
 
-/** clock is a time that passes when the sender sleeps; `slept` is how long each time. */
+/** clock is a time that passes only when the sender sleeps; `slept` has the duration of each sleep. */
 function clock(): Time & { slept: number[] } {
   let now = 1_000_000;
   const slept: number[] = [];
@@ -76,7 +80,7 @@ test("a node is believed that asks to wait, up to an hour, and never to ask with
     const sender = await createSender(client, signer, { time, poll: 10_000_000 });
     await sender.send(transfer).accepted;
     const waited = posted[1]! - posted[0]!;
-    assert.ok(waited >= want && waited < want + 31_000, `${after}: ${waited}`); // it looks where the account is in between
+    assert.ok(waited >= want && waited < want + 31_000, `${after}: ${waited}`); // it also resyncs
     await sender.close();
   }
 });
@@ -87,7 +91,7 @@ test("what is sent again goes in requests that a node takes", async () => {
   const { client } = node(({ method }, calls) => {
     if (method !== "svc_sendRawTransaction") return undefined;
     if (!away) return void sent.push(calls.reduce((sum, { params }) => sum + params[0].length, 0));
-    away = sent.push(0) < 2; // the second request has no answer either
+    away = sent.push(0) < 2; // the second request gets no answer either
     return new Response("", { status: 503 });
   });
   const sender = await createSender(client, signer, { time: clock() });
@@ -97,7 +101,7 @@ test("what is sent again goes in requests that a node takes", async () => {
   await sender.close();
 });
 
-/** journal is what a sender leaves of jobs at the first nonces, with so many versions each. */
+/** journal returns a sender's entries for jobs at the first nonces, with the given number of versions each. */
 async function journal(jobs: number, versions: number): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (let i = 0; i < jobs; i++) {

@@ -1,4 +1,4 @@
-// Signers: what they make is judged as the chain judges it, and by programs that nobody here wrote.
+// Signatures of signers are checked by the chain's rules, and by independent programs.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
@@ -32,7 +32,7 @@ function transaction(sender: Account, action: Action = { type: "transfer", to, v
 const fault = ({ raw }: Pick<Signed, "raw">): unknown => transactionFault(decodeTransaction(raw), network);
 const reason = (wanted: string) => (error: unknown): boolean => error instanceof SignerError && error.reason === wanted;
 
-/** wallet signs texts as a wallet of Bitcoin does. */
+/** wallet signs texts like a Bitcoin wallet. */
 const wallet = (n: number, sighash: 0 | 1 = 0) => async (text: string): Promise<string> => {
   const signature = schnorr.sign(bip322Message(key(n).account, text, sighash), new Uint8Array(32).fill(n));
   return formatTextSignature({ signature: toHex(signature), sighash });
@@ -215,7 +215,7 @@ test("SimpleWebAuthn gives the same verdict on the same assertions", async () =>
   }
 });
 
-/** nodeOf is a node whose chain knows accounts. */
+/** nodeOf returns a node whose chain knows the given accounts. */
 function nodeOf(known: readonly Account[]): { client: Client; asked: string[] } {
   const asked: string[] = [];
   const call = async (_: string, account: Account): Promise<object> => {

@@ -3,10 +3,13 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-/** What an import of each entry may add to a page: minified and compressed with gzip, in bytes. The README has the same table. */
+/**
+ * The size that each entry may add to a page, minified and compressed with gzip, in bytes. The README has the same
+ * table.
+ */
 const budgets = { ".": 31_000, "./keys": 40_000, "./signers": 36_000, "./verify": 30_000, "./sender": 8_000, "./view": 36_000, "./proofs": 2_000 };
 
-/** size is that of a program as a bundle for browsers; it fails where that needs a module of Node.js. */
+/** size returns the size of a program bundled for browsers. It fails if the bundle needs a module of Node.js. */
 async function size(program: string): Promise<number> {
   const stdin = { contents: program, resolveDir: new URL("..", import.meta.url).pathname };
   const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: "esm", platform: "browser", write: false, logLevel: "silent" });
@@ -16,7 +19,7 @@ async function size(program: string): Promise<number> {
 for (const [entry, budget] of Object.entries(budgets)) {
   test(`${entry} is within its size, and needs nothing of Node.js`, async (t) => {
     const core = 'export * from "@cairn-chain/sdk";';
-    const added = entry === "./sender" // what it shares with the client, which it is given, counts there
+    const added = entry === "./sender" // the code that it shares with the client counts there
       ? (await size(`${core} export * from "@cairn-chain/sdk/sender"`)) - (await size(core))
       : await size(`export * from "@cairn-chain/sdk${entry.slice(1)}"`);
     t.diagnostic(`${entry}: ${(added / 1000).toFixed(1)} KB of ${budget / 1000}`);

@@ -1,4 +1,4 @@
-// Subscriptions over WebSocket, against the real node.
+// Tests subscriptions over WebSocket against the real node.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { WebSocket as UndiciSocket } from "undici";
 import WsSocket from "ws";
 import { devKey, directory, launch, startNode } from "./node.js";
 
-/** take reads so many items of a stream, and checks that it is over WebSocket. */
+/** take reads a number of items from a stream, and checks that it uses a WebSocket. */
 async function take<T>(stream: Stream<T>, count: number): Promise<T[]> {
   const items: T[] = [];
   for await (const item of stream) if (items.push(item) === count) break;
@@ -23,7 +23,7 @@ function states(stream: Stream<unknown>): StreamStatus["state"][] {
   return seen;
 }
 
-/** onlySockets fails the test if a stream asks for pages. */
+/** onlySockets fails the test if a stream requests pages. */
 function onlySockets(t: TestContext, url: string): ReturnType<typeof createClient> {
   return createClient(url, { fetch: (async (at: string, init: RequestInit) => {
     if (/svc_(getBlocks|getSyncStatus)/.test(String(init.body))) t.assert.fail(`a page was asked for: ${String(init.body)}`);
@@ -31,7 +31,7 @@ function onlySockets(t: TestContext, url: string): ReturnType<typeof createClien
   }) as typeof fetch });
 }
 
-/** Those that users of Node.js 20 bring along, as the README says. */
+/** The WebSocket packages for users of Node.js 20, which the README names. */
 const brought = { ws: WsSocket, undici: UndiciSocket };
 
 for (const [name, WebSocket] of Object.entries(brought)) {
@@ -105,7 +105,7 @@ test("a stream goes on through the end of a node and dev_revert, and says so", a
         await client.call("dev_mine", 2);
         break;
       }
-      case 5: // the blocks above 3 are gone, and others come in their place
+      case 5: // the blocks above 3 are reverted, and others replace them
         await client.call("dev_revert", snapshot);
         await client.call("dev_increaseTime", 1000);
         await client.call("dev_mine", 4);
@@ -116,7 +116,7 @@ test("a stream goes on through the end of a node and dev_revert, and says so", a
   }
   const heights = got.map(([height]) => height);
   assert.deepEqual(heights.slice(0, 5), [1, 2, 3, 4, 5]);
-  // What was made before the stream saw the revert is passed over; hashes say that the blocks are others.
+  // The stream may skip blocks made before it noticed the revert; the hashes show that the blocks are different.
   const after = await client.call("svc_getBlocks", { from_height: heights[5]!, to_height: heights[6]! });
   assert.deepEqual(got.slice(5), after.map(({ block }) => [block!.height, block!.hash]));
   assert.ok(seen.includes("reconnecting") && seen.at(-1) === "ended", seen.join());
@@ -130,7 +130,7 @@ test("a slow consumer misses nothing", async (t) => {
   for await (const block of watchBlocks(onlySockets(t, url), 1, { headersOnly: true })) {
     assert.equal(block.height, next);
     if (next++ === count) break;
-    if (next % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 1)); // lets what waits grow over its bound
+    if (next % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 1)); // lets the queue exceed its bound
   }
 });
 

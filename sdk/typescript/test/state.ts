@@ -1,4 +1,4 @@
-// A state tree as docs/protocol.md defines it, of the entries that the vectors give.
+// A state tree by docs/protocol.md, from the entries in the vectors.
 import { toHex, type Hash } from "@cairn-chain/sdk";
 import type { MerkleProof } from "@cairn-chain/sdk/verify";
 import { TAG_PATH, TAG_VALUE, bit, bytesOf, hashBytes, leaf, node, type Digest } from "../dist/poseidon.js";
@@ -16,7 +16,7 @@ export const stateOf = (block: any): State => new Map(block.state.map(([key, val
 
 const entriesOf = (state: State): Entry[] => [...state].map(([key, value]) => ({ path: hashBytes(TAG_PATH, bytes(key)), hash: hashBytes(TAG_VALUE, value) }));
 
-/** root is the root of a part of the tree. */
+/** root returns the root of a part of the tree. */
 function root(entries: Entry[], depth: number): Digest {
   if (entries.length === 0) return new Uint32Array(8);
   if (entries.length === 1) return leaf(entries[0]!.path, entries[0]!.hash);

@@ -12,7 +12,7 @@ interface Section {
 }
 const known = vectors.abi as { abi: Abi; storage: Section[] };
 
-/** typed gives a value in JSON as the SDK has it. */
+/** typed converts a value in JSON to the SDK's form. */
 const typed = (type: string, json: unknown): unknown => decodeResult(type, toHex(new TextEncoder().encode(JSON.stringify(json))), known.abi);
 
 test("storage is read by the ABI, in both encodings", () => {

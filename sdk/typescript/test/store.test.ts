@@ -51,7 +51,7 @@ test("wherever the last append is torn, the others stand and the next follows th
   }
   writeFileSync(path, bytes);
   truncateSync(path, bytes.length - 8);
-  appendFileSync(path, "\0\0\0\0\0\0\0\n"); // as a loss of power leaves a line
+  appendFileSync(path, "\0\0\0\0\0\0\0\n"); // a line after a loss of power
   assert.deepEqual(await read(path), ["a"]);
 });
 
@@ -68,7 +68,7 @@ test("a journal is written anew in one step, and the next append follows", async
   const anew = readFileSync(path);
   assert.deepEqual(await read(path), ["c", "é\n", "d"]);
   assert.deepEqual(readdirSync(join(path, "..")), ["journal"]);
-  for (let length = 0; length <= anew.length; length++) { // wherever its writing ended
+  for (let length = 0; length <= anew.length; length++) { // cut at every position
     writeFileSync(path, old);
     writeFileSync(`${path}.new`, anew.subarray(0, length));
     assert.deepEqual(await read(path), ["a", "b", "c"], `cut at ${length}`);
@@ -126,7 +126,7 @@ test("a flipped bit of any byte is told, and costs the line that it is in and no
   await written(path, ids.map((id) => [refused(id)]));
   const text = readFileSync(path);
   for (let at = 0; at < text.length; at++) {
-    if (text[at] === 10 || (text[at]! ^ 4) === 10) continue; // makes one line of two, or two of one
+    if (text[at] === 10 || (text[at]! ^ 4) === 10) continue; // joins two lines, or splits one
     const changed = Buffer.from(text);
     changed[at]! ^= 4;
     writeFileSync(path, changed);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RpcError, createClient, watchBlocks, watchEvents, watchPayments, type StreamStatus } from "@cairn-chain/sdk";
 
-/** node is a chain in memory behind fetch, whose next requests can fail. */
+/** node is a chain in memory that answers fetch and whose next requests can be made to fail. */
 class FakeNode {
   head = -1;
   events: { cursor: string; block_height: number; topics: string[] }[] = [];
@@ -50,7 +50,7 @@ test("blocks come once and in order, through failures and a chain that is taken 
   const heights: number[] = [];
   for await (const block of stream) {
     heights.push(block.height);
-    if (heights.length === 298) { // 3 to 300: then two requests fail, and the chain goes back
+    if (heights.length === 298) { // blocks 3 to 300; then two requests fail, and the chain is reverted
       node.failures = [new TypeError("fetch failed"), new Response("", { status: 429, headers: { "Retry-After": "0" } })];
       [node.head, node.branch] = [298, "b"];
       stream.status.subscribe(({ state }) => state === "live" && (node.head = 301));
@@ -84,7 +84,7 @@ test("events of a chain that was taken back are not missed in silence", async ()
   const stream = watchEvents(node.client, { from_block: 1 }, { poll: 1 });
   stream.status.subscribe(({ state }) => {
     if (state !== "live") return;
-    [node.head, node.branch] = [6, "b"]; // from block 1 on other ones, with an event in block 2
+    [node.head, node.branch] = [6, "b"]; // different blocks from 1 on, with an event in block 2
     node.events.push({ cursor: "d0", block_height: 2, topics: [] });
   });
   const items = stream[Symbol.asyncIterator]();

@@ -1,4 +1,4 @@
-// docs/vectors.json: transactions, their witnesses and texts, and what judges them.
+// Tests docs/vectors.json: transactions, their witnesses and texts, and the contexts in which they are judged.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { p256 } from "@noble/curves/nist.js";
@@ -19,7 +19,7 @@ import { bytes, bytesOf, hex, vectors } from "./vectors.js";
 const NETWORKS: Network[] = ["mainnet", "testnet", "regtest"];
 const { network } = vectors.judged_in as { network: Network };
 
-/** context is what judges a vector: that of all, with what the vector has instead. */
+/** context returns the context of a vector: the common one with the vector's own changes. */
 function context(given: any): Context {
   const v = { ...vectors.judged_in, ...given };
   const record = (account: Account): AccountRecord => {
@@ -56,20 +56,23 @@ test("policies are encoded, named and checked", () => {
   assert.equal(vectors.policies.length, 4);
 });
 
-/** unprefixed is JSON with its hex as the vectors have it. */
+/** unprefixed returns JSON with hex in the form of the vectors. */
 function unprefixed(json: unknown): unknown {
   return JSON.parse(JSON.stringify(json), (_, value: unknown) => (typeof value === "string" && value.startsWith("0x") ? value.slice(2) : value));
 }
 
-/** comparable is what the vectors have, as JSON has it: integers over 2^53 - 1 as texts. */
+/** comparable converts a value of the vectors to JSON's form, with integers over 2^53 - 1 as texts. */
 function comparable(vector: unknown): unknown {
   return JSON.parse(JSON.stringify(vector, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)));
 }
 
-/** The secret keys of the vectors, by what is public. */
+/** The secret keys of the vectors, by their public keys. */
 const secrets = new Map<string, string>(vectors.keys.map((key: any) => [key.public, key.secret]));
 
-/** cosigner signs with the vectors' key of a signer, in the form of some evidence; undefined where the vectors do not have its key. */
+/**
+ * cosigner signs with the vectors' key of a signer, in the form of the given evidence; undefined if the vectors do not
+ * have its key.
+ */
 function cosigner(signer: any, evidence: Witness["type"] | "p256" | "passkey"): Cosigner | undefined {
   const secret = secrets.get((signer.key ?? signer.point).slice(2));
   if (secret === undefined) return undefined;
@@ -80,7 +83,7 @@ function cosigner(signer: any, evidence: Witness["type"] | "p256" | "passkey"): 
   return undefined;
 }
 
-/** signP256 signs a digest as the vectors do: with the nonce SHA256(digest) mod n. */
+/** signP256 signs a digest like the vectors, with the nonce SHA256(digest) mod n. */
 function signP256(secret: string, nonce: Uint8Array, digest: Uint8Array): Uint8Array {
   const { Fn, BASE } = p256.Point;
   const number = (of: Uint8Array): bigint => BigInt(toHex(of)) % Fn.ORDER;
@@ -118,7 +121,7 @@ test("transactions are encoded, named, written as text, judged and signed as the
   assert.equal(vectors.transactions.length, 16);
 });
 
-/** signerOf signs as a witness of the vectors was signed; undefined where it takes a passkey. */
+/** signerOf returns a signer for a witness of the vectors; undefined if the witness needs a passkey. */
 function signerOf(account: Account, witness: Witness): Signer | undefined {
   const secret = (key: Hex): Uint8Array => bytes(secrets.get(key.slice(2))!);
   if (witness.type === "key") return new KeySigner(secret(account), new Uint8Array(32));
@@ -130,7 +133,7 @@ function signerOf(account: Account, witness: Witness): Signer | undefined {
   return cosigners.length < witness.proofs.length ? undefined : new PolicySigner(network, witness.policy, cosigners, account);
 }
 
-/** wallet signs a text as a wallet of Bitcoin does. */
+/** wallet signs a text like a Bitcoin wallet. */
 async function wallet(secret: Uint8Array, account: Account, text: string, sighash: 0 | 1): Promise<string> {
   const { schnorr } = await import("@noble/curves/secp256k1.js");
   const signature = schnorr.sign(bip322Message(account, text, sighash), secret, new Uint8Array(32));

@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
 import { parseJSON, fromHex, type Hex } from "@cairn-chain/sdk";
 
-/** docs/vectors.json of the repository, with its large integers as bigint: this file lies in build/ once compiled. */
+/**
+ * The repository's docs/vectors.json, with large integers as bigint. The path starts from build/, where this file is
+ * compiled to.
+ */
 const text = readFileSync(new URL("../../../docs/vectors.json", import.meta.url), "utf8");
 export const vectors: any = parseJSON(text);
-/** numbered are the vectors with all integers as numbers, which JSON.stringify takes. */
+/** numbered are the vectors with all integers as numbers, which JSON.stringify accepts. */
 export const numbered: any = JSON.parse(text);
 
 /** xorshift: the same pseudo-random numbers in every run, each below bound. */
@@ -18,11 +21,11 @@ export function random(seed: number): (bound: number) => number {
   };
 }
 
-/** hex is what the vectors write without 0x. */
+/** hex adds 0x to the vectors' hex. */
 export const hex = (digits: string): Hex => `0x${digits}`;
 export const bytes = (digits: string): Uint8Array => fromHex(hex(digits));
 
-/** bytesOf is a member that may be given in pairs of bytes and times, because it is long. */
+/** bytesOf reads a member that, if long, is given as pairs of bytes and a repetition. */
 export function bytesOf(vector: any, name: string): Uint8Array {
   if (vector[name] !== undefined) return bytes(vector[name]);
   return bytes(vector[`${name}_runs`].map(([of, times]: [string, number]) => of.repeat(times)).join(""));

@@ -15,7 +15,7 @@ const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 const repository = new URL("../../../", import.meta.url);
 const tokenCode = new Uint8Array(readFileSync(new URL("contracts/wasm/nep20.wasm", repository)));
 
-/** start runs a worker of Node.js as one of a page. */
+/** start runs a worker of Node.js with the interface of a page's worker. */
 function start(): WorkerLike {
   const worker = new Worker(new URL("viewworker.js", import.meta.url));
   const like: WorkerLike = { postMessage: (m) => worker.postMessage(m), terminate: () => void worker.terminate(), onmessage: null, onerror: null };
@@ -159,7 +159,7 @@ test("a view call is made here on what a real node proves, and lies are refused 
     const at = next((hex.length - 2) / 2);
     const forged = toHex(fromHex(hex).map((b, k) => (k === at ? b ^ (1 << bit) : b)));
     const changed = JSON.parse(JSON.stringify(honest), (_, value) => (value === hex ? forged : value));
-    // An absent key beside another that is absent may be shown by the same witness: the call does not read it.
+    // The same witness may prove a second absent key near the first, although the call does not read it.
     assert.throws(() => execute(verifyView(trust, question, changed)), (e) => e instanceof VerifyError || e instanceof IncompleteError);
   }
 });
@@ -175,7 +175,7 @@ function loops(): Uint8Array {
     ...section(1, 2, 0x60, 0, 0, 0x60, 2, 0x7f, 0x7f, 0),
     ...section(2, 1, ...bytes("cairn", "return_data"), 0, 1),
     ...section(3, 2, 0, 0),
-    ...section(5, 1, 0, 1), // no maximum: the chain's is 16 pages
+    ...section(5, 1, 0, 1), // no maximum: the chain's limit is 16 pages
     ...section(7, 3, ...bytes("memory"), 2, 0, ...bytes("spin"), 0, 1, ...bytes("grow"), 0, 2),
     ...section(10, 2, ...bodies.flatMap((b) => [b.length, ...b])),
   ]);
@@ -191,7 +191,7 @@ test("a call that never ends is ended, and memory is bounded as on the chain", a
   const grown = await readView(client, trust, { contract, function: "grow", args: new Uint8Array() }, workerRunner(start, 20_000));
   assert.deepEqual([...grown.data], [16, 0, 0, 0]);
   assert.equal(await client.call("svc_viewCall", contract, "grow"), toHex(grown.data));
-  // The node gives no proof of a call without an end, so one of another function stands for it.
+  // The node cannot prove an endless call, so the proof of another function is used.
   const honest = await client.call("svc_getViewProof", contract, "grow");
   const forged = { call: async () => honest } as unknown as Client;
   const spinning = readView(forged, trust, { contract, function: "spin", args: new Uint8Array() }, workerRunner(start, 300));

@@ -1,4 +1,5 @@
-// docs/view-vectors.json: proofs of views that hold give what they say, the changed ones are refused at the step that they say.
+// Tests docs/view-vectors.json: valid proofs of views give the stated result, and changed ones are refused at the
+// stated step.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -35,7 +36,7 @@ test("changed proofs of views in the vectors are refused", () => {
     const step = (e: unknown): string => {
       if (e instanceof VerifyError) return e.step;
       if (!(e instanceof IncompleteError)) return String(e);
-      return /the witness has \d+ codes/.test(e.message) ? "code" : "execute"; // that a code is not run shows only in the end
+      return /the witness has \d+ codes/.test(e.message) ? "code" : "execute"; // an unused code shows only at the end
     };
     assert.throws(() => answered(honest, { ...honest.proof, ...v.with }), (e) => step(e) === v.step, `${v.about}: ${v.step}`);
   }

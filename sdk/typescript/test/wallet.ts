@@ -1,4 +1,4 @@
-// A Bitcoin wallet of libraries that nobody here wrote: bip322-js over bitcoinjs-lib.
+// A Bitcoin wallet from independent libraries: bip322-js over bitcoinjs-lib.
 import { createRequire } from "node:module";
 import type { Network } from "@cairn-chain/sdk";
 
@@ -7,7 +7,10 @@ const inner = createRequire(require.resolve("bip322-js"));
 const [{ Signer }, bitcoin, { default: ECPairFactory }, ecc] = [require("bip322-js"), inner("bitcoinjs-lib"), inner("ecpair"), inner("@bitcoinerlab/secp256k1")];
 bitcoin.initEccLib(ecc);
 
-/** bitcoinWallet has one private key: its taproot address, and what signs texts for it by BIP-322, in base64. */
+/**
+ * bitcoinWallet returns the taproot address of a private key, and a function that signs texts for it by BIP-322, in
+ * base64.
+ */
 export function bitcoinWallet(secret: number, network: Network): { address: string; sign: (text: string) => Promise<string> } {
   const of = bitcoin.networks[network === "mainnet" ? "bitcoin" : network];
   const pair = ECPairFactory(ecc).fromPrivateKey(Buffer.alloc(32, secret), { network: of });

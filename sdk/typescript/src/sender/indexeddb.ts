@@ -3,9 +3,10 @@ import type { Entry, Scope, Store } from "./store.js";
 
 /**
  * IndexedDBStore keeps a sender's journal in a database of the page's origin, in browsers. An append resolves once its transaction is on
- * the disk. A Web Lock keeps other tabs and workers out until close, or until the tab is gone: there open rejects with the reason
- * "locked". It needs a secure context, which is HTTPS or a local address. Browsers may drop the data of an origin when the disk is full,
- * unless navigator.storage.persist() was granted, and people may clear it: then ids that were paid are not known any more.
+ * the disk. A Web Lock excludes other tabs and workers until close, or until the tab is closed: their open rejects with
+ * the reason "locked". It needs a secure context, which is HTTPS or a local address. Browsers may drop the data of an
+ * origin when the disk is full, unless navigator.storage.persist() was granted, and people may clear it. The sender
+ * then no longer knows which ids were paid.
  */
 export class IndexedDBStore implements Store {
   #database: IDBDatabase | undefined;
@@ -44,7 +45,7 @@ export class IndexedDBStore implements Store {
     return this.#write(entries, true);
   }
 
-  /** write adds entries in one transaction, to those that there are or instead of them. */
+  /** write adds entries in one transaction, to the existing ones or in their place. */
   async #write(entries: Entry[], instead: boolean): Promise<void> {
     if (!this.#database) throw new SenderError("closed", `${this.name} is not open`);
     const transaction = this.#database.transaction(ENTRIES, "readwrite", { durability: "strict" });
@@ -52,7 +53,7 @@ export class IndexedDBStore implements Store {
       if (instead) transaction.objectStore(ENTRIES).clear();
       for (const entry of entries) transaction.objectStore(ENTRIES).add(entry);
     } catch (error) {
-      transaction.abort(); // else those before would be written
+      transaction.abort(); // otherwise the earlier ones would be written
       throw error;
     }
     await done(transaction);
@@ -65,7 +66,7 @@ export class IndexedDBStore implements Store {
   }
 }
 
-/** The database has the scope under one key, and the entries under keys that count up. */
+/** The database has the scope under one key, and the entries under ascending numbers. */
 const [SCOPE, ENTRIES, ONE] = ["scope", "entries", 1];
 
 function openDatabase(name: string): Promise<IDBDatabase> {
@@ -80,7 +81,7 @@ function openDatabase(name: string): Promise<IDBDatabase> {
   });
 }
 
-/** done resolves when all of a transaction is written, and rejects when nothing is. */
+/** done resolves when a transaction is completely written, and rejects if nothing was. */
 function done(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve();
@@ -88,7 +89,7 @@ function done(transaction: IDBTransaction): Promise<void> {
   });
 }
 
-/** lock takes a lock of the origin, and gives what releases it. */
+/** lock takes a lock of the origin, and returns a function that releases it. */
 function lock(name: string): Promise<() => void> {
   if (!isSecureContext) throw new SenderError("failed", "Web Locks need HTTPS or a local address");
   return new Promise((resolve, reject) => {

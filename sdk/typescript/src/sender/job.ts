@@ -7,10 +7,10 @@ import { decodeSigned, encodePayload, type SignedTransaction } from "../transact
 import { CairnError } from "../errors.js";
 import type { Entry } from "./store.js";
 
-/** what the ids begin with that no caller gave */
+/** the prefix of ids that the sender assigns */
 export const OWN_IDS = "cairn:";
 
-/** SenderError: the sender refuses a job, or gave it up. */
+/** SenderError: the sender refused or gave up a job. */
 export class SenderError extends CairnError {
   override name = "SenderError";
   constructor(
@@ -58,25 +58,31 @@ export class Settled<T> {
     };
   });
   constructor() {
-    this.promise.catch(() => {}); // whoever waits for it is told too
+    this.promise.catch(() => {}); // anyone who waits for it still gets the rejection
   }
 }
 
 /** Options of one job. */
 export interface SendOptions {
-  /** the caller's name of the job, such as the number of a withdrawal: the same job is never done twice */
+  /** the caller's name for the job, such as the number of a withdrawal. A job with the same id is never done twice */
   id?: string;
-  /** instead of what the node estimates */
+  /** instead of the node's estimate */
   gasLimit?: bigint;
-  /** added to what the node estimates, for a call that may do more by the time it is in a block; what is not used is given back */
+  /**
+   * added to the node's estimate, for a call that may need more gas by the time it is in a block; unused gas is
+   * refunded
+   */
   gasMargin?: bigint;
-  /** how long its transactions are valid from when the first is signed, in milliseconds: by default as in the sender's options */
+  /**
+   * how long its transactions are valid after the first is signed, in milliseconds: by default as in the sender's
+   * options
+   */
   validFor?: number;
-  /** the most that it may pay per gas, replacements included; the lower of it and maxFeeCap counts */
+  /** the most that it may pay per gas, replacements included; the lower of this and maxFeeCap applies */
   maxFee?: bigint;
 }
 
-/** Version is the job's transaction as it was signed: the first, a replacement with higher fees, or one that cancels it. */
+/** Version is a signed transaction of the job: the first, a replacement with higher fees, or one that cancels it. */
 export interface Version {
   raw: Uint8Array;
   hash: Hash;
@@ -84,21 +90,21 @@ export interface Version {
   cancels: boolean;
 }
 
-/** Job is something to send: queued without a nonce, then open at one, until a block has used that. */
+/** Job is an action to send. It is queued without a nonce, then open at a nonce until a block has used that. */
 export class Job {
   readonly accepted = new Settled<Hash>();
   readonly receipt = new Settled<Receipt>();
   nonce: bigint | undefined;
-  /** the last time of a block that may have one of its versions, in milliseconds; null for any */
+  /** the latest timestamp of a block that may include one of its versions, in milliseconds; null for any */
   until: bigint | null = null;
   versions: Version[] = [];
-  /** whether the bytes may be with somebody: they were accepted once, or an attempt had no answer */
+  /** whether some node may have it: it was accepted once, or an attempt had no answer */
   out = false;
-  /** whether the pool has it, as far as is known */
+  /** whether the pool has it, as far as the sender knows */
   pooled = false;
   /** when to post it (again), in milliseconds; Infinity while there is no need */
   due = Infinity;
-  /** the height at which it was posted, or replaced, last */
+  /** the height at which it was last posted or replaced */
   since = 0n;
   undecided = false;
   tooCheap = false;
@@ -106,10 +112,10 @@ export class Job {
   constructor(
     readonly id: string,
     readonly digest: Hex,
-    /** undefined of a sweep until its value is known */
+    /** undefined for a sweep until its value is known */
     public action: Action | undefined,
     public options: SendOptions,
-    /** of a sweep: who gets everything */
+    /** for a sweep: the recipient */
     readonly sweepTo?: Account,
   ) {}
 
@@ -117,34 +123,34 @@ export class Job {
     return this.versions[this.versions.length - 1]!;
   }
 
-  /** whether a transaction that cancels it may be out: then no other of it is sent any more */
+  /** whether a cancelling transaction may have been sent. No other version is sent after that */
   get cancelled(): boolean {
     return this.versions.length > 0 && this.latest.cancels;
   }
 
-  /** expired reports whether no block can have it any more, once one of a time is in the chain */
+  /** expired reports whether no block can include it any more after a block with the given time */
   expired(head: bigint): boolean {
     return this.until !== null && this.until < head;
   }
 
-  /** has reports whether a transaction is one of its versions, or one of those that cancel it. */
+  /** has reports whether a transaction is one of its versions or cancels it. */
   has(hash: Hash, cancels = false): boolean {
     return this.versions.some((version) => version.hash === hash && (version.cancels || !cancels));
   }
 
-  /** whether no caller named it */
+  /** whether the sender assigned the id */
   get own(): boolean {
     return this.id.startsWith(OWN_IDS);
   }
 
-  /** entry tells of its version of a number. */
+  /** entry returns the journal entry of its version with a number. */
   entry(number: number): Entry {
     const { raw, hash, cancels } = this.versions[number]!;
     const what = { id: this.id, nonce: String(this.nonce), raw: toHex(raw), hash };
     return number === 0 ? { type: "signed", digest: this.digest, ...what } : { type: cancels ? "cancel" : "version", ...what };
   }
 
-  /** release takes the job from its nonce: no bytes of it are with anybody. It keeps until when it is valid. */
+  /** release removes the job from its nonce, because no node has it. It keeps its end of validity. */
   release(): void {
     this.nonce = undefined;
     this.versions = [];
@@ -157,14 +163,20 @@ export class Job {
 /** The record of a job that is in a block. */
 export type Done = Extract<Entry, { type: "done" }>;
 
-/** digestOf tells whether two jobs of an id are the same: SHA-256 of target, value and payload, or of a sweep's recipient. */
+/**
+ * digestOf identifies the content of a job, to compare jobs with the same id: SHA-256 of target, value and payload, or
+ * of a sweep's recipient.
+ */
 export function digestOf(what: { action: Action } | { sweepTo: Account }): Hex {
   if ("sweepTo" in what) return toHex(sha256(concat(new TextEncoder().encode("sweep"), fromHex(what.sweepTo))));
   const { target, value, payload } = contentOf(what.action);
   return toHex(sha256(concat(encode((w) => w.fixed(from32(target), 32).u64(value)), encodePayload(payload))));
 }
 
-/** restore reads a journal: the jobs that are open, and those that are done and have a name. It throws a SenderError: bad_journal. */
+/**
+ * restore reads a journal: the open jobs, and the finished ones with a caller's id. It throws a SenderError:
+ * bad_journal.
+ */
 export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done> } {
   const open = new Map<string, Job>();
   const done = new Map<string, Done>();
@@ -184,7 +196,7 @@ export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done
         job.nonce ??= version.tx.nonce;
         if (job.nonce !== version.tx.nonce) throw new SenderError("bad_journal", `the journal has ${entry.id} at two nonces`);
         job.versions.push(version);
-        job.out = true; // what was answered is not in the journal
+        job.out = true; // answers are not in the journal
         break;
       }
       case "refused":

@@ -1,7 +1,10 @@
 import type { Done, Job } from "./job.js";
 import type { Entry, Store } from "./store.js";
 
-/** how many entries a journal may have beyond twice what is needed of it, so that a short one is not rewritten all the time */
+/**
+ * the number of entries that a journal may have beyond twice the needed ones, so that a short one is not rewritten all
+ * the time
+ */
 const SLACK = 4096;
 
 /** Journal is a sender's store. It is rewritten once most of its entries are obsolete. */
@@ -15,14 +18,16 @@ export class Journal {
     this.#entries = entries.length;
   }
 
-  /** append writes entries down; what follows from them may be done only then. */
+  /** append writes entries. Actions that depend on them must wait for it. */
   async append(entries: Entry[]): Promise<void> {
     if (entries.length === 0) return;
     await this.store.append(entries);
     this.#entries += entries.length;
   }
 
-  /** compact leaves what the next sender needs: the jobs that are done, and the versions of those at nonces. */
+  /**
+   * compact keeps only the entries that the next sender needs: the finished jobs, and the versions of jobs at nonces.
+   */
   async compact(done: ReadonlyMap<string, Done>, open: ReadonlyMap<bigint, Job>): Promise<void> {
     let live = done.size;
     for (const job of open.values()) live += job.versions.length;

@@ -8,7 +8,7 @@ import { toHex, type Account } from "../hex.js";
 import { encodeForEstimate, type Party, type SignedTransaction } from "../transaction.js";
 import { InsufficientForFee, type Job } from "./job.js";
 
-/** Terms are what a transaction is signed with beside its nonce. */
+/** Terms are the fields with which a transaction is signed, except its nonce. */
 export interface Terms {
   action: Action;
   gasLimit: bigint;
@@ -16,7 +16,10 @@ export interface Terms {
   maxPriorityFeePerGas: bigint;
 }
 
-/** Parties are who signs, and what is known of the chain and the account: `fresh` is one that may have no entry yet. */
+/**
+ * Parties are the signers, with known facts about the chain and the account. `fresh` means that the account may have no
+ * entry yet.
+ */
 export interface Parties {
   chainId: bigint;
   sender: Party;
@@ -24,10 +27,13 @@ export interface Parties {
   fresh: boolean;
 }
 
-/** transient are the reasons to ask again later: nothing is wrong with what was asked. */
+/** transient are the reasons to repeat a request later: the request itself is valid. */
 export const transient = ["mempool_full", "storage", "rate", "busy", "time", "request_gas"];
 
-/** prepare finds fees and gas of jobs together: for each its terms, or the error that it cannot be sent for. */
+/**
+ * prepare determines fees and gas of several jobs. It returns for each its terms, or the error that prevents sending
+ * it.
+ */
 export async function prepare(
   client: Client, parties: Parties, jobs: Job[], cap: (job: Job) => bigint | undefined,
 ): Promise<(Terms | Error)[]> {
@@ -47,7 +53,7 @@ export async function prepare(
   });
 }
 
-/** gasLimitOf is what a job says, else what follows from the answer to its question. */
+/** gasLimitOf returns the gas limit in a job's options, or else one from the answer to its question. */
 function gasLimitOf(job: Job, answer: bigint | undefined, parties: Parties): bigint {
   const { gasLimit, gasMargin = 0n } = job.options;
   if (gasLimit !== undefined) return gasLimit;
@@ -55,7 +61,7 @@ function gasLimitOf(job: Job, answer: bigint | undefined, parties: Parties): big
   return job.action!.type === "transfer" ? transferGas(job.action!, answer > 0n, parties) : least(answer + gasMargin, MAX_U64);
 }
 
-/** intrinsic is the gas that a transaction of the account takes before it runs. */
+/** intrinsic returns the gas of a transaction of the account before it runs. */
 export function intrinsic(action: Action, { sender, payer, fresh }: Parties): bigint {
   const { payload } = contentOf(action);
   const gas = intrinsicGas({ payload, payer: payer?.account ?? null }, sender.sample(payload, "sender"), payer?.sample(payload, "payer"));
@@ -76,25 +82,28 @@ function question(action: Action, { chainId, sender, payer }: Parties): Call | u
 }
 
 /**
- * transferGas is the gas limit of a transfer to an account that has an entry for ever, since it has sent, or that may have none: a balance
- * alone may be gone until the transfer's block. What is not needed is given back.
+ * transferGas returns the gas limit of a transfer. An account that has sent keeps its entry for ever; any other may
+ * have none in the transfer's block, even if it has a balance now. Unused gas is refunded.
  */
 function transferGas(transfer: Action, hasEntry: boolean, parties: Parties): bigint {
   return intrinsic(transfer, parties) + (hasEntry ? 0n : GAS.NewAccount);
 }
 
-/** fees are what the node suggests, at most a cap. */
+/** fees returns the node's suggested fees, limited by a cap. */
 function fees(prices: rpc.GasPriceInfo, cap: bigint | undefined): { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint } {
   const maxFeePerGas = least(prices.suggested_max_fee, cap);
   return { maxFeePerGas, maxPriorityFeePerGas: least(prices.suggested_priority_fee, maxFeePerGas) };
 }
 
-/** more is a fee for a replacement: a tenth more, or what is suggested now. */
+/** more returns a fee for a replacement: a tenth more, or the suggested fee if that is higher. */
 function more(fee: bigint, suggested: bigint): bigint {
   return greatest(fee + (fee + 9n) / 10n, suggested);
 }
 
-/** raised are the fees of a replacement: each a tenth more, or what is suggested now; undefined where that is over the cap, or no amount. */
+/**
+ * raised returns the fees of a replacement: each a tenth more, or the suggested fee if that is higher; undefined if
+ * that exceeds the cap or is no valid amount.
+ */
 export function raised(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms | undefined {
   const maxFeePerGas = more(old.maxFeePerGas, prices.suggested_max_fee);
   if (maxFeePerGas > (cap ?? MAX_U64)) return undefined;
@@ -103,8 +112,9 @@ export function raised(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undef
 }
 
 /**
- * nothing are the terms that cancel a transaction: a transfer of nothing to oneself, for what the node suggests and a tenth more than
- * before at least; undefined where that is no amount. A cap holds it back only as far as the node would still take it.
+ * nothing returns the terms of an empty transfer to oneself that cancels a transaction, at the suggested fees and at
+ * least a tenth more than before; undefined if that is no valid amount. The cap limits the fees only as far as the node
+ * still accepts them.
  */
 export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: bigint | undefined, parties: Parties): Terms | undefined {
   const action: Action = { type: "transfer", to: old.sender, value: 0n };
@@ -115,24 +125,27 @@ export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: b
   return { action, gasLimit: intrinsic(action, parties), maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** Finding is what was learned of a job's receipt. */
+/** Finding is the result of a search for a job's receipt. */
 export interface Finding {
   receipt?: Receipt;
-  /** why it is not known whether there is one */
+  /** the reason why the search was inconclusive */
   failed?: Error;
-  /** without a receipt: until when the node that was asked has all blocks, in milliseconds; 0 where that is not known */
+  /** without a receipt: the time up to which the asked node has all blocks, in milliseconds; 0 if unknown */
   head: bigint;
 }
 
-/** Headed are the answers to calls, and the time of a block, in milliseconds, that they are of, or of a newer one; 0: not known. */
+/**
+ * Headed are the answers to calls with the time of a block in milliseconds, or 0 if unknown. The answers refer to that
+ * block or a newer one.
+ */
 export interface Headed {
   answers: unknown[];
   head: bigint;
-  /** whether the answers may be of several nodes */
+  /** whether the answers may come from several nodes */
   divided: boolean;
 }
 
-/** receiptsOf asks for the receipts of all versions of jobs with one request. */
+/** receiptsOf requests the receipts of all versions of jobs together. */
 export async function receiptsOf(ask: (calls: Call[]) => Promise<Headed>, jobs: Job[]): Promise<Map<Job, Finding>> {
   const calls = jobs.flatMap((job) => job.versions.map(({ hash }): Call => ({ method: "svc_getTransactionReceipt", params: [hash] })));
   const { answers, head, divided } = await ask(calls);
@@ -146,11 +159,11 @@ export async function receiptsOf(ask: (calls: Call[]) => Promise<Headed>, jobs: 
   return findings;
 }
 
-/** find reads the answers for a job's versions, of a node with a head. */
+/** find reads the answers of a node, whose head is given, for a job's versions. */
 function find(job: Job, answers: unknown[], head: bigint): Finding {
   const found: Finding = { head };
   for (const [i, answer] of answers.entries()) {
-    // a node that keeps a part of the chain cannot know of what it has pruned, as one that is behind
+    // a node that has pruned the block, or that is behind, cannot know
     if (answer instanceof RpcError && answer.is("pruned")) found.head = 0n;
     else if (answer instanceof Error) found.failed ??= answer;
     else if ((answer as Receipt | null)?.transactionHash === job.versions[i]!.hash) return { receipt: answer as Receipt, head };
@@ -158,17 +171,18 @@ function find(job: Job, answers: unknown[], head: bigint): Finding {
   return found;
 }
 
-/** usedBy is the transaction in a block that used an account's nonce; undefined where the node knows none. */
+/** usedBy returns the included transaction that used an account's nonce; undefined if the node knows none. */
 export async function usedBy(client: Client, account: Account, nonce: bigint): Promise<rpc.Transaction | undefined> {
   const [answer] = await client.post([{ method: "svc_getTransactionByNonce", params: [account, nonce] }]);
-  if (answer instanceof RpcError) return undefined; // such as that the search is too long
+  if (answer instanceof RpcError) return undefined; // such as a search that is too long
   const [other] = values<[rpc.Transaction | null]>([answer]);
   return other && other.blockHash !== null && other.nonce === nonce && other.from === account ? other : undefined;
 }
 
 /**
- * sweep finds what leaves nothing: max fee and priority fee are one price, so that it is the price whatever the base fee is, and the
- * value is the balance without gas × price, or with a payer the balance. It throws {@link InsufficientForFee}.
+ * sweep computes a transfer that leaves nothing. Max fee and priority fee are the same price, so that this price is
+ * paid whatever the base fee is. The value is the balance minus gas × price, or with a payer the whole balance. It
+ * throws {@link InsufficientForFee}.
  */
 export async function sweep(client: Client, parties: Parties, job: Job, cap: bigint | undefined): Promise<Terms> {
   const to = job.sweepTo!;
@@ -185,12 +199,15 @@ export async function sweep(client: Client, parties: Parties, job: Job, cap: big
   return { action: { ...action, value: balance - fee }, gasLimit, maxFeePerGas: price, maxPriorityFeePerGas: price };
 }
 
-/** sweepPrice is what a sweep pays per gas: a base fee that may rise once, and the suggested priority fee. */
+/** sweepPrice returns the price per gas of a sweep: a base fee that may rise once, plus the suggested priority fee. */
 function sweepPrice(prices: rpc.GasPriceInfo): bigint {
   return (prices.base_fee * 9n + 7n) / 8n + prices.suggested_priority_fee;
 }
 
-/** sweepAgain pays more of the same balance for gas, or more of the payer's; undefined where it has no more, or the price is over the cap. */
+/**
+ * sweepAgain pays more of the same balance for gas, or more of the payer's; undefined if there is no more, or if the
+ * price exceeds the cap.
+ */
 export function sweepAgain(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undefined, { payer }: Pick<Parties, "payer">): Terms | undefined {
   if (old.action.type !== "transfer") return undefined;
   const price = more(old.maxFeePerGas, sweepPrice(prices));
@@ -199,13 +216,13 @@ export function sweepAgain(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | u
   return { ...old, action: { ...old.action, value }, maxFeePerGas: price, maxPriorityFeePerGas: price };
 }
 
-/** values are the results of a request of which none may fail. */
+/** values returns the results of a request in which no call may fail. */
 export function values<T extends unknown[]>(answers: unknown[]): T {
   for (const answer of answers) if (answer instanceof Error) throw answer;
   return answers as T;
 }
 
-/** least is the lower of an amount and of a bound, if there is one. */
+/** least returns the lower of an amount and an optional bound. */
 export function least(a: bigint, b: bigint | undefined): bigint {
   return b !== undefined && b < a ? b : a;
 }

@@ -16,7 +16,7 @@ import { MAX_BATCH, Queue, fitting } from "./queue.js";
 import { Slots } from "./slots.js";
 import type { Entry } from "./store.js";
 
-/** HEAD asks for the newest block. */
+/** HEAD is the call for the newest block. */
 const HEAD: Call = { method: "svc_getBlockByNumber", params: ["latest", false, true] };
 const FILLER_IDS = `${OWN_IDS}filler:`;
 const RESYNC = 30_000;
@@ -25,24 +25,24 @@ const HOLD = 100;
 const REPLACE_AFTER = 3n;
 const MAX_VERSIONS = 32;
 
-/** Pump does what the jobs of one account need, one thing after the other: it is the only one that asks the node and the store. */
+/** Pump processes the jobs of one account sequentially. Only it uses the node and the store. */
 export class Pump {
   readonly status = new Signal<SenderStatus>({ state: "open" });
   readonly account: Account;
-  /** what is queued or open, and what is done, by their ids */
+  /** queued or open jobs, and finished ones, by id */
   readonly jobs = new Map<string, Job>();
   readonly done: Map<string, Done>;
   readonly #slots: Slots;
   readonly #queue = new Queue();
   #unwanted: Job[] = [];
   #height = 0n;
-  /** the time of the newest block that was seen, in milliseconds; 0 while none was asked for */
+  /** the time of the newest block seen, in milliseconds; 0 if none was requested */
   #head = 0n;
   #resyncAt = 0;
   #pollAt = 0;
   #gapSince: number | undefined;
   #failures = 0;
-  /** why nothing is sent any more */
+  /** the reason why nothing is sent any more */
   closed: SenderError | undefined;
   #woken = new Settled<void>();
   /** resolves when it has stopped */
@@ -73,7 +73,7 @@ export class Pump {
     this.#wake();
   }
 
-  /** cancel asks to cancel a job; what becomes of that its receipt tells. */
+  /** cancel requests the cancellation of a job. The job's receipt shows the outcome. */
   cancel(job: Job): void {
     if (this.jobs.get(job.id) !== job || this.#unwanted.includes(job)) return;
     this.#unwanted.push(job);
@@ -84,13 +84,13 @@ export class Pump {
     this.#woken.resolve();
   }
 
-  /** stop ends it; what is open stays in the journal. */
+  /** stop ends it; open jobs stay in the journal. */
   stop(error: SenderError): void {
     this.closed ??= error;
     this.#wake();
   }
 
-  /** run is all that the sender does, one thing after the other: there are never two requests that could overtake each other. */
+  /** run does all the sender's work sequentially, so that no two requests can overtake each other. */
   async #run(): Promise<void> {
     try {
       while (!this.closed) {
@@ -108,7 +108,10 @@ export class Pump {
     await this.journal.store.close();
   }
 
-  /** attempt does what is due. A node that does not answer is asked again later; any other error ends the sender. */
+  /**
+   * attempt does the work that is due. If the node does not answer, it is repeated later; any other error ends the
+   * sender.
+   */
   async #attempt(): Promise<void> {
     const now = this.#time.now();
     try {
@@ -128,7 +131,7 @@ export class Pump {
     }
   }
 
-  /** pause is how long there is nothing to do, in milliseconds. */
+  /** pause returns the time until the next work is due, in milliseconds. */
   #pause(): number {
     const now = this.#time.now();
     if (this.#failures > 0) return Math.max(this.#resyncAt - now, 0);
@@ -141,7 +144,10 @@ export class Pump {
     return Math.max(Math.min(...times) - now, 0);
   }
 
-  /** resync learns where the account is: what blocks have used, and what the pool has of ours and of others. */
+  /**
+   * resync reads the account's state: the nonces used in blocks, and the pool's transactions of this sender and of
+   * others.
+   */
   async #resync(): Promise<void> {
     const { answers } = await this.#ask([
       { method: "svc_getTransactionCount", params: [this.account, "latest"] },
@@ -159,8 +165,9 @@ export class Pump {
   }
 
   /**
-   * ask makes calls, and asks for the time of the newest block before them if a job is valid only for a time. The answers are then of that
-   * block or a newer one, unless several requests were made: another node may have given some, of older blocks.
+   * ask makes calls. If a job is valid only for a time, it first requests the time of the newest block. The answers
+   * then refer to that block or a newer one, unless several requests were made: another node may have answered some of
+   * them with older blocks.
    */
   async #ask(calls: Call[]): Promise<Headed> {
     const timed = this.options.validFor !== undefined || [...this.jobs.values()].some((job) => job.until !== null || job.options.validFor !== undefined);
@@ -177,7 +184,10 @@ export class Pump {
     return { chainId: this.chainId, sender: this.signer, payer: this.options.payer, fresh: this.#slots.base === 0n };
   }
 
-  /** until is the last time of a block that may have a job which is signed now; one that was signed before keeps its own. */
+  /**
+   * until returns the latest timestamp of a block that may include a job that is signed now. A job that was signed
+   * before keeps its own.
+   */
   #until(job: Job): bigint | null {
     const lasts = job.options.validFor ?? this.options.validFor;
     if (lasts === undefined || job.until !== null) return job.until;
@@ -185,7 +195,10 @@ export class Pump {
     return (now > this.#head ? now : this.#head) + BigInt(lasts);
   }
 
-  /** post sends what is due again, and with it what is new: prepared, given nonces, signed and on disk before. */
+  /**
+   * post sends the transactions that are due again together with new ones, which have been prepared, given nonces,
+   * signed and written to the journal.
+   */
   async #post(): Promise<void> {
     const now = this.#time.now();
     this.#fill(now);
@@ -206,12 +219,15 @@ export class Pump {
     }
     const refused = batch.map((job, i) => ({ job, error: this.#answered(job, answers[i]) })).filter(({ error }) => error !== undefined);
     if (refused.length === 0) return;
-    // On disk before anybody is told: else a restart could send what its caller takes for refused.
+    // Written before the caller is told: otherwise a restart could send a job that its caller believes refused.
     await this.journal.append(refused.map(({ job, error }) => ({ type: "refused", id: job.id, reason: error!.reason! })));
-    for (const { job, error } of refused.reverse()) this.#refuse(job, error!); // the first comes first again
+    for (const { job, error } of refused.reverse()) this.#refuse(job, error!); // puts them back in their order
   }
 
-  /** answered takes in what the node said of a job's bytes. It gives the error where they are with nobody and leave their nonce. */
+  /**
+   * answered processes the node's answer to a job's transaction. It returns the error if no node has it and it gives up
+   * its nonce.
+   */
   #answered(job: Job, answer: unknown): RpcError | undefined {
     const now = this.#time.now();
     const { accepted, refused, misplaced } = readAnswer(job, answer, now);
@@ -220,11 +236,11 @@ export class Pump {
     return refused;
   }
 
-  /** refuse takes a job from its nonce: back to the queue where another nonce or fee may help. */
+  /** refuse removes a job from its nonce. The job goes back to the queue if another nonce or fee may help. */
   #refuse(job: Job, error: RpcError): void {
     this.#slots.jobs.delete(job.nonce!);
     job.release();
-    const dearer = error.is("fee_too_low") && !job.tooCheap; // once: where a cap is too low it stays so
+    const dearer = error.is("fee_too_low") && !job.tooCheap; // only once: a cap that is too low stays so
     if (!PLACES.includes(String(error.reason)) && !dearer) {
       this.#reject(job, error);
       return;
@@ -249,7 +265,7 @@ export class Pump {
     job.receipt.reject(error);
   }
 
-  /** terms prepares jobs that have no nonce yet: what fails here used nothing. */
+  /** terms prepares jobs that have no nonce yet. A job that fails here has used nothing. */
   async #terms(jobs: Job[]): Promise<[Job, Terms][]> {
     if (jobs.length === 0) return [];
     const ready: [Job, Terms][] = [];
@@ -263,7 +279,7 @@ export class Pump {
         if (!(found instanceof Error)) ready.push([job, found]);
         else if (found instanceof RpcError && found.reason !== undefined && !transient.includes(found.reason)) this.#reject(job, found);
         else if (ready.length === 0) throw found;
-        else { // those before it go on; it and those after it keep their order
+        else { // earlier jobs proceed; this one and later ones keep their order
           this.#queue.jobs.unshift(...jobs.slice(i));
           this.#queue.holdUntil = this.#time.now() + backoff(found, 1);
           break;
@@ -281,7 +297,7 @@ export class Pump {
     }
   }
 
-  /** sign gives jobs the lowest free nonces and signs them. */
+  /** sign assigns the lowest free nonces to jobs and signs them. */
   async #sign(prepared: [Job, Terms][]): Promise<Job[]> {
     const signed: Job[] = [];
     let nonce = this.#slots.base;
@@ -313,7 +329,7 @@ export class Pump {
     if (!cancels) job.action = action;
   }
 
-  /** fill puts a transfer of nothing to oneself at a nonce that nobody uses, if others wait behind it and no job comes. */
+  /** fill puts an empty transfer to oneself at an unused nonce if later nonces wait for it and no job is queued. */
   #fill(now: number): void {
     if (!this.#slots.hasGap() || !this.#queue.empty) {
       this.#gapSince = undefined;
@@ -328,7 +344,10 @@ export class Pump {
     this.#queue.jobs.push(job);
   }
 
-  /** cancelUnwanted takes back what callers do not want any more: at once if nobody has its bytes, else by another version. */
+  /**
+   * cancelUnwanted cancels the jobs that callers no longer want: at once if no node has them, otherwise by another
+   * version.
+   */
   async #cancelUnwanted(): Promise<void> {
     const unwanted = [...this.#unwanted];
     // One that has expired ends by itself.
@@ -338,7 +357,7 @@ export class Pump {
     this.#unwanted = this.#unwanted.slice(unwanted.length); // more may have come meanwhile
   }
 
-  /** withdraw ends jobs that are cancelled, and that no block can have. */
+  /** withdraw ends cancelled jobs that no block can include. */
   async #withdraw(jobs: Job[]): Promise<void> {
     const written = jobs.filter((job) => job.versions.length > 0);
     await this.journal.append(written.map((job) => ({ type: "refused", id: job.id, reason: "cancelled" })));
@@ -350,7 +369,7 @@ export class Pump {
     }
   }
 
-  /** expire ends jobs that no block has, and none can have any more: their time is over. */
+  /** expire ends jobs that no block has included and whose validity has ended. */
   async #expire(jobs: Job[]): Promise<void> {
     await this.journal.append(jobs.map((job) => ({ type: "refused", id: job.id, reason: "expired" })));
     for (const job of jobs) {
@@ -361,19 +380,19 @@ export class Pump {
     }
   }
 
-  /** cap is the most that a job may pay per gas; undefined: there is no bound. */
+  /** cap returns the most that a job may pay per gas; undefined for no bound. */
   #cap({ options: { maxFee } }: Job): bigint | undefined {
     return maxFee === undefined ? this.options.maxFeeCap : least(maxFee, this.options.maxFeeCap);
   }
 
-  /** settle looks whether blocks have what is open, and replaces what they leave out. */
+  /** settle checks which open jobs are in blocks, and replaces those that blocks leave out. */
   async #settle(): Promise<void> {
     const { answers, head } = await this.#ask([
       { method: "svc_getTransactionCount", params: [this.account, "latest"] }, { method: "svc_blockNumber", params: [] },
     ]);
     const [base, height] = values<[bigint, bigint]>(answers);
     this.#pollAt = this.#time.now() + (this.options.poll ?? 500);
-    if (base < this.#slots.base) this.#resyncAt = this.#time.now(); // a development chain went back, or another node answers
+    if (base < this.#slots.base) this.#resyncAt = this.#time.now(); // reverted, or another node
     this.#slots.moveTo(base);
     this.#height = height;
     for (let used = this.#slots.used(); used.length > 0; ) {
@@ -385,7 +404,10 @@ export class Pump {
     await this.#replace();
   }
 
-  /** conclude finds the receipts of jobs whose nonces blocks have used, with one request. What is answered is kept if some is not. */
+  /**
+   * conclude finds the receipts of jobs whose nonces blocks have used, with one request. It keeps the answers even if
+   * some calls fail.
+   */
   async #conclude(jobs: Job[]): Promise<void> {
     const [cancelled, expired, absent, found] = [[] as Job[], [] as Job[], [] as Job[], [] as [Job, Receipt][]];
     let failure: Error | undefined;
@@ -414,8 +436,8 @@ export class Pump {
   }
 
   /**
-   * sweepRest sweeps what a sweep has left that did not use all of its gas, as another had made the recipient's entry meanwhile. Its caller
-   * is told after that. It gives undefined where nothing is left.
+   * sweepRest sweeps the rest of a sweep that did not use all of its gas, because another transaction had created the
+   * recipient's entry. Its caller is notified after that. It returns undefined if nothing is left.
    */
   #sweepRest(job: Job, receipt: Receipt): Job | undefined {
     const { tx } = job.latest;
@@ -429,8 +451,8 @@ export class Pump {
   }
 
   /**
-   * displaced asks what used the nonce of a job without a receipt. Only a transaction of another's shows that ours can never be
-   * included; without one the job waits, as it may have been paid.
+   * displaced finds the transaction that used the nonce of a job without a receipt. Only a foreign transaction proves
+   * that the job can never be included. Without one the job waits, because it may have been paid.
    */
   async #displaced(job: Job): Promise<void> {
     const other = await usedBy(this.client, this.account, job.nonce!);
@@ -439,7 +461,7 @@ export class Pump {
       job.undecided = true;
       return;
     }
-    if (job.has(other.hash)) return; // its receipt comes with the next look
+    if (job.has(other.hash)) return; // the next check finds its receipt
     if (job.cancelled) return this.#withdraw([job]);
     await this.journal.append([{ type: "refused", id: job.id, reason: "displaced" }]);
     this.#slots.jobs.delete(job.nonce!);
@@ -451,7 +473,10 @@ export class Pump {
     }
   }
 
-  /** replace raises the fees of what blocks have left out: the lowest nonce, and what pays less than the next base fee. */
+  /**
+   * replace raises the fees of jobs that blocks have left out: the one at the lowest nonce, and those that pay less
+   * than the next base fee.
+   */
   async #replace(): Promise<void> {
     await this.#addPriced(this.#slots.waiting(this.#height - REPLACE_AFTER), (job, prices) => {
       const { tx } = job.latest;
@@ -462,7 +487,7 @@ export class Pump {
     });
   }
 
-  /** addPriced adds versions to jobs, on the terms that there are for each at the node's prices; or what cancels them. */
+  /** addPriced adds versions to jobs at the node's current prices: replacements, or transactions that cancel them. */
   async #addPriced(jobs: Job[], price: (job: Job, prices: rpc.GasPriceInfo) => Terms | undefined, cancels = false): Promise<void> {
     if (jobs.length === 0) return;
     const [prices] = values<[rpc.GasPriceInfo]>(await this.client.post([{ method: "svc_gasPrice", params: [] }]));

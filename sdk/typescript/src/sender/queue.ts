@@ -3,14 +3,14 @@ import { encodePayload } from "../transaction.js";
 import type { Job } from "./job.js";
 import type { Slots } from "./slots.js";
 
-/** Bounds of what is sent: how many go in one request, their bytes, and how far nonces go beyond those in blocks. */
+/** Bounds for sending: the transactions in one request, their bytes, and the nonces beyond those in blocks. */
 export const MAX_BATCH = 256;
 const MAX_BATCH_BYTES = 2 << 20;
 const WINDOW = 1000n;
-/** The assumed size of a transaction beside its payload, in bytes. */
+/** The assumed size of a transaction without its payload, in bytes. */
 const WITNESS_ROOM = 300;
 
-/** fitting is how many jobs go in one request, by their bytes: one at least. */
+/** fitting returns the number of jobs that fit in one request by their bytes, at least one. */
 export function fitting(jobs: readonly Job[], size: (job: Job) => number): number {
   let bytes = 0;
   for (const [i, job] of jobs.entries()) {
@@ -20,10 +20,10 @@ export function fitting(jobs: readonly Job[], size: (job: Job) => number): numbe
   return jobs.length;
 }
 
-/** Queue has the jobs that have no nonce yet, in their order. */
+/** Queue holds the jobs without a nonce, in order. */
 export class Queue {
   jobs: Job[] = [];
-  /** until when nothing new is sent, because a job came back */
+  /** the time before which nothing new is sent, because a job came back */
   holdUntil = 0;
 
   get empty(): boolean {
@@ -39,7 +39,7 @@ export class Queue {
     return !sweeping && slots.free(slots.base) - slots.base < WINDOW;
   }
 
-  /** take takes out what may go now: a sweep alone, else as many as go in one request. */
+  /** take removes the jobs that may be sent now: a sweep alone, otherwise as many as fit in one request. */
   take(slots: Slots, now: number): Job[] {
     if (!this.mayTake(slots, now)) return [];
     if (this.jobs[0]!.sweepTo !== undefined) return this.jobs.splice(0, 1);

@@ -14,8 +14,9 @@ import { Pump } from "./pump.js";
 import { MemoryStore } from "./store.js";
 
 /**
- * createSender makes the sender of a signer's account; there must be one only of an account. It takes up what the store's journal has
- * open. A node that is away is waited for as long as the client's option `retry` says; then it rejects, and where the store is another's.
+ * createSender makes the sender for a signer's account. An account must have only one sender. It resumes the open jobs
+ * in the store's journal. It waits for an unreachable node as long as the client's option `retry` allows, and then
+ * rejects. It also rejects if another sender has the store.
  */
 export async function createSender(client: Client, signer: Signer, options: SenderOptions = {}): Promise<Sender> {
   if (options.payer) options = { ...options, validFor: options.validFor ?? SPONSORED_TIME };
@@ -33,7 +34,7 @@ export async function createSender(client: Client, signer: Signer, options: Send
   }
 }
 
-/** Sender sends the transactions of one account for many callers at once. */
+/** Sender sends the transactions of one account for many concurrent callers. */
 export class Sender {
   readonly #client: Client;
   readonly #pump: Pump;
@@ -43,7 +44,7 @@ export class Sender {
     this.#pump = pump;
   }
 
-  /** status is whether the node answers, and since when not, in milliseconds of the clock. */
+  /** status tells whether the node answers and, if not, since when, in milliseconds of the clock. */
   get status(): Signal<SenderStatus> {
     return this.#pump.status;
   }
@@ -52,17 +53,17 @@ export class Sender {
   }
 
   /**
-   * send queues an action. With an id that was sent before it gives that job back, also after a crash where the store is durable. It
-   * throws a SenderError: of an id with another action, or where the sender is closed.
+   * send queues an action. For an id that was sent before it returns the existing job, with a durable store even after
+   * a crash. It throws a SenderError if the id has another action, or if the sender is closed.
    */
   send(action: Action, options: SendOptions = {}): Sent {
     return this.#enqueue(options, digestOf({ action }), (id, digest) => new Job(id, digest, action, options));
   }
 
   /**
-   * sendAll sweeps the account to the last unit, once what was sent before it is in blocks. What comes after it waits. If another creates
-   * the recipient's entry meanwhile, what its gas would have cost is left, and is swept by a second transfer before `receipt` resolves. With
-   * a payer one transfer moves the whole balance.
+   * sendAll sweeps the account's whole balance once all earlier jobs are in blocks; later jobs wait. If another
+   * transaction creates the recipient's entry meanwhile, the gas for it is refunded, and a second transfer sweeps the
+   * refund before `receipt` resolves. With a payer one transfer moves the whole balance.
    */
   sendAll(to: Account, options: Pick<SendOptions, "id"> = {}): Sent {
     const account = toHex(from32(to));
@@ -70,8 +71,8 @@ export class Sender {
   }
 
   /**
-   * forget forgets the jobs that were done in blocks before a height, and gives how many those were: an id of theirs would be paid again.
-   * Without it the sender remembers each job that has an id.
+   * forget forgets the jobs that were finished in blocks before a height, and returns their number. A forgotten id
+   * would be paid again. Without it the sender remembers each job that has an id.
    */
   forget(before: number): number {
     const { done } = this.#pump;
@@ -95,7 +96,7 @@ export class Sender {
     const known = this.#pump.jobs.get(id) ?? this.#pump.done.get(id);
     if (known && known.digest !== digest) throw new SenderError("idempotency_conflict", `${id} was sent with something else`);
     if (known instanceof Job) {
-      known.options = options; // those of a job from the journal are not in it
+      known.options = options; // those of a job from the journal are unknown
       return this.#sent(known);
     }
     if (known) return this.#wasSent(known);
@@ -132,7 +133,7 @@ export class Sender {
   }
 }
 
-/** cancelled resolves when a job's receipt rejects because the job is cancelled, or has expired before that. */
+/** cancelled resolves when a job's receipt rejects because the job was cancelled or has expired. */
 async function cancelled(receipt: Promise<Receipt>): Promise<void> {
   try {
     throw new TooLate(await receipt);

@@ -1,12 +1,12 @@
 import type { Hash } from "../hex.js";
 import { SenderError, type Job } from "./job.js";
 
-/** Slots are an account's nonces from those in blocks on: the jobs at them, and what others have put there. */
+/** Slots are an account's nonces beyond those in blocks, with the jobs and the foreign transactions at them. */
 export class Slots {
-  /** how many of the account's transactions are in blocks */
+  /** the number of the account's transactions in blocks */
   base = 0n;
   readonly jobs = new Map<bigint, Job>();
-  /** what the pool has at nonces that are not ours */
+  /** the pool's foreign transactions, by nonce */
   readonly foreign = new Map<bigint, Hash>();
 
   constructor(open: readonly Job[]) {
@@ -17,51 +17,54 @@ export class Slots {
     }
   }
 
-  /** free is the lowest nonce from one on that is neither ours nor another's. */
+  /** free returns the lowest unused nonce from a given one on. */
   free(from: bigint): bigint {
     let nonce = from;
     while (this.jobs.has(nonce) || this.foreign.has(nonce)) nonce++;
     return nonce;
   }
 
-  /** hasGap reports whether a nonce that nobody uses holds up others behind it. */
+  /** hasGap reports whether an unused nonce delays later ones. */
   hasGap(): boolean {
     const gap = this.free(this.base);
     return [...this.jobs].some(([nonce, job]) => nonce > gap && job.out);
   }
 
-  /** those are the jobs that is says, in the order of their nonces. */
+  /** those returns the jobs for which is holds, in the order of their nonces. */
   #those(is: (job: Job) => boolean): Job[] {
     return [...this.jobs.values()].filter(is).sort((a, b) => (a.nonce! < b.nonce! ? -1 : 1));
   }
 
-  /** used are the jobs at nonces that blocks have used. */
+  /** used returns the jobs at nonces that blocks have used. */
   used(): Job[] {
     return this.#those((job) => job.nonce! < this.base);
   }
 
-  /** due are the jobs whose bytes are to be sent. */
+  /** due returns the jobs whose transactions must be sent. */
   due(now: number): Job[] {
     return this.#those((job) => job.due <= now);
   }
 
-  /** waiting are the jobs that the pool has had since a height, or longer, and no block has. */
+  /** waiting returns the jobs that the pool has had since a height or longer, and that no block has included. */
   waiting(since: bigint): Job[] {
     return this.#those((job) => job.pooled && job.nonce! >= this.base && job.since <= since);
   }
 
-  /** expired are the jobs at nonces that no block has used, and that none can have after one of a time. */
+  /** expired returns the jobs at unused nonces that no block after the given time can include. */
   expired(head: bigint): Job[] {
     return this.#those((job) => job.nonce! >= this.base && job.expired(head));
   }
 
-  /** moveTo takes in how many transactions are in blocks: what others had below is no more in the pool. */
+  /** moveTo sets the number of transactions in blocks, and removes foreign transactions below it. */
   moveTo(base: bigint): void {
     this.base = base;
     for (const nonce of this.foreign.keys()) if (nonce < base) this.foreign.delete(nonce);
   }
 
-  /** meet takes in what the pool has, and gives which jobs are there. Those that are not, and in no block, are due. */
+  /**
+   * meet updates the slots by the pool's content, and returns the jobs that are there. Jobs that are neither there nor
+   * in a block become due.
+   */
   meet(pool: ReadonlyMap<bigint, Hash>, now: number): [Job, Hash][] {
     const there: [Job, Hash][] = [];
     for (const [nonce, job] of this.jobs) {

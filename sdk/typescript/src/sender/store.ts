@@ -1,9 +1,9 @@
 import type { Account, Hash, Hex } from "../hex.js";
 
 /**
- * Entry is what the journal of a sender remembers. Of one id the last entries count: `signed` begins, `version` adds a replacement at
- * the same nonce, `cancel` a transfer of nothing to oneself there, `refused` says that its bytes are with nobody, or that
- * no block can have them any more, `done` that a block has it. Nonces are decimal.
+ * Entry is an entry of a sender's journal. Later entries of an id override earlier ones. `signed` begins a job,
+ * `version` adds a replacement at the same nonce, and `cancel` adds an empty transfer to oneself there. `refused` means
+ * that no node has the job or no block can include it any more, and `done` that a block has it. Nonces are decimal.
  */
 export type Entry =
   | { type: "signed"; id: string; digest: Hex; nonce: string; raw: Hex; hash: Hash }
@@ -11,7 +11,7 @@ export type Entry =
   | { type: "refused"; id: string; reason: string }
   | { type: "done"; id: string; digest: Hex; hash: Hash; height: number; status: 0 | 1 };
 
-/** Scope is what a journal belongs to: one account of one chain. */
+/** Scope identifies the owner of a journal: one account of one chain. */
 export interface Scope {
   genesis: Hash;
   account: Account;
@@ -19,16 +19,16 @@ export interface Scope {
 
 /** Store keeps a sender's journal. */
 export interface Store {
-  /** open gives the entries of the scope in their order, and keeps others out until close. */
+  /** open returns the entries of the scope in order, and excludes others until close. */
   open(scope: Scope): Promise<Entry[]>;
-  /** append adds entries, all or none; they are durable, as far as the store is, when it resolves. */
+  /** append adds all entries or none. When it resolves they are durable, as far as the store is. */
   append(entries: Entry[]): Promise<void>;
-  /** replace puts entries in the place of all that there are, in one step: whenever the process dies, the old ones are there or the new. */
+  /** replace replaces all entries atomically: after a crash at any time, either the old or the new ones are there. */
   replace(entries: Entry[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** MemoryStore keeps the journal within the process: ids are good until it ends. */
+/** MemoryStore keeps the journal in memory, so ids are remembered only until the process ends. */
 export class MemoryStore implements Store {
   entries: Entry[] = [];
   async open(): Promise<Entry[]> {

@@ -44,13 +44,17 @@ function bad(message: string, cause?: unknown): SignerError {
 }
 
 /**
- * Draft is a transaction on its way from one signer to the next, with the signatures that it has so far. Its JSON is a file that they pass on,
- * also to and from the command line and programs in Go. Each signature in it is checked when it is added or read.
+ * Draft is a transaction that passes from one signer to the next, with the signatures so far. Its JSON form is a file
+ * that they exchange, also with the command line and programs in Go. Each signature is checked when it is added or
+ * read.
  */
 export class Draft {
   readonly #signatures: Record<Role, Signatures>;
 
-  /** The policies of its sender and its payer are null for accounts of keys. It throws a {@link SignerError} `bad_draft`. */
+  /**
+   * The policies of its sender and its payer are null for accounts of keys. It throws a {@link SignerError}
+   * `bad_draft`.
+   */
   constructor(
     readonly network: Network,
     readonly transaction: Transaction,
@@ -61,7 +65,10 @@ export class Draft {
     this.#check();
   }
 
-  /** parse reads a draft's JSON, and checks the signatures in it. It throws a {@link SignerError} `bad_draft` or `does_not_hold`. */
+  /**
+   * parse reads a draft's JSON, and checks the signatures in it. It throws a {@link SignerError} `bad_draft` or
+   * `does_not_hold`.
+   */
   static parse(text: string): Draft {
     if (text.length > 2 * LIMITS.transaction + 4096) throw bad("it is too long");
     let read: WrittenDraft;
@@ -91,26 +98,26 @@ export class Draft {
     return tx.payer === null ? draft : { ...draft, payer: writeSignatures(this.#signatures.payer) };
   }
 
-  /** account is the one that signs in a role. */
+  /** account returns the account that signs in a role. */
   account(role: Role): Account {
     const account = role === "sender" ? this.transaction.sender : this.transaction.payer;
     if (account === null) throw bad("it has no payer");
     return account;
   }
 
-  /** statement is what is signed in a role. Show people its text, and the chain's id. */
+  /** statement returns the statement to be signed in a role. Show people its text, and the chain's id. */
   statement(role: Role): Statement {
     return statementOf(this.transaction, this.network, role);
   }
 
-  /** rule is the one that signs in a role: of a key's account, that its key signs. */
+  /** rule returns the rule that signs in a role; for a key's account, a rule with only its key. */
   rule(role: Role): Rule {
     const { policy } = this.#signatures[role];
     if (policy) return signingRule(policy, ruleOf(this.transaction, role));
     return { threshold: 1, signers: [{ type: "key", key: this.account(role) }] };
   }
 
-  /** missing is how many signatures are missing in a role, and which signers can give them. */
+  /** missing returns the number of missing signatures in a role, and the signers that can supply them. */
   missing(role: Role): { count: number; from: PublicSigner[] } {
     const rule = this.rule(role);
     const { witness, proofs } = this.#signatures[role];
@@ -118,19 +125,24 @@ export class Draft {
     return { count, from: count === 0 ? [] : rule.signers.filter((_, i) => !proofs.some(({ signer }) => signer === i)) };
   }
 
-  /** sign adds the signature of a cosigner in a role. The key of a key's account is its only cosigner. It throws a {@link SignerError}. */
+  /**
+   * sign adds the signature of a cosigner in a role. The key of a key's account is its only cosigner. It throws a
+   * {@link SignerError}.
+   */
   async sign(role: Role, cosigner: Cosigner): Promise<void> {
     this.#add(role, await prove(this.rule(role), cosigner, this.statement(role)));
   }
 
-  /** attach adds the signature that a Bitcoin wallet gave for the text, by the key of an account that is a signer or the account itself. */
+  /** attach adds a Bitcoin wallet's signature of the text, by a key that is a signer or the account itself. */
   async attach(role: Role, key: Account, base64: string): Promise<void> {
     const { text } = this.statement(role);
     if (text === undefined || !fitsText(text)) throw new SignerError("no_text", "it has no text that a wallet can sign");
     await this.sign(role, new TextSigner(this.network, key, async () => base64));
   }
 
-  /** merge adds the signatures of another draft of the same transaction. It throws a {@link SignerError} `bad_draft`. */
+  /**
+   * merge adds the signatures of another draft of the same transaction. It throws a {@link SignerError} `bad_draft`.
+   */
   merge(other: Draft): void {
     if (this.network !== other.network || transactionHash(this.transaction) !== transactionHash(other.transaction)) {
       throw bad("they are of different transactions");
@@ -145,8 +157,8 @@ export class Draft {
   }
 
   /**
-   * signed is the transaction with its witnesses; where those of the payer are missing, `sponsor` can add them. It throws a
-   * {@link SignerError} `missing_proofs` where the sender's are.
+   * signed returns the transaction with its witnesses. If only the payer's is missing, `sponsor` can add it. It throws
+   * a {@link SignerError} `missing_proofs` if the sender's is missing.
    */
   signed(): Signed {
     const witness = this.#witness("sender");

@@ -9,27 +9,30 @@ import { policyHash, singlePolicy, type PublicSigner } from "../policy.js";
 import type { Evidence } from "../witness.js";
 import { SingleSigner } from "./policy.js";
 
-/** Passkey is what a wallet keeps of a passkey. It is no secret, but without the point the account is hard to find. */
+/**
+ * Passkey is the data that a wallet stores about a passkey. It is not secret, but without the point the account is hard
+ * to find.
+ */
 export interface Passkey {
   /** x ‖ y of its public key */
   point: Hex;
-  /** whether the chain demands that the device verified its user, as by a fingerprint: true unless there is a reason */
+  /** whether the chain requires that the device verified its user, such as by a fingerprint; usually true */
   verified: boolean;
-  /** its ID; without it the browser asks which of the domain's passkeys to take */
+  /** its ID; without it the browser asks the user to choose one of the domain's passkeys */
   credential?: Hex | undefined;
-  /** the domain that it belongs to; the page's unless said */
+  /** its domain; by default the page's */
   domain?: string | undefined;
 }
 
-/** Credentials is what is used of navigator.credentials. */
+/** Credentials is the used part of navigator.credentials. */
 export type Credentials = Pick<CredentialsContainer, "create" | "get">;
 
 /** The domain of the passkeys; by default the page's. */
 export interface PasskeyOptions {
   domain?: string | undefined;
-  /** whether the device must verify its user each time: true unless said */
+  /** whether the device must verify its user each time; by default true */
   verified?: boolean;
-  /** of the default policy: gives one passkey several accounts, 0 unless said */
+  /** number of the default policy, which gives one passkey several accounts; by default 0 */
   number?: bigint;
   /** instead of navigator.credentials */
   credentials?: Credentials;
@@ -38,7 +41,7 @@ export interface PasskeyOptions {
 const challenge = (): Hash => toHex(crypto.getRandomValues(new Uint8Array(32)));
 const buffer = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => Uint8Array.from(bytes);
 
-/** asked turns the browser's refusals into a {@link SignerError}. */
+/** asked converts the browser's refusals to a {@link SignerError}. */
 async function asked<T>(answer: Promise<T | null>): Promise<T> {
   try {
     const got = await answer;
@@ -50,7 +53,7 @@ async function asked<T>(answer: Promise<T | null>): Promise<T> {
   throw new SignerError("refused", "the browser gave no passkey");
 }
 
-/** assert has a passkey sign a challenge. */
+/** assert makes a passkey sign a challenge. */
 async function assert(
   credentials: Credentials, hash: Hash, { credential, domain, verified }: Omit<Passkey, "point">,
 ): Promise<{ assertion: Assertion; credential: Hex }> {
@@ -69,7 +72,7 @@ async function assert(
 
 /**
  * PasskeySigner signs with a passkey in a page, alone for the account of its default policy, or as one of several. **A passkey belongs to
- * its domain**: if the domain goes, so does the passkey. Give accounts that matter a second signer, or a recovery.
+ * its domain**: if the domain goes, so does the passkey. Give important accounts a second signer or a recovery.
  */
 export class PasskeySigner extends SingleSigner {
   readonly #credentials: Credentials;
@@ -92,9 +95,9 @@ function signerOf({ point, verified }: Pick<Passkey, "point" | "verified">): Pub
 }
 
 /**
- * createPasskeyAccount makes a new passkey, and gives the signer of the account that it alone signs for. It has the passkey sign once, so
- * that no account is used whose passkey signs in a way that the chain does not take: people are asked twice. Keep `passkey` of the signer.
- * It throws a {@link SignerError} `refused`, `not_p256` or `bad_assertion`.
+ * createPasskeyAccount makes a new passkey, and returns the signer of the account for which it alone signs. It lets the
+ * passkey sign once, to make sure that the chain accepts its signatures, so people are asked twice. Store the signer's
+ * `passkey`. It throws a {@link SignerError} `refused`, `not_p256` or `bad_assertion`.
  */
 export async function createPasskeyAccount(name: string, options: PasskeyOptions & { site?: string } = {}): Promise<PasskeySigner> {
   const { domain, verified = true, credentials = navigator.credentials, site = name } = options;
@@ -115,7 +118,10 @@ export async function createPasskeyAccount(name: string, options: PasskeyOptions
   return signer;
 }
 
-/** candidatesOf are the points that an assertion may be of, at most four. An assertion does not say which. */
+/**
+ * candidatesOf returns the points, at most four, to one of which an assertion belongs. The assertion does not say
+ * which.
+ */
 export function candidatesOf({ authenticatorData, clientDataJSON, signature }: Assertion): Hex[] {
   const digest = sha256(concat(authenticatorData, sha256(clientDataJSON)));
   const { r, s } = p256.Signature.fromBytes(signature, "der");
@@ -123,16 +129,17 @@ export function candidatesOf({ authenticatorData, clientDataJSON, signature }: A
     try {
       return [pointOf(new p256.Signature(r, s, recovery).recoverPublicKey(digest).toBytes(false))];
     } catch {
-      return []; // no point has such an x
+      return []; // no point has this x
     }
   });
   return [...new Set(points)];
 }
 
 /**
- * findPasskeyAccount finds the account of a passkey that another device made and that was synced to this one: people choose the passkey and
- * sign once. Of the accounts that it may be of, the chain knows one; if it knows none yet, or several, they sign once more. It throws a
- * {@link SignerError}. Policies other than the default one are with `svc_getAccount` of the account.
+ * findPasskeyAccount finds the account of a passkey that was made on another device and synced to this one. People
+ * choose the passkey and sign once. Usually the chain knows exactly one of the possible accounts; if it knows none or
+ * several, they sign once more. It throws a {@link SignerError}. `svc_getAccount` of the account returns a policy other
+ * than the default one.
  */
 export async function findPasskeyAccount(client: Client, options: PasskeyOptions = {}): Promise<PasskeySigner> {
   const { domain, verified = true, number, credentials = navigator.credentials } = options;

@@ -8,14 +8,17 @@ import { checkRole, policyAccount, ruleOf, signedHash, type Party, type Payload,
 import { evidenceHolds } from "../verify/signatures.js";
 import type { Evidence, Proof, Role, Witness } from "../witness.js";
 
-/** signingRule is the rule of a policy that signs. It throws a {@link SignerError} where a policy without a recovery is to sign one. */
+/**
+ * signingRule returns the rule of a policy that signs. It throws a {@link SignerError} if a policy without a recovery
+ * would have to sign one.
+ */
 export function signingRule(policy: Policy, by: "owner" | "recovery"): Rule {
   const rule = by === "owner" ? policy.owner : policy.recovery?.rule;
   if (!rule) throw new SignerError("not_a_signer", "the policy has no recovery");
   return rule;
 }
 
-/** prove has a cosigner sign a statement, and checks that its evidence holds. It throws a {@link SignerError}. */
+/** prove makes a cosigner sign a statement, and checks its evidence. It throws a {@link SignerError}. */
 export async function prove(rule: Rule, cosigner: Cosigner, what: Statement): Promise<Proof> {
   const signer = rule.signers.findIndex((one) => sameSigner(one, cosigner.signer));
   if (signer < 0) throw new SignerError("not_a_signer", "it is not one of the signers of the policy's rule");
@@ -25,16 +28,16 @@ export async function prove(rule: Rule, cosigner: Cosigner, what: Statement): Pr
 }
 
 /**
- * PolicySigner signs for an account by a policy: it asks its cosigners for as many proofs as the rule wants. For cosigners elsewhere, see
- * {@link Draft}.
+ * PolicySigner signs for an account by a policy: it asks its cosigners for as many proofs as the rule requires. For
+ * cosigners elsewhere, see {@link Draft}.
  */
 export class PolicySigner implements Signer {
   readonly account: Account;
   readonly #party: Party;
 
   /**
-   * Cosigners are asked in their order. `account` is that of the policy, unless it has another origin and set the policy later. It throws a
-   * PolicyError for a policy that is not valid.
+   * Cosigners are asked in order. `account` is the policy's own account by default; pass it if an account of another
+   * origin set the policy later. It throws a PolicyError for an invalid policy.
    */
   constructor(
     readonly network: Network,
@@ -51,7 +54,7 @@ export class PolicySigner implements Signer {
     return this.#party.sample(payload, role);
   }
 
-  /** It throws a {@link SignerError} `missing_proofs` where too few of the cosigners are in the rule that signs. */
+  /** It throws a {@link SignerError} `missing_proofs` if too few of the cosigners are in the rule that signs. */
   async sign(tx: Transaction, role: Role): Promise<Witness> {
     checkRole(tx, role, this.account);
     return this.#witness(statementOf(tx, this.network, role), signingRule(this.policy, ruleOf(tx, role)));
@@ -76,15 +79,15 @@ export class PolicySigner implements Signer {
   }
 }
 
-/** sortedProofs are proofs in the order in which a witness has them. */
+/** sortedProofs sorts proofs into the order of a witness. */
 export function sortedProofs(proofs: Iterable<Proof>): Proof[] {
   return [...proofs].sort((a, b) => a.signer - b.signer);
 }
 
-/** SingleSigner is what signs alone for the account of its default policy, and as one of several in others. */
+/** SingleSigner signs alone for the account of its default policy, and as one of several signers in other policies. */
 export abstract class SingleSigner implements Signer, Cosigner {
   readonly account: Account;
-  /** the policy of its own account: number 0 unless said, no recovery */
+  /** the policy of its own account: number 0 by default, without a recovery */
   readonly policy: Policy;
   readonly #party: Party;
 
@@ -100,7 +103,7 @@ export abstract class SingleSigner implements Signer, Cosigner {
   /** answer signs a hash */
   protected abstract answer(hash: Hash): Promise<Evidence>;
 
-  /** evidence throws a {@link SignerError} where what was given does not hold. */
+  /** evidence throws a {@link SignerError} if the answer is invalid. */
   async evidence({ hash }: Pick<Statement, "hash">): Promise<Evidence> {
     const evidence = await this.answer(hash);
     if (!evidenceHolds(this.signer, evidence, { hash, text: undefined })) throw new SignerError("does_not_hold", "the signature is invalid");

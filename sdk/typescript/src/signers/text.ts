@@ -9,14 +9,18 @@ import { checkRole, type Signer, type Transaction } from "../transaction.js";
 import { textHolds } from "../verify/signatures.js";
 import type { Role, Sighash, Witness } from "../witness.js";
 
-/** SignText has a Bitcoin wallet sign a text for a taproot address, by BIP-322 *simple*, and gives its base64. */
+/**
+ * SignText makes a Bitcoin wallet sign a text for a taproot address, by BIP-322 *simple*, and returns the signature in
+ * base64.
+ */
 export type SignText = (text: string, address: string) => Promise<string>;
 
 type TextEvidence = { type: "text"; signature: Hex; sighash: Sighash };
 
 /**
  * TextSigner signs with a Bitcoin wallet, which shows people what they sign, for the account of the wallet's taproot address, or as a signer
- * of a policy. A function that asks for the text to be pasted into a wallet, such as Sparrow, does as well as those of {@link wallets}.
+ * of a policy. Instead of the functions in {@link wallets}, it can use one that asks the user to paste the text into a
+ * wallet such as Sparrow.
  */
 export class TextSigner implements Signer, Cosigner {
   readonly account: Account;
@@ -46,7 +50,10 @@ export class TextSigner implements Signer, Cosigner {
     return this.evidence(messageStatement(message, this.network));
   }
 
-  /** evidence throws a {@link SignerError} where there is no text that a wallet can sign, or where the wallet's signature does not hold. */
+  /**
+   * evidence throws a {@link SignerError} if there is no text that a wallet can sign, or if the wallet's signature is
+   * invalid.
+   */
   async evidence({ text }: Statement): Promise<TextEvidence> {
     if (text === undefined) throw new SignerError("no_text", "it has no text: it is valid until after the year 9999");
     if (!fitsText(text)) throw new SignerError("no_text", "its text has more than 4,096 bytes: sign by a key, or in parts");
@@ -60,7 +67,10 @@ export class TextSigner implements Signer, Cosigner {
   }
 }
 
-/** Provider is what an extension of a browser puts into its pages; its calls give what the extension's documentation says. */
+/**
+ * Provider is the object that a browser extension adds to pages. The results of its calls are in the extension's
+ * documentation.
+ */
 type Provider = Record<string, any>;
 
 function provided(...path: string[]): Provider {
@@ -76,7 +86,10 @@ function signatureOf(answer: Provider | undefined): string {
   throw new SignerError("refused", `the wallet did not sign: ${String(answer?.["error"]?.message ?? "it gives no reason")}`);
 }
 
-/** wallets are functions for {@link TextSigner} that ask the extensions of a browser. Choose a taproot address in the wallet before. */
+/**
+ * wallets has functions for {@link TextSigner} that use browser extensions. Choose a taproot address in the wallet
+ * first.
+ */
 export const wallets: Readonly<Record<"unisat" | "okx" | "xverse" | "leather", SignText>> = {
   unisat: async (text) => provided("unisat")["signMessage"](text, "bip322-simple"),
   okx: async (text) => provided("okxwallet", "bitcoin")["signMessage"](text, "bip322-simple"),

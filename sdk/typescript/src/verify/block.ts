@@ -7,7 +7,10 @@ import { transactionFault, verifySeal } from "./signatures.js";
 /** The checks of a block without a state, in order. */
 export type BlockStep = "seal" | "transactions" | "receipts" | "gas" | "signatures";
 
-/** BlockVerdict says which step a block fails at, and why; and of how many transactions the signatures were checked. */
+/**
+ * BlockVerdict has the step at which a block fails, with the reason, and the number of transactions whose signatures
+ * were checked.
+ */
 export interface BlockVerdict {
   hash: string;
   failed?: { step: BlockStep; message: string };
@@ -15,9 +18,9 @@ export interface BlockVerdict {
 }
 
 /**
- * checkBlock checks a block and its receipts against its header: its seal, both roots, the gas, and of up to `most` transactions the
- * signatures and the rules that need no state. What the transactions do to the state it cannot tell. It takes milliseconds a signature: in
- * pages it belongs into a worker.
+ * checkBlock checks a block and its receipts against its header: its seal, both roots, the gas, and for up to `most`
+ * transactions the signatures and the rules that need no state. It cannot check their effects on the state. A signature
+ * takes milliseconds: in pages, use a worker.
  */
 export function checkBlock({ header, transactions }: Block, receipts: readonly ChainReceipt[], network: Network, most = Infinity): BlockVerdict {
   let signatures = 0;

@@ -11,7 +11,7 @@ import { verifySeal } from "./signatures.js";
 export class HeaderError extends CairnError {
   override name = "HeaderError";
   constructor(
-    /** `version`: the chain has a version that this package does not know, or the header another than it should */
+    /** `version`: the chain has a version that this package does not know, or the header has a wrong one */
     readonly reason: "chain" | "height" | "parent" | "time" | "seal" | "producer" | "version" | "proof",
     message: string,
   ) {
@@ -27,13 +27,13 @@ export interface Override {
 
 /**
  * HeaderFollower follows a chain by its headers alone (docs/protocol.md, "Blocks"). Between two proofs of the parameters it trusts the
- * producer that the last one showed: give a proof with each header where it must not be misled by a key that was replaced.
+ * producer that the last one showed: give a proof with each header if a replaced key must not be able to mislead it.
  */
 export class HeaderFollower {
   #head: Header;
   #hash: Hash;
 
-  /** It begins with a trusted header, such as the header of block 0, whose hash identifies the chain. */
+  /** It starts at a trusted header, such as the header of block 0, whose hash identifies the chain. */
   constructor(
     trusted: Header,
     readonly overrides: readonly Override[] = [],
@@ -50,8 +50,8 @@ export class HeaderFollower {
   }
 
   /**
-   * take takes the next header. `proof` shows the parameters under the state root of the header before: it is needed where producer or
-   * version change. It throws a {@link HeaderError}, and stays where it is.
+   * take accepts the next header. `proof` proves the parameters under the state root of the previous header; it is
+   * needed if the producer or the version changes. It throws a {@link HeaderError} without moving.
    */
   take(next: SignedHeader, proof?: MerkleProof): void {
     const head = this.#head;
@@ -91,8 +91,8 @@ export class HeaderFollower {
 }
 
 /**
- * convicts reports whether two headers prove that a producer is at fault: they are different ones of one height by one producer, and both
- * seals hold. Whoever finds two such headers of one chain stops, and shows both.
+ * convicts reports whether two headers prove a producer's fault: they differ, have the same height and producer, and
+ * both seals are valid. If you find two such headers of a chain, stop and publish both.
  */
 export function convicts(a: SignedHeader, b: SignedHeader): boolean {
   const same = a.chainId === b.chainId && a.height === b.height && a.producer === b.producer;

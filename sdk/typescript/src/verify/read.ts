@@ -10,15 +10,15 @@ import { decodeSigned, type SignedTransaction } from "../transaction.js";
 import { VerifyError, verifyHeader, type Trust } from "../view/trust.js";
 import { HeaderError, type HeaderFollower } from "./follow.js";
 
-/** How many headers a node gives at once, and how many with a proof for each. */
+/** The maximum number of headers in a node's answer, without and with a proof for each. */
 const [PAGE, PROVEN_PAGE] = [1000, 64];
 
 const merkleProof = ({ key, value, siblings, end }: AccountProof): MerkleProof => ({ key, value, siblings, end: end as MerkleProof["end"] });
 
 /**
- * followHeaders reads the headers after a follower's head, up to a height or the newest, and gives each one that the follower took. With
- * `proven` each comes with a proof of the parameters, as far as the node has them. It throws a {@link HeaderError}, and what the client
- * throws.
+ * followHeaders reads the headers after a follower's head, up to a height or the newest, and yields each one that the
+ * follower accepted. With `proven` each comes with a proof of the parameters, as far as the node has them. It throws a
+ * {@link HeaderError}, and errors of the client.
  */
 export async function* followHeaders(
   client: Client, follower: HeaderFollower, options: { to?: bigint; proven?: boolean } = {},
@@ -48,11 +48,11 @@ function readHeader(encoded: `0x${string}`): SignedHeader {
   }
 }
 
-/** Included is a transaction that is in a block, with what came of it. */
+/** Included is a transaction in a block, with its outcome. */
 export interface Included {
-  /** the block's */
+  /** the block's header */
   header: SignedHeader;
-  /** the transaction's place in the block */
+  /** the transaction's position in the block */
   number: number;
   transaction: SignedTransaction;
   /** status 1 is success: a transfer that failed paid nothing */
@@ -60,8 +60,9 @@ export interface Included {
 }
 
 /**
- * verifyInclusion checks what a node gives to show that a transaction is in a block whose header the trusted producer sealed, and what its
- * receipt says. It throws a {@link VerifyError}. That the block is in the chain is shown by whoever follows the headers.
+ * verifyInclusion checks a node's proof that a transaction is in a block whose header the trusted producer sealed, and
+ * its receipt. It throws a {@link VerifyError}. It does not check that the block is in the chain: follow the headers
+ * for that.
  */
 export function verifyInclusion(trust: Trust, hash: Hash, given: Inclusion): Included {
   const header = verifyHeader(trust, {}, fromHex(given.header));
@@ -86,7 +87,10 @@ export function verifyInclusion(trust: Trust, hash: Hash, given: Inclusion): Inc
   return { header, number, transaction: signed.transaction, receipt };
 }
 
-/** readIncluded reads a transaction with no node to be believed; null while no block has it. It throws a {@link VerifyError}, and what the client throws. */
+/**
+ * readIncluded reads a transaction without trusting the node; null while no block has it. It throws a {@link
+ * VerifyError}, and errors of the client.
+ */
 export async function readIncluded(client: Client, trust: Trust, hash: Hash): Promise<Included | null> {
   const given = await client.call("svc_getInclusionProof", hash);
   return given && verifyInclusion(trust, hash, given);

@@ -19,7 +19,10 @@ export function verifySchnorr(signature: Uint8Array, message: Uint8Array, key: U
   return schnorr.verify(signature, message, key);
 }
 
-/** verifyP256 reports whether an ECDSA signature r ‖ s over P-256 holds for a digest and a point x ‖ y. A high s never does. */
+/**
+ * verifyP256 reports whether an ECDSA signature r ‖ s over P-256 is valid for a digest and a point x ‖ y. A high s is
+ * never valid.
+ */
 export function verifyP256(signature: Uint8Array, digest: Uint8Array, point: Uint8Array): boolean {
   try {
     return p256.verify(signature, digest, uncompressed(point), { prehash: false, lowS: true, format: "compact" });
@@ -28,7 +31,9 @@ export function verifyP256(signature: Uint8Array, digest: Uint8Array, point: Uin
   }
 }
 
-/** verifyAnyP256 is {@link verifyP256} for any s, as the host function `p256_verify` verifies other people's signatures. */
+/**
+ * verifyAnyP256 is {@link verifyP256} for any s, as the host function `p256_verify` verifies other people's signatures.
+ */
 export function verifyAnyP256(signature: Uint8Array, digest: Uint8Array, point: Uint8Array): boolean {
   try {
     return verifyP256(fromHex(rawSignature(signature)), digest, point);
@@ -38,7 +43,7 @@ export function verifyAnyP256(signature: Uint8Array, digest: Uint8Array, point: 
   }
 }
 
-/** textHolds reports whether a key signed a text as BIP-322 says. */
+/** textHolds reports whether a key signed a text by BIP-322. */
 export function textHolds(key: Account, text: string | undefined, { signature, sighash }: { signature: `0x${string}`; sighash: Sighash }): boolean {
   if (text === undefined || !fitsText(text)) return false;
   return verifySchnorr(fromHex(signature), bip322Message(key, text, sighash), from32(key));
@@ -48,7 +53,7 @@ const USER_PRESENT = 1;
 const USER_VERIFIED = 4;
 const ATTESTED_OR_EXTENDED = 0xc0;
 
-/** passkeyHolds reports whether an assertion of WebAuthn holds (docs/protocol.md, "Passkeys"). */
+/** passkeyHolds reports whether a WebAuthn assertion is valid (docs/protocol.md, "Passkeys"). */
 export function passkeyHolds(
   signer: Extract<PublicSigner, { type: "passkey" }>, hash: Hash, evidence: Extract<Evidence, { type: "passkey" }>,
 ): boolean {
@@ -59,7 +64,7 @@ export function passkeyHolds(
   return digest !== undefined && verifyP256(fromHex(evidence.signature), digest, fromHex(signer.point));
 }
 
-/** evidenceHolds reports whether evidence shows that a signer signed a statement. */
+/** evidenceHolds reports whether evidence proves that a signer signed a statement. */
 export function evidenceHolds(signer: PublicSigner, evidence: Evidence, { hash, text }: Statement): boolean {
   switch (signer.type) {
     case "key":
@@ -72,7 +77,7 @@ export function evidenceHolds(signer: PublicSigner, evidence: Evidence, { hash, 
   }
 }
 
-/** proofsHold reports whether proofs show that as many signers of a rule signed as it asks for. */
+/** proofsHold reports whether proofs show that enough signers of a rule signed. */
 export function proofsHold(rule: Rule, proofs: readonly Proof[], what: Statement): boolean {
   if (proofs.length !== rule.threshold) return false;
   let before = -1;
@@ -84,7 +89,10 @@ export function proofsHold(rule: Rule, proofs: readonly Proof[], what: Statement
   return true;
 }
 
-/** witnessHolds reports whether a witness shows that an account signed a statement, a policy by the owner's or the recovery's rule. */
+/**
+ * witnessHolds reports whether a witness proves that an account signed a statement; a policy signs by the owner's or
+ * the recovery's rule.
+ */
 export function witnessHolds(account: Account, witness: Witness, what: Statement, rule: "owner" | "recovery" = "owner"): boolean {
   switch (witness.type) {
     case "key":
@@ -99,9 +107,9 @@ export function witnessHolds(account: Account, witness: Witness, what: Statement
 }
 
 /**
- * transactionFault says which rule a transaction breaks of those that need no state, and why: rules 3 to 10 of validity, or 18 where a
- * signature does not hold. It is undefined if the transaction breaks none. Whether the witnesses claim the accounts' authorities in force
- * is for who knows the state.
+ * transactionFault returns the first broken rule among those that need no state, with the reason: rules 3 to 10 of
+ * validity, or 18 for an invalid signature. It is undefined if the transaction breaks none. It does not check that the
+ * witnesses claim the authorities in force, which needs the state.
  */
 export function transactionFault(tx: SignedTransaction, network: Network): { rule: number; message: string } | undefined {
   const fault = staticFault(tx);
@@ -116,8 +124,9 @@ export function transactionFault(tx: SignedTransaction, network: Network): { rul
 }
 
 /**
- * verifyMessage reports whether a witness shows that an account signed a message, as the host function `account_verify` does. `authority`
- * is who may sign for the account, which {@link Client} and `readAccount` tell: of an account that never changed that it is the account.
+ * verifyMessage reports whether a witness shows that an account signed a message, like the host function
+ * `account_verify`. `authority` is the account's authority, from {@link Client} or `readAccount`; an account that never
+ * changed it is its own authority.
  */
 export function verifyMessage(message: SignedMessage, witness: Witness, network: Network, authority: Account = message.account): boolean {
   return claim(message.account, witness) === authority && witnessHolds(message.account, witness, messageStatement(message, network));

@@ -10,18 +10,18 @@ import type { Trust } from "./trust.js";
 type Views<A extends Abi> = Contract<A>["view"];
 type Given<P extends unknown[]> = undefined extends P[0] ? [args?: P[0], options?: VerifiedOptions] : [args: P[0], options?: VerifiedOptions];
 
-/** At which height a view is asked for, or from which on; and codes that the node need not send. */
+/** The height for a view, or the lowest one, and codes that the node need not send. */
 export type VerifiedOptions = Pick<Question, "height" | "atLeast" | "codes">;
 
-/** VerifiedContract has a function for each view of a contract, that no node is believed for. */
+/** VerifiedContract has a function for each view of a contract, which trusts no node. */
 export type VerifiedContract<A extends Abi> = {
   [F in keyof Views<A>]: Views<A>[F] extends (...args: infer P) => Promise<infer R>
     ? (...args: Given<P>) => Promise<{ value: R; header: SignedHeader }> : never;
 };
 
 /**
- * verified types a contract by its ABI, as `contract` does, with views that are proven as {@link readView} does. They reject with a
- * RevertError where the view reverts.
+ * verified types a contract by its ABI, like `contract`, with views that are proven as in {@link readView}. They reject
+ * with a RevertError if the view reverts.
  */
 export function verified<const A extends Abi>(abi: A, id: Account, client: Client, trust: Trust, runner: Runner): VerifiedContract<A> {
   const views: Record<string, unknown> = Object.create(null);

@@ -19,24 +19,28 @@ export interface Verified {
   contract: Account;
   function: string;
   args: Uint8Array;
-  /** by key in hex; null shows absence */
+  /** by key in hex; null for a proven absence */
   values: Map<Hex, Uint8Array | null>;
   /** by hash */
   codes: Map<Hex, Uint8Array>;
 }
 
-/** How a view call ends; `data` is what it returned, or its revert data. */
+/** The outcome of a view call. `data` is its result, or its revert data. */
 export interface Outcome {
   outcome: "success" | "reverted" | "trap" | "view_wrote_state" | "no_such_contract" | "no_such_function";
   data: Uint8Array;
 }
 
-/** IncompleteError: the call reads a key or runs a code that the proof does not show, or the proof has more than it uses. */
+/**
+ * IncompleteError: the call reads a key or runs a code that is not in the proof, or the proof has more than the call
+ * uses.
+ */
 export class IncompleteError extends Error {
   override name = "IncompleteError";
 }
 
-const MAX_DEPTH = 16; // of 32: so all memories together are within the chain's 256 pages, whatever they grow to
+// The chain allows 32. With 16, all memories together stay within the chain's 256 pages at any growth.
+const MAX_DEPTH = 16;
 const MAX_LOAD = 524_288;
 const MAX_HOST_CALLS = 1_000_000;
 const MAX_ARGS = 65_536;
@@ -62,8 +66,8 @@ interface Frame {
 }
 
 /**
- * execute makes a view call as the chain does, but for gas: nothing bounds its time, so it belongs into a worker that is ended when its
- * time is up. It throws an {@link IncompleteError} or an {@link UnansweredError}.
+ * execute makes a view call like the chain, but without gas. Nothing bounds its time, so run it in a worker that can be
+ * ended. It throws an {@link IncompleteError} or an {@link UnansweredError}.
  */
 export function execute(verified: Verified): Outcome {
   return new Execution(verified).run();
@@ -103,7 +107,7 @@ class Execution {
     return this.#get(concat(Uint8Array.of(2), id))?.subarray(0, 32);
   }
 
-  /** find loads a contract's code; undefined where there is no contract. */
+  /** find loads a contract's code; undefined if there is no contract. */
   #find(id: Uint8Array): Module | undefined {
     const hash = this.#codeHash(id);
     if (!hash) return undefined;
@@ -143,7 +147,7 @@ class Execution {
     }
   }
 
-  /** nested is host functions call and call_view, step by step as docs/protocol.md has them. */
+  /** nested implements the host functions call and call_view, in the steps of docs/protocol.md. */
   #nested(frame: Frame, id: Uint8Array, name: string, args: Uint8Array, gas: bigint): number {
     if (gas < 2n ** 63n) throw new UnansweredError("unsupported", "a nested call with a bound on its gas");
     frame.result = new Uint8Array();
@@ -158,7 +162,7 @@ class Execution {
     return outcome === "success" ? 0 : 1;
   }
 
-  /** verifyAccount is host function account_verify. */
+  /** verifyAccount implements the host function account_verify. */
   #verifyAccount(frame: Frame, id: Uint8Array, message: Uint8Array, encoded: Uint8Array): boolean {
     const { header, network } = this.verified;
     const account = toHex(id);
@@ -177,7 +181,7 @@ class Execution {
 
   #host(frame: Frame): Record<string, (...args: never[]) => unknown> {
     const { header } = this.verified;
-    /** range is bytes of the memory: read again each time, since growth moves them. */
+    /** range returns bytes of the memory, looked up at each call because growth moves them. */
     const range = (pointer: number, length: number, limit = 2 ** 32): Uint8Array => {
       const [from, count] = [pointer >>> 0, length >>> 0];
       const memory = new Uint8Array(frame.memory!.buffer);

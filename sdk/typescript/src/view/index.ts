@@ -14,7 +14,7 @@ export { verified, type VerifiedContract, type VerifiedOptions } from "./contrac
 export type { Step, Trust } from "./trust.js";
 export type { Outcome, Verified };
 
-/** A view call. `height` is the block after which it is asked for; without it any block from `atLeast` on is taken. */
+/** A view call. It is made after the block at `height` or, without that, after any block from `atLeast` on. */
 export interface Question {
   contract: Account;
   function: string;
@@ -31,8 +31,8 @@ const [MAX_KEYS, MAX_VALUE_BYTES, MAX_WITNESS_BYTES, MAX_CODES, MAX_CODE_BYTES, 
 const length = (hex: Hex): number => (hex.length - 2) / 2;
 
 /**
- * verifyView checks all of a proof but the call itself, and gives what {@link execute} makes it on: values under the state root of a header
- * that the producer sealed. It throws a {@link VerifyError}.
+ * verifyView checks a proof except for the call itself, and returns the input for {@link execute}: values under the
+ * state root of a header that the producer sealed. It throws a {@link VerifyError}.
  */
 export function verifyView(trust: Trust, question: Question, proof: ViewProof): Verified {
   try {
@@ -78,12 +78,15 @@ export interface View extends Outcome {
   header: SignedHeader;
 }
 
-/** Runs {@link execute} where it can be ended: a worker. It rejects with the error that execute throws. */
+/** Runs {@link execute} in a worker, where it can be ended. It rejects with the error that execute throws. */
 export interface Runner {
   run(verified: Verified): Promise<Outcome>;
 }
 
-/** readView makes a view call with no node to be believed. It throws a {@link VerifyError}, an {@link UnansweredError}, or what the client throws. */
+/**
+ * readView makes a view call without trusting the node. It throws a {@link VerifyError}, an {@link UnansweredError}, or
+ * an error of the client.
+ */
 export async function readView(client: Client, trust: Trust, question: Question, runner: Runner): Promise<View> {
   const block = question.height === undefined ? "latest" : Number(question.height);
   const known = (question.codes ?? []).map((code) => toHex(sha256(code)));

@@ -1,7 +1,9 @@
 import { CairnError } from "../errors.js";
 import { concat } from "../hex.js";
 
-/** UnansweredError: the call cannot be made here as the chain makes it. It says nothing of who gave the proof. */
+/**
+ * UnansweredError: the call cannot be made here in the chain's way. It does not imply a fault of the proof's source.
+ */
 export class UnansweredError extends CairnError {
   override name = "UnansweredError";
   constructor(
@@ -12,13 +14,13 @@ export class UnansweredError extends CairnError {
   }
 }
 
-/** A code, compiled so that its memory is within the chain's limit. The chain checked it when it was deployed. */
+/** A code, compiled with a memory within the chain's limit. The chain checked it at its deploy. */
 export interface Module {
   compiled: WebAssembly.Module;
-  /** exports that a call may name: of type () → () */
+  /** exports that a call may name, of type () → () */
   procedures: Set<string>;
   reentrant: boolean;
-  /** at most what the chain counts for loading it */
+  /** at most the chain's charge for loading it */
   load: number;
 }
 
@@ -102,7 +104,7 @@ function exportedProcedures(found: Map<number, Uint8Array>): Set<string> {
   const imported = read(2, (r) => {
     r.name();
     r.name();
-    r.u8(); // the chain takes imports of functions only
+    r.u8(); // the chain accepts imports of functions only
     return r.u32();
   });
   const types = [...imported, ...read(3, (r) => r.u32())];

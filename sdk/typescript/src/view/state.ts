@@ -32,8 +32,8 @@ export function verifyState(trust: Trust, question: StateQuestion, encodedHeader
 }
 
 /**
- * readState reads a state key with no node to be believed: by default after the latest block. It throws a {@link VerifyError}, or what the
- * client throws.
+ * readState reads a state key without trusting the node, by default after the latest block. It throws a {@link
+ * VerifyError}, or an error of the client.
  */
 export async function readState(client: Client, trust: Trust, question: StateQuestion): Promise<StateValue> {
   const block: BlockRef = question.height === undefined ? "latest" : Number(question.height);
@@ -44,12 +44,15 @@ export async function readState(client: Client, trust: Trust, question: StateQue
   return verifyState(trust, question, fromHex(item.raw), proof);
 }
 
-/** ShownAccount is what the state has of an account after the block of `header`; decodeRecord says what of one that it has nothing of. */
+/**
+ * ShownAccount is the state's record of an account after the block of `header`; for an account without an entry, it is
+ * the default of decodeRecord.
+ */
 export interface ShownAccount extends AccountRecord {
   header: SignedHeader;
 }
 
-/** readAccount reads an account's balance and nonce, who may sign for it and a recovery that is under way, as {@link readState} does. */
+/** readAccount reads an account's balance, nonce, authority and pending recovery, like {@link readState}. */
 export async function readAccount(
   client: Client, trust: Trust, account: Account, at: { height?: bigint; atLeast?: bigint } = {},
 ): Promise<ShownAccount> {

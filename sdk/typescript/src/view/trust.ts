@@ -5,7 +5,7 @@ import { CairnError } from "../errors.js";
 import type { Account } from "../hex.js";
 import { verifySeal } from "../verify/signatures.js";
 
-/** Trust is what a caller knows about a chain, so that it need not trust a node. */
+/** Trust is a caller's knowledge about a chain, which replaces trust in a node. */
 export interface Trust {
   chainId: bigint;
   network: Network;
@@ -13,10 +13,10 @@ export interface Trust {
   producer: Account;
 }
 
-/** The steps that refuse a proof, in the order in which they are taken. */
+/** The steps at which a proof may be refused, in order. */
 export type Step = "size" | "header" | "height" | "witness" | "code" | "execute";
 
-/** VerifyError: a proof does not hold; `step` says where. */
+/** VerifyError: a proof is invalid. `step` is the step that failed. */
 export class VerifyError extends CairnError {
   override name = "VerifyError";
   constructor(
@@ -27,7 +27,7 @@ export class VerifyError extends CairnError {
   }
 }
 
-/** verifyHeader reads a header that the trusted producer sealed, of the block that was asked for. */
+/** verifyHeader reads a header, and checks that the trusted producer sealed it and that it is the requested block's. */
 export function verifyHeader(trust: Trust, asked: { height?: bigint; atLeast?: bigint }, encoded: Uint8Array): SignedHeader {
   const header = readHeader(encoded);
   if (header.chainId !== trust.chainId) throw new VerifyError("header", `it is for chain ${header.chainId}`);

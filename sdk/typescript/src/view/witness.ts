@@ -5,15 +5,15 @@ const [EMPTY, OWN, OTHER, BRANCH, DIGEST] = [0, 1, 2, 3, 4];
 
 interface Reading {
   path: Digest;
-  /** of its value; undefined for none */
+  /** hash of the value; undefined for none */
   leaf: Digest | undefined;
 }
 
 const isZero = (digest: Digest): boolean => digest.every((e) => e === 0);
 
 /**
- * witnessRoot is the state root under which the keys, at least one, have just these values (docs/protocol.md, "Proofs of views").
- * It throws a {@link CodecError} for a witness that is none of theirs.
+ * witnessRoot returns the state root under which the keys, at least one, have exactly these values (docs/protocol.md,
+ * "Proofs of views"). It throws a {@link CodecError} for a witness that does not belong to them.
  */
 export function witnessRoot(witness: Uint8Array, values: { key: Uint8Array; value: Uint8Array | undefined }[]): Uint8Array {
   const r = new Reader(witness);

@@ -1,17 +1,20 @@
 import { IncompleteError, UnansweredError, execute, type Outcome, type Runner, type Verified } from "./index.js";
 
-/** What {@link workerRunner} needs of a worker: that of a page, or one of Node.js behind the same names. */
+/** The parts of a worker that {@link workerRunner} needs: a page's worker, or one of Node.js with the same names. */
 export interface WorkerLike {
   postMessage(message: unknown): void;
   terminate(): void;
-  // any, as a page's Worker declares more of its events than it is asked for here
+  // any, because a page's Worker declares more about its events than is needed here
   onmessage: ((event: any) => void) | null;
   onerror: ((event: any) => void) | null;
 }
 
 type Answer = { outcome: Outcome } | { error: "incomplete" | "unsupported" | "resource"; message: string };
 
-/** answer is what a worker's program gives for a message that it is posted: self.onmessage = (e) => self.postMessage(answer(e.data)). */
+/**
+ * answer computes the reply of a worker's program to a message: self.onmessage = (e) =>
+ * self.postMessage(answer(e.data)).
+ */
 export function answer(message: unknown): Answer {
   try {
     return { outcome: execute(message as Verified) };
@@ -22,7 +25,10 @@ export function answer(message: unknown): Answer {
   }
 }
 
-/** workerRunner makes each call in a worker of its own, which is ended after so many milliseconds: an {@link UnansweredError} then. */
+/**
+ * workerRunner makes each call in its own worker. After a timeout in milliseconds it ends the worker, and the call
+ * rejects with an {@link UnansweredError}.
+ */
 export function workerRunner(start: () => WorkerLike, timeout = 2_000): Runner {
   return {
     run: (verified) => new Promise((resolve, reject) => {
