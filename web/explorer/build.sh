@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the pages into internal/server/explorer/dist, where they are committed, or into the directory that is given.
+# Builds the pages into internal/server/explorer/dist, where they are committed, or into the given directory.
 set -eu
 cd "$(dirname "$0")"
 out=${1:-$PWD/../../internal/server/explorer/dist}

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Holds the committed pages to their sources, and tests them: what needs no page, then in a real Chromium against the node of this
-# repository with the verifier of proofs in it. Chromium is installed where it is missing.
+# Compares the committed pages with their sources, and tests them: first the functions that need no page, then the pages
+# in a real Chromium against this repository's node, built with the verifier of proofs. Chromium is installed where it
+# is missing.
 set -eu
 cd "$(dirname "$0")"
 root=$PWD/../..

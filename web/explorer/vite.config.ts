@@ -1,6 +1,6 @@
 import { defineConfig } from "vite";
 
-// The built files are committed and compared: nothing in them may depend on the machine.
+// The built files are committed and compared, so they must not depend on the machine.
 export default defineConfig({
   base: "/explorer/",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },

@@ -1,10 +1,10 @@
-// Accounts as people write them: the same everywhere in these pages, and as on the command line.
+// Accounts in the forms that people type, the same on all pages and on the command line.
 import { parseAccount, type Account } from "@cairn-chain/sdk";
 import { devAccounts } from "./dev";
 import { labels } from "./labels";
 import { client, isDevelopment, network } from "./node";
 
-/** readAccount reads an address, a key in hex, dev0 to dev9 of a development chain, or a label of this browser's. */
+/** readAccount reads an address, a key in hex, dev0 to dev9 of a development chain, or a label kept in this browser. */
 export function readAccount(text: string): Account {
   const typed = text.trim();
   const dev = isDevelopment() && /^dev([0-9])$/.exec(typed);
@@ -14,7 +14,10 @@ export function readAccount(text: string): Account {
   return (named[0]?.[0] as Account | undefined) ?? parseAccount(typed, network());
 }
 
-/** readRecipient is readAccount for who gets coins: hex has no checksum, so nobody is sent anything by a wrong digit of it. */
+/**
+ * readRecipient is readAccount for a recipient of coins. It refuses hex that may contain a wrong digit, because hex has
+ * no checksum.
+ */
 export async function readRecipient(text: string): Promise<Account> {
   const account = readAccount(text);
   if (/^(0x)?[0-9a-f]{64,66}$/i.test(text.trim())) await client.checkRecipient(account);

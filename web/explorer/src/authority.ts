@@ -1,13 +1,13 @@
-// By whose word a header counts: which key signs this chain's blocks, and how the page knows.
+// The authority for headers: the key that signs this chain's blocks, and the source from which the page knows it.
 import { computed, signal } from "@preact/signals";
 import type { Account } from "@cairn-chain/sdk";
 import { keep, readKept } from "./kept";
 import { info } from "./node";
 
-/** Authority is the key that the page takes for the producer's. */
+/** Authority is the key that the page believes to be the producer's. */
 export interface Authority {
   producer: Account;
-  /** a person said it, or a node did when this browser first came to the chain */
+  /** whether a person entered it, or a node gave it at this browser's first visit to the chain */
   by: "person" | "node";
   /** Unix seconds */
   since: number;
@@ -18,7 +18,10 @@ const begun = Math.floor(Date.now() / 1000);
 
 const isKey = (text: unknown): text is Account => typeof text === "string" && /^0x[0-9a-f]{64}$/.test(text);
 
-/** authority is what this browser remembers of the chain; the first time it takes the node's word, and remembers that. */
+/**
+ * authority returns the key that this browser remembers for the chain. The first time it believes the node, and
+ * remembers its key.
+ */
 export const authority = computed<Authority | null>(() => {
   void changed.value;
   if (!info.value) return null;
@@ -31,7 +34,7 @@ export const authority = computed<Authority | null>(() => {
   return first;
 });
 
-/** trustProducer takes a person's word for the producer's key; it returns false for what is no key. */
+/** trustProducer stores a producer's key that a person entered; it returns false for text that is not a key. */
 export function trustProducer(text: string): boolean {
   const hex = text.trim().toLowerCase().replace(/^(0x)?/, "0x");
   if (!isKey(hex)) return false;

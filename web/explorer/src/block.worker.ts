@@ -1,9 +1,9 @@
-// Whole blocks, checked apart from the page: signatures take milliseconds each.
+// Checks whole blocks in a worker, because each signature takes milliseconds.
 import { chainReceipt, parseBlock } from "@cairn-chain/sdk";
 import { checkBlock } from "@cairn-chain/sdk/verify";
 import type { BlockAnswer, BlockTask } from "./check";
 
-/** The most signatures that are checked: about a minute. */
+/** The maximum number of signatures checked: about a minute of work. */
 const MOST = 10_000;
 
 function check({ raw, receipts, network }: BlockTask): BlockAnswer {

@@ -1,9 +1,9 @@
-// Charts as drawings that need no library: each has a question as its title, and its numbers as a table.
+// Charts drawn without a library. Each has a question as its title, and its numbers as a table.
 import type { ComponentChildren, JSX } from "preact";
 
 interface Chart {
   title: string;
-  /** what is read off, in a sentence */
+  /** the result of the chart, in a sentence */
   answer: ComponentChildren;
   points: { label: string; value: number; shown: string }[];
 }
@@ -60,7 +60,7 @@ export function Line(chart: Chart): JSX.Element {
   );
 }
 
-/** Bars draws a value for each of some things in a row. */
+/** Bars draws one bar for each item. */
 export function Bars({ most, ...chart }: Chart & { most?: number }): JSX.Element {
   const top = most ?? Math.max(...chart.points.map(({ value }) => value), 1);
   const step = WIDTH / Math.max(chart.points.length, 1);

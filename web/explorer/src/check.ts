@@ -1,4 +1,4 @@
-// What the pages find out themselves, with no node believed: values under the state root of a header that the producer sealed.
+// The pages' own checks, which trust no node: values under the state root of a header that the producer sealed.
 import {
   RpcError,
   blockHash,
@@ -25,7 +25,7 @@ export interface Checked<T> {
   header: SignedHeader;
 }
 
-let newest = 0n; // no answer may be of an older block than one before
+let newest = 0n; // no answer may come from an older block than an earlier answer
 takenBack.subscribe((height) => {
   if (height !== null) newest = 0n;
 });
@@ -35,7 +35,7 @@ function trusted(): Trust {
   return { chainId: BigInt(info.value.chain_id), network: info.value.network, producer: authority.value.producer };
 }
 
-/** at bounds the block of an answer: the one that was asked for, or none older than was seen. */
+/** at bounds the block of an answer: the requested one, or none older than those seen. */
 const at = (height?: number): { height?: bigint; atLeast?: bigint } =>
   height === undefined ? { atLeast: newest } : { height: BigInt(height) };
 
@@ -44,25 +44,28 @@ function seen<T>(checked: Checked<T>): Checked<T> {
   return checked;
 }
 
-/** checkAccount reads an account's record by a Merkle proof. It throws a VerifyError, or what the client throws. */
+/** checkAccount reads an account's record by a Merkle proof. It throws a VerifyError or an error of the client. */
 export async function checkAccount(account: Account, height?: number): Promise<Checked<AccountRecord>> {
   const { readAccount } = await import("@cairn-chain/sdk/view");
   const { header, ...value } = await readAccount(client, trusted(), account, at(height));
   return seen({ value, header });
 }
 
-/** checkBalance is checkAccount for who asks for the balance only. */
+/** checkBalance is checkAccount for the balance only. */
 export async function checkBalance(account: Account, height?: number): Promise<Checked<bigint>> {
   const { value, header } = await checkAccount(account, height);
   return { value: value.balance, header };
 }
 
-/** Shown is a transaction that is in a block, and what its witnesses break if they do not hold. */
+/** Shown is a transaction that is proven to be in a block, with the rule that its witnesses break, if any. */
 export interface Shown extends Included {
   fault: string | undefined;
 }
 
-/** checkIncluded shows that a transaction is in a block, and what its receipt says; null while no block has it. It throws a VerifyError. */
+/**
+ * checkIncluded verifies that a transaction is in a block, and its receipt. It returns null while no block has it. It
+ * throws a VerifyError.
+ */
 export async function checkIncluded(hash: Hash): Promise<Shown | null> {
   const { readIncluded, transactionFault } = await import("@cairn-chain/sdk/verify");
   const trust = trusted();
@@ -70,7 +73,7 @@ export async function checkIncluded(hash: Hash): Promise<Shown | null> {
   return included && { ...included, fault: transactionFault(included.transaction, trust.network)?.message };
 }
 
-/** What the worker of blocks is given, and what it answers. */
+/** The input and the answer of the worker for blocks. */
 export interface BlockTask {
   raw: Uint8Array;
   receipts: rpc.Receipt[];
@@ -78,7 +81,7 @@ export interface BlockTask {
 }
 export type BlockAnswer = { verdict: BlockVerdict; transactions: number; took: number } | { refused: string };
 
-/** checkBlock reads a whole block and its receipts, and checks them against its header apart from the page. */
+/** checkBlock reads a whole block and its receipts, and checks them against its header in a worker. */
 export async function checkBlock(height: number): Promise<BlockAnswer & { size: number }> {
   const range = { from_height: height, to_height: height, include_transactions: true, raw_only: true };
   const [item] = await patient.call("svc_getBlocks", range);
@@ -105,7 +108,7 @@ export async function checkBlock(height: number): Promise<BlockAnswer & { size: 
 
 const codes = new Map<string, Promise<Uint8Array>>();
 
-/** codeOf is what the node gives for a contract's code; that it is the contract's is for whoever runs it to check. */
+/** codeOf returns the node's code for a contract. The caller must check its hash. */
 function codeOf(contract: Account): Promise<Uint8Array> {
   let found = codes.get(contract);
   if (!found) {
@@ -119,8 +122,8 @@ function codeOf(contract: Account): Promise<Uint8Array> {
 takenBack.subscribe(() => codes.clear());
 
 /**
- * checkView makes a view call on what the node proves, with the ABI of the very code that the state has the hash of. It throws a
- * VerifyError, an UnansweredError, or what the client throws.
+ * checkView makes a view call on state proven by the node, with the ABI of the code whose hash is in the state. It
+ * throws a VerifyError, an UnansweredError, or an error of the client.
  */
 export async function checkView(
   contract: Account,
@@ -149,7 +152,7 @@ export async function checkView(
   return seen({ value: said, header: view.header });
 }
 
-/** Verdict is what the verifier says of a bundle (proof/wasm/index.d.ts). */
+/** Verdict is the verifier's verdict on a bundle (proof/wasm/index.d.ts). */
 export interface Verdict {
   chainId: number;
   height: number;
@@ -165,10 +168,10 @@ export interface Verdict {
 }
 export type Answer = { verdict: Verdict; took: number; size: number } | { refused: string };
 
-/** hasVerifier tells whether the program that served these pages has the verifier in it: it marks its pages then. */
+/** hasVerifier reports whether the program that served these pages includes the verifier. If so, it marks its pages. */
 export const hasVerifier = document.body.dataset["verifier"] !== undefined;
 
-/** ProofState is whether the node has a block's proof; if not, whether it will have one, or there is no such block. */
+/** ProofState tells whether the node has a block's proof, will have one, or has no such block. */
 export type ProofState =
   | { is: "here" | "absent" | "ahead" }
   | { is: "awaited"; proving: boolean; before: number };
@@ -193,7 +196,7 @@ export async function proofState(height: number): Promise<ProofState> {
 let worker: Worker | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
-/** verifyBlock verifies a block's STARK proof apart from the page: a large block takes it seconds. */
+/** verifyBlock verifies a block's STARK proof in a worker, because a large block takes seconds. */
 export async function verifyBlock(height: number): Promise<Answer> {
   const response = await fetch(`/proof/${height}`);
   if (!response.ok) return { refused: `the node gives no proof of this block: status ${response.status}` };
@@ -208,12 +211,12 @@ export async function verifyBlock(height: number): Promise<Answer> {
     });
     return "verdict" in answer ? { ...answer, size } : answer;
   };
-  const mine = last.then(ask); // one at a time: answers carry no number
+  const mine = last.then(ask); // one request at a time, because answers have no numbers
   last = mine.catch(() => undefined);
   return mine;
 }
 
-/** signedHeader reads a block's header from the node, and reports whether it has a hash and its producer's seal. */
+/** signedHeader reads a block's header from the node, and checks its hash and its producer's seal. */
 export async function signedHeader(height: number, hash: string): Promise<boolean> {
   const [item] = await client.call("svc_getBlocks", { from_height: height, to_height: height, raw_only: true });
   if (!item) return false;

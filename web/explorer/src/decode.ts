@@ -1,4 +1,5 @@
-// What transactions, events and traces say, by the ABI that a contract declares. Whatever does not fit it is shown as bytes.
+// Decodes transactions, events and traces by a contract's declared ABI. Data that does not fit the ABI is shown as
+// bytes.
 import {
   AbiError,
   decodeArguments as sdkArguments,
@@ -15,17 +16,17 @@ import {
   type rpc,
 } from "@cairn-chain/sdk";
 
-/** Value is an argument or result as text, with the type that the ABI gives it. */
+/** Value is an argument or result as text, with its ABI type. */
 export interface Value {
   name: string;
   type: string;
-  /** an account or hash is 0x and 64 digits */
+  /** accounts and hashes are 0x and 64 digits */
   text: string;
 }
 
 const MAX_VALUES = 100;
 
-/** valueText writes a value that the SDK gave for an ABI's type. */
+/** valueText writes a value that the SDK decoded for an ABI type. */
 export function valueText(value: unknown): string {
   if (value === null) return "none";
   if (value instanceof Uint8Array) return toHex(value);
@@ -38,7 +39,7 @@ export function valueText(value: unknown): string {
   return `{${members.join(", ")}}`;
 }
 
-/** decodeArguments reads arguments, or an event, by their parameters; undefined where it is not what they say. */
+/** decodeArguments reads arguments, or an event, by their parameters; undefined if they do not fit. */
 export function decodeArguments(
   parameters: readonly rpc.ABIParameter[],
   data: string,
@@ -48,24 +49,24 @@ export function decodeArguments(
   return values && parameters.map(({ name, type }) => ({ name, type, text: valueText(values[name]) }));
 }
 
-/** decodeResult reads what a function returned; undefined where it is not of its type. */
+/** decodeResult reads a function's result; undefined if it does not have the declared type. */
 export function decodeResult(type: string | undefined, data: string, abi: AbiForm = {}): Value | undefined {
   if (type === undefined) return undefined;
   const text = decoded(() => valueText(sdkResult(type, data as HexData, abi)));
   return text === undefined ? undefined : { name: "", type, text };
 }
 
-/** Storage is what of an ABI says what is in a contract's storage. */
+/** Storage is the part of an ABI that describes a contract's storage. */
 type Storage = AbiForm & Pick<Abi, "storage">;
 
-/** Place is what a key of storage stands for: a cell's name, of a map its key, of a list the index, and the type of what is there. */
+/** Place is the meaning of a storage key: a name, a map's key or a list's index, and the type of the value. */
 export interface Place {
   name: string;
   key?: Value;
   type: string;
 }
 
-/** placeOf reads a key of storage; undefined where the ABI does not name it. */
+/** placeOf reads a storage key; undefined if the ABI does not describe it. */
 export function placeOf(abi: Storage | null, key: string): Place | undefined {
   const slot = storageSlot(abi ?? {}, key as HexData);
   if (!slot) return undefined;
@@ -74,18 +75,18 @@ export function placeOf(abi: Storage | null, key: string): Place | undefined {
   return { ...place, key: { name: "", type: slot.cell.key ?? "u32", text: valueText(slot.key) } };
 }
 
-/** decodeStorage reads what is stored; undefined where it is not of its type. */
+/** decodeStorage reads a stored value; undefined if it does not have the declared type. */
 export function decodeStorage(abi: Storage | null, type: string, data: string): Value | undefined {
   const text = decoded(() => valueText(decodeStored(abi ?? {}, type, data as HexData)));
   return text === undefined ? undefined : { name: "", type, text };
 }
 
-/** ownKey is the key of what is under a cell's name alone: the value of a cell, the length of a list. A map has none. */
+/** ownKey is the key that consists of a name only: a cell's value, or a list's length. A map has none. */
 export function ownKey(abi: Storage, cell: AbiCell): HexData | undefined {
   return cell.kind === "map" ? undefined : storageKey(abi, cell);
 }
 
-/** decoded is what read gives; undefined where what it reads is not of its types. */
+/** decoded returns the result of read, or undefined if the data does not have the declared types. */
 function decoded<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -95,21 +96,21 @@ function decoded<T>(read: () => T): T | undefined {
   }
 }
 
-/** revertText is why a call reverted, for people, by the ABI of the contract; undefined where that has no words for it. */
+/** revertText is the readable reason for a revert, by the contract's ABI; undefined if the ABI does not describe it. */
 export function revertText(abi: rpc.ABI | null, data: string): string | undefined {
   const { error, data: fields, text, by } = decodeRevert(abi ?? {}, data as HexData);
   if (error !== undefined) return fields ? `${error} ${valueText(fields)}` : error;
   return by === undefined ? text : `${text} (from ${by})`;
 }
 
-/** Gas is where a call's gas went: own + host + below is what it used. */
+/** Gas splits the gas of a call: own + host + below is the gas used. */
 export interface Gas {
   own: bigint;
   host: bigint;
   below: bigint;
 }
 
-/** gasOf splits what a call of a trace used. */
+/** gasOf splits the gas of a traced call. */
 export function gasOf(call: rpc.TraceCall): Gas {
   const host = Object.values(call.hostGas).reduce((sum, gas) => sum + gas, 0n);
   const below = call.belowGas;

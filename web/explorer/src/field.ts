@@ -1,12 +1,15 @@
-// What is typed into a form, as values of the ABI's types. Names within a form are paths of numbers: no word of a contract gets into them.
+// Reads values of ABI types from a form. Names within a form are paths of numbers, so they contain no text of a
+// contract.
 import { AbiError, decodeResult, fromHex, shapeOf, toHex, type AbiForm, type Account, type Shape } from "@cairn-chain/sdk";
 
-/** Parts are what a form has for a type: one text, or fields for what it is made of. */
+/** Parts describe the inputs for a type: one text, or fields for its parts. */
 export type Parts = { kind: "text" } | Exclude<Shape, { kind: "base" | "fixed" }>;
 
-const MAX_FIELDS = 60; // of one value: types may contain one another, and one with more is typed as JSON
+const MAX_FIELDS = 60; // per value; one with more is entered as JSON
 
-/** partsOf tells how a value of a type is typed. Lists of plain values are one text, and so is what the ABI does not explain. */
+/**
+ * partsOf returns the inputs for a type. Lists of plain values, and types that the ABI does not explain, are one text.
+ */
 export function partsOf(type: string, abi: AbiForm): Parts {
   const shape = shaped(type, abi);
   if (!shape || shape.kind === "base" || shape.kind === "fixed") return { kind: "text" };
@@ -14,7 +17,7 @@ export function partsOf(type: string, abi: AbiForm): Parts {
   return fieldsOf(type, abi) > MAX_FIELDS ? { kind: "text" } : shape;
 }
 
-/** isPlain tells of plain values, and of lists of them. */
+/** isPlain reports whether a type is a plain value or a list of plain values. */
 function isPlain(type: string, abi: AbiForm): boolean {
   const shape = shaped(type, abi);
   return shape?.kind === "list" ? isPlain(shape.of, abi) : shape?.kind === "base" || shape?.kind === "fixed";
@@ -29,7 +32,9 @@ function shaped(type: string, abi: AbiForm): Shape | undefined {
   }
 }
 
-/** fieldsOf counts the fields of a type, as far as MAX_FIELDS and one more. Items and what may be missing are asked for one by one. */
+/**
+ * fieldsOf counts the fields of a type, up to MAX_FIELDS + 1. List items and optional values appear only on request.
+ */
 function fieldsOf(type: string, abi: AbiForm, room = MAX_FIELDS + 1): number {
   const shape = shaped(type, abi);
   let inside: readonly string[] = [];
@@ -43,7 +48,7 @@ function fieldsOf(type: string, abi: AbiForm, room = MAX_FIELDS + 1): number {
   return count;
 }
 
-/** readField reads a value of a type from a form, below a path. It throws where a text is none of the type. */
+/** readField reads a value of a type from a form, below a path. It throws if a text does not fit the type. */
 export function readField(type: string, path: string, form: FormData, abi: AbiForm, account: (text: string) => Account): unknown {
   const parts = partsOf(type, abi);
   const inside = (of: string, at: string | number): unknown => readField(of, `${path}.${at}`, form, abi, account);
@@ -66,7 +71,7 @@ export function readField(type: string, path: string, form: FormData, abi: AbiFo
   }
 }
 
-/** readText reads what was typed as one text. Lists may have commas or be JSON, and what is made of more is JSON. */
+/** readText reads a value from one text. Lists are separated by commas or are JSON; composed values are JSON. */
 export function readText(type: string, typed: string, abi: AbiForm, account: (text: string) => Account): unknown {
   const text = typed.trim();
   const shape = shaped(type, abi);

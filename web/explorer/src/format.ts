@@ -1,15 +1,15 @@
-// How values are written: pure functions, without the page.
+// Formats values, as pure functions without the page.
 import { formatAddress, formatUnits, type Network } from "@cairn-chain/sdk";
 
-/** thousands puts a comma between each three digits of a whole number. */
+/** thousands separates groups of three digits of a whole number by commas. */
 export function thousands(n: bigint | number): string {
   return n.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
-/** counted writes how many of something there are: the word is of one. */
+/** counted writes a number with a noun, which is given in the singular. */
 export const counted = (n: number, word: string): string => `${thousands(n)} ${word}${n === 1 ? "" : "s"}`;
 
-/** units writes smallest units with decimals, with commas and without zeros at its end. */
+/** units writes an amount in smallest units as a decimal, with commas and without trailing zeros. */
 export function units(amount: bigint, decimals: number): string {
   const [whole, fraction] = formatUnits(amount, decimals).split(".");
   return thousands(BigInt(whole!)) + (fraction === undefined ? "" : `.${fraction}`);
@@ -17,7 +17,7 @@ export function units(amount: bigint, decimals: number): string {
 
 export const coins = (amount: bigint): string => units(amount, 8);
 
-/** percent writes a share of 0 to 1 without more digits than it means. */
+/** percent writes a fraction from 0 to 1 without meaningless digits. */
 export function percent(share: number): string {
   if (share === 0) return "0 %";
   if (share < 0.001) return "< 0.1 %";
@@ -30,7 +30,7 @@ export function bytes(n: number): string {
   return `${(n / (1 << 20)).toFixed(1)} MiB`;
 }
 
-/** span writes a length of time in its two largest units. */
+/** span writes a duration in its two largest units. */
 export function span(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));
   if (s < 60) return `${s} s`;
@@ -44,12 +44,12 @@ const two = (n: number): string => String(n).padStart(2, "0");
 /** utc writes a time in Unix seconds as a date and time of day, in UTC. */
 export function utc(unix: number): string {
   const d = new Date(unix * 1000);
-  if (Number.isNaN(d.getTime())) return `${unix} s after 1970`; // a contract or header may say anything
+  if (Number.isNaN(d.getTime())) return `${unix} s after 1970`; // a contract or header may contain any number
   const day = `${d.getUTCFullYear()}-${two(d.getUTCMonth() + 1)}-${two(d.getUTCDate())}`;
   return `${day} ${two(d.getUTCHours())}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())} UTC`;
 }
 
-/** when writes a time as people say it: how long ago under an hour, else the date. */
+/** when writes a time relative to now if it is within an hour, otherwise as a date. */
 export function when(unix: number, now: number): string {
   const ago = now - unix;
   if (ago < -5) return utc(unix);
@@ -58,7 +58,7 @@ export function when(unix: number, now: number): string {
   return utc(unix);
 }
 
-/** shortHex keeps both ends of 0x and digits. */
+/** shortHex shortens hex to its two ends. */
 export function shortHex(hex: string, keep = 4): string {
   return hex.length <= 2 * keep + 3 ? hex : `${hex.slice(0, 2 + keep)}…${hex.slice(-keep)}`;
 }
@@ -68,12 +68,13 @@ export function shortAddress(account: string, network: Network): string {
   return `${text.slice(0, 10)}…${text.slice(-5)}`;
 }
 
-// Characters that show nothing, or change how others are shown: controls, formats, bidi marks, private and unassigned ones.
+// Characters that are invisible or change the display of others: controls, formats, bidi marks, private and unassigned
+// ones.
 const strange = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 /**
- * chainText writes a text that anybody may have put on the chain: what cannot be seen is named, and it ends after so many characters.
- * It is still only text: what shows it must never take it for markup.
+ * chainText makes a text from the chain, which anybody may have written, safe to show: it names invisible characters
+ * and limits the length. The result is plain text and must never be used as markup.
  */
 export function chainText(text: string, most = 64): string {
   const characters = [...text];
@@ -81,7 +82,7 @@ export function chainText(text: string, most = 64): string {
   return cut.replace(strange, (c) => `⟨U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
-/** lossyText reads bytes as a text, if they are one that people can read. */
+/** lossyText reads bytes as text if they are readable. */
 export function lossyText(hex: string): string | undefined {
   const bytes = Uint8Array.from(hex.slice(2).match(/../g) ?? [], (pair) => parseInt(pair, 16));
   try {

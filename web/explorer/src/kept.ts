@@ -1,11 +1,11 @@
-// What this browser remembers of a chain: only here, by the chain's genesis. Without a storage it is forgotten with the page.
+// Data about a chain that only this browser stores, by the chain's genesis. Without storage, it ends with the page.
 import { info } from "./node";
 
 const forgotten = new Map<string, string>();
 
 const nameOf = (what: string): string => `cairn.${what}.${info.value?.genesis_hash ?? ""}`;
 
-/** readKept gives what was kept under a name, as JSON that the caller checks; undefined for nothing. */
+/** readKept returns the JSON stored under a name, which the caller must check; undefined if there is none. */
 export function readKept(what: string): unknown {
   const name = nameOf(what);
   let text = forgotten.get(name) ?? null;
@@ -13,7 +13,7 @@ export function readKept(what: string): unknown {
     text ??= localStorage.getItem(name);
     return text === null ? undefined : JSON.parse(text);
   } catch {
-    return undefined; // no storage, or not what was kept
+    return undefined; // no storage, or damaged content
   }
 }
 

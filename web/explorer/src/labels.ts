@@ -1,4 +1,4 @@
-// Names that whoever uses this browser gives to accounts. The chain knows nothing of them, and no node is told.
+// Names that the user of this browser gives to accounts. They are sent to no node.
 import { computed, signal } from "@preact/signals";
 import { keep, readKept } from "./kept";
 import { info } from "./node";
@@ -10,7 +10,9 @@ export type Labels = Readonly<Record<string, string>>;
 
 const changed = signal(0);
 
-/** readLabels takes what is JSON of labels, an object of names by account, and refuses all else with words for people. */
+/**
+ * readLabels reads labels from JSON, an object of names by account, and refuses anything else with a readable message.
+ */
 export function readLabels(value: unknown): Labels | string {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return "It is no object of names by account.";
   const found: Record<string, string> = {};
@@ -26,7 +28,7 @@ export function readLabels(value: unknown): Labels | string {
   return found;
 }
 
-/** labels are those of this chain. */
+/** labels returns the labels for this chain. */
 export const labels = computed<Labels>(() => {
   void changed.value;
   if (!info.value) return {};
@@ -39,14 +41,14 @@ function store(all: Labels): void {
   changed.value++;
 }
 
-/** label names an account; an empty name takes the label away. */
+/** label names an account; an empty name removes the label. */
 export function label(id: string, name: string): void {
   const { [id]: _, ...rest } = labels.value;
   const text = [...name.trim()].slice(0, MAX_LABEL).join("");
   store(text === "" || Object.keys(rest).length >= MAX_LABELS ? rest : { ...rest, [id]: text });
 }
 
-/** addLabels takes in labels from elsewhere; those that are here already have the new names then. */
+/** addLabels imports labels; they replace existing names of the same accounts. */
 export function addLabels(text: string): string | number {
   let value: unknown;
   try {

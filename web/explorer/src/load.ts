@@ -1,28 +1,31 @@
-// What a page asks the node for.
+// Loads data of pages from the node.
 import { HttpError, RpcError, UnreachableError } from "@cairn-chain/sdk";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** Loaded is what useLoad has so far; the last value stays while the next one comes. */
+/** Loaded is the state of useLoad. The last value stays while the next one loads. */
 export interface Loaded<T> {
   value: T | undefined;
   error: unknown;
   reload(): void;
 }
 
-/** How often a busy node is asked before the page says so, how often what changes with each block is, in milliseconds. */
+/**
+ * The number of requests to a busy node before the page shows an error, and the interval for data that changes with
+ * each block, in milliseconds.
+ */
 const RETRIES = [1000, 2000, 4000];
 const REFRESH = 1000;
-/** How often what did not come for want of the node is asked for, for as long as the page shows it, in milliseconds. */
+/** The interval of repeated requests while the node is unreachable, in milliseconds. */
 const AGAIN = 2000;
 
-/** passes tells whether an error is the node's moment, not its answer: then it is asked again without being told to. */
+/** passes reports whether an error is temporary, so that the request is repeated automatically. */
 export function passes(error: unknown): boolean {
   if (error instanceof HttpError) return [429, 502, 503, 504].includes(error.status);
-  if (error instanceof TypeError) return true; // of fetch and import, for want of an answer
+  if (error instanceof TypeError) return true; // of fetch and import, without an answer
   return error instanceof UnreachableError || (error instanceof RpcError && error.is("busy"));
 }
 
-/** Loading asks for one thing again and again, one time after the other, and tells what came. */
+/** Loading requests one item repeatedly, never twice at once, and reports the results. */
 class Loading<T> {
   #running = false;
   #again = false;
@@ -36,7 +39,7 @@ class Loading<T> {
     readonly fail: (error: unknown) => void,
   ) {}
 
-  /** refresh asks now, or once the last answer is there and some time has gone by. */
+  /** refresh requests now, or after the pending answer and a pause. */
   refresh(): void {
     if (this.#running || this.#timer) {
       this.#again = true;
@@ -73,8 +76,9 @@ class Loading<T> {
 }
 
 /**
- * useLoad loads what key names. What follows an @ in the key only says that it may have changed: then it is loaded again, once a second at
- * most. A node that is busy or away is asked again until it answers, and what was loaded stays meanwhile.
+ * useLoad loads the item that key names. The part of the key after an @ marks a possible change: the item is then
+ * loaded again, at most once a second. A busy or unreachable node is asked until it answers; the old value stays
+ * meanwhile.
  */
 export function useLoad<T>(key: string, load: () => Promise<T>): Loaded<T> {
   const page = key.split("@")[0]!;

@@ -22,7 +22,7 @@ import "./style.css";
 
 const route = signal<Route>(readRoute(location.pathname, location.search));
 
-/** go opens a page without loading anything anew. */
+/** go opens a page without reloading the document. */
 function go(path: string, replace = false): void {
   history[replace ? "replaceState" : "pushState"](null, "", `${BASE}/${path}`);
   arrive();
@@ -66,7 +66,7 @@ const pages: [string, string, string][] = [
   ["wallet", "Wallet", "w"],
 ];
 const help = signal(false);
-let prefix = 0; // when g was pressed
+let prefix = 0; // time of the last press of g
 
 function onKey(event: KeyboardEvent): void {
   const target = event.target as HTMLElement;
@@ -94,7 +94,7 @@ function onKey(event: KeyboardEvent): void {
 }
 document.addEventListener("keydown", onKey);
 
-/** step moves the focus from row to row, to what each row is about. */
+/** step moves the focus from row to row, to each row's main link. */
 function step(by: number): void {
   const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr")].flatMap(
     (row) => row.querySelector<HTMLElement>("a, button") ?? [],
@@ -103,7 +103,7 @@ function step(by: number): void {
   rows[Math.min(Math.max(at + by, 0), rows.length - 1)]?.focus();
 }
 
-/** Wallet is the page of that name, which comes when it is first shown. */
+/** Wallet is the wallet page, loaded when it is first shown. */
 function Wallet(): JSX.Element {
   const page = useLoad("wallet", () => import("./pages/wallet"));
   return (
@@ -157,7 +157,7 @@ function Page({ at }: { at: Route }): JSX.Element {
   }
 }
 
-/** Connection says whether the page is told of new blocks. */
+/** Connection shows whether the page receives new blocks. */
 function Connection(): JSX.Element {
   const status = stream.value;
   const last = blocks.value[0];

@@ -1,22 +1,22 @@
-// The node that the pages came from: calls, and what it says of itself as it goes on.
+// The node that served the pages: calls, and its changing state.
 import { signal, type Signal } from "@preact/signals";
 import { RpcError, UnreachableError, createClient, watchBlocks, watchSyncStatus, type Network, type StreamStatus, type rpc } from "@cairn-chain/sdk";
 import { join, type Header } from "./rows";
 
-/** client asks once: what is shown says that the node is away, and useLoad asks again. */
+/** client sends each request once. The page shows that the node is unreachable, and useLoad repeats the request. */
 export const client = createClient(new URL("/", location.href).href, { retry: 0 });
-/** patient waits for the node: a lost answer is no reason to lose sight of what was sent, or half of a file */
+/** patient repeats requests, so that a lost answer does not lose a sent transaction or half of a file */
 export const patient = client.with({ retry: 30_000 });
 
 export const info = signal<rpc.NodeInfo | null>(null);
-/** what stops the pages from beginning at all */
+/** the error that prevents the pages from starting */
 export const refused = signal<unknown>(null);
 export const blocks = signal<readonly Header[]>([]);
 export const sync = signal<rpc.SyncStatus | null>(null);
 export const stream = signal<StreamStatus>({ state: "catching-up" });
-/** the height that the chain was taken back to, until somebody reads it */
+/** the height to which the chain was reverted, until it is read */
 export const takenBack = signal<number | null>(null);
-/** Unix seconds, which moves once a second */
+/** the current time in Unix seconds, updated once a second */
 export const now = signal(Math.floor(Date.now() / 1000));
 
 export const DEVELOPMENT = 31337;
@@ -24,17 +24,17 @@ export const network = (): Network => info.value?.network ?? "regtest";
 export const isDevelopment = (): boolean => info.value?.chain_id === DEVELOPMENT;
 
 const FIRST = 256;
-const PROOFS = 3000; // milliseconds from one look for newer proofs to the next
-const RENDER = 250; // milliseconds from one drawing of new blocks to the next
+const PROOFS = 3000; // milliseconds between checks for newer proofs
+const RENDER = 250; // milliseconds between renderings of new blocks
 
-/** headersOf are the blocks of a range, without their transactions. */
+/** headersOf returns the blocks of a range, without their transactions. */
 export async function headersOf(from: number, to: number): Promise<rpc.Block[]> {
   if (to < from) return [];
   const items = await client.call("svc_getBlocks", { from_height: from, to_height: to, headers_only: true });
   return items.flatMap(({ block }) => (block ? [block] : []));
 }
 
-/** timesOf reads when blocks were made, by their heights, in few requests: neighbours come together. */
+/** timesOf reads the times of blocks by height. It combines neighbours, to make few requests. */
 export async function timesOf(heights: readonly number[]): Promise<Map<number, number>> {
   const found = new Map<number, number>();
   const sorted = [...new Set(heights)].sort((a, b) => a - b);
@@ -49,7 +49,9 @@ export async function timesOf(heights: readonly number[]): Promise<Map<number, n
 
 const times = new Map<number, Promise<rpc.Block | undefined>>();
 
-/** headerOf is the block of a height without its transactions. Those that were read are kept: lists show their times. */
+/**
+ * headerOf returns the block at a height without its transactions. It caches blocks, because lists show their times.
+ */
 export function headerOf(height: number): Promise<rpc.Block | undefined> {
   let found = times.get(height);
   if (!found) {
@@ -61,7 +63,7 @@ export function headerOf(height: number): Promise<rpc.Block | undefined> {
   return found;
 }
 
-/** older reads what comes before the blocks that are held, one page of it. */
+/** older reads one page of blocks before the loaded ones. */
 export async function older(): Promise<void> {
   const last = blocks.value.at(-1);
   if (!last || last.height <= (info.value?.oldest_height ?? 0)) return;
@@ -72,16 +74,17 @@ export async function older(): Promise<void> {
 }
 
 /**
- * start asks the node who it is, and follows it for as long as the page is there. It tries again until that goes well. The newest block is
- * asked for at the same time, by a request of its own: neither waits for the other. Those before it come once it is shown.
+ * start requests the node's identity, and follows the node while the page exists. It retries until that succeeds. At
+ * the same time it requests the newest block, separately, so that neither waits for the other. Earlier blocks are
+ * loaded after that one is shown.
  */
 export async function start(): Promise<void> {
   let newest: Promise<rpc.Block | null>;
   for (;;) {
     try {
       const node = client.call("svc_getNodeInfo");
-      await null; // calls of one moment are one request
-      newest = client.call("svc_getBlockByNumber", "latest", false, true).catch(() => null); // then the stream brings it
+      await null; // calls made together are one request
+      newest = client.call("svc_getBlockByNumber", "latest", false, true).catch(() => null); // the stream delivers it
       info.value = await node;
       refused.value = null;
       break;
@@ -99,7 +102,9 @@ export async function start(): Promise<void> {
   await followBlocks(head ? head.height + 1 : info.value.block_height);
 }
 
-/** fill reads the blocks before the newest, if they are not there. What is refused is asked for with the next block. */
+/**
+ * fill reads the blocks before the newest one, if they are missing. A refused request is repeated at the next block.
+ */
 async function fill(): Promise<void> {
   if (blocks.value.length < FIRST) await older().catch(() => undefined);
 }
@@ -123,7 +128,7 @@ async function followBlocks(from: number): Promise<void> {
     }
     waiting = [];
     blocks.value = list;
-    void fill(); // the rest may have been of another branch
+    void fill(); // the other blocks may belong to another branch
   };
   for await (const block of follow) {
     waiting.push(block);
@@ -131,7 +136,7 @@ async function followBlocks(from: number): Promise<void> {
   }
 }
 
-/** followSync tells of a chain that was taken back before its next block does. */
+/** followSync detects a revert of the chain before the next block shows it. */
 async function followSync(): Promise<void> {
   for await (const status of watchSyncStatus(client)) {
     sync.value = status;
@@ -140,7 +145,7 @@ async function followSync(): Promise<void> {
       const at = blocks.value.find(({ height }) => height === status.local_height);
       const there = await headersOf(status.local_height, status.local_height).catch(() => []);
       if (!at || there[0]?.hash === at.hash) {
-        // else its next block says so
+        // otherwise the next block shows the revert
         blocks.value = blocks.value.filter(({ height }) => height <= status.local_height);
         backTo(status.local_height);
       }
@@ -153,21 +158,21 @@ function backTo(height: number): void {
   times.clear();
 }
 
-/** awaitProofs asks the node which proofs it has, while it has none of the newest block and somebody looks. */
+/** awaitProofs asks the node for its proofs, while the newest block has none and the page is visible. */
 function awaitProofs(): void {
   const head = blocks.value[0]?.height ?? 0;
   if (!document.hidden && stream.value.state !== "reconnecting" && (info.value?.proofs?.newest ?? 0) < head) void refresh();
 }
 
 async function refresh(): Promise<void> {
-  const found = await client.call("svc_getNodeInfo").catch(() => null); // the stream tells whether it answers
+  const found = await client.call("svc_getNodeInfo").catch(() => null); // the stream shows whether the node answers
   if (found) info.value = found;
-  for (const [id, of] of contracts) if (of.peek() === undefined) askContract(id as `0x${string}`, of); // unknown while it was away
+  for (const [id, of] of contracts) if (of.peek() === undefined) askContract(id as `0x${string}`, of); // still unknown
 }
 
 const contracts = new Map<string, Signal<rpc.Contract | null | undefined>>();
 
-/** contractOf is what the chain says of an ID: undefined until that is known, null where it is no contract. */
+/** contractOf returns the chain's data about an ID: undefined until it is known, null if the ID is no contract. */
 export function contractOf(id: `0x${string}`): rpc.Contract | null | undefined {
   let found = contracts.get(id);
   if (!found) {
@@ -193,7 +198,9 @@ function askContract(id: `0x${string}`, of: Signal<rpc.Contract | null | undefin
 
 const abis = new Map<string, Promise<rpc.ABI | null>>();
 
-/** abiOf is what a contract declares, which never changes; null where it declares nothing, and where there is no contract. */
+/**
+ * abiOf returns a contract's declared ABI, which never changes; null if it declares none, or if there is no contract.
+ */
 export function abiOf(id: `0x${string}`): Promise<rpc.ABI | null> {
   let found = abis.get(id);
   if (!found) {

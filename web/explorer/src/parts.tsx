@@ -1,4 +1,4 @@
-// What the pages are put together from.
+// Components of the pages.
 import { HttpError, RpcError, UnreachableError, formatAddress, formatMemo } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -12,7 +12,8 @@ import { BASE } from "./route";
 type Id = `0x${string}`;
 
 /**
- * Show shows what was loaded, grey bars until then, or why it could not be; under a title where children bring the page's with them.
+ * Show shows the loaded value, grey bars until it arrives, or the reason for a failure. title is the heading while
+ * children, which have their own heading, cannot be shown yet.
  */
 export function Show<T>({
   of,
@@ -59,7 +60,7 @@ export function Failure({ error, what, again }: { error: unknown; what: string; 
   );
 }
 
-/** explain says what an error means, as text. */
+/** explain describes an error as text. */
 export function explain(error: unknown): string {
   if (error instanceof RpcError) {
     if (error.is("pruned")) return `This node keeps blocks from ${thousands(Number(error.data["oldestHeight"]))}.`;
@@ -72,7 +73,7 @@ export function explain(error: unknown): string {
   return error instanceof Error ? chainText(error.message, 300) : "Something went wrong.";
 }
 
-/** Nothing says of an account that there is nothing of it yet, and how that changes on a development chain. */
+/** Nothing says that the chain has nothing of an account yet, and on a development chain how to change that. */
 export const Nothing = ({ of, id }: { of: string; id: string }): JSX.Element => (
   <Empty>
     No {of} yet.
@@ -89,7 +90,7 @@ export function Empty({ children }: { children: ComponentChildren }): JSX.Elemen
   return <p class="empty">{children}</p>;
 }
 
-/** Copy puts a text on the clipboard. */
+/** Copy is a button that copies a text to the clipboard. */
 export function Copy({ text, what }: { text: string; what: string }): JSX.Element {
   const [done, setDone] = useState(false);
   const copy = (): void => {
@@ -134,19 +135,22 @@ export const BlockLink = ({ height }: { height: number }): JSX.Element => (
   </Link>
 );
 
-/** Name is a name that somebody gave on the chain: in quotes, as text, and never without what it names beside it. */
+/** Name shows a name that somebody chose on the chain: in quotes, as text, and always next to the named item. */
 export const Name = ({ text }: { text: string }): JSX.Element => (
   <bdi class="name" title={chainText(text)}>
     “{chainText(text)}”
   </bdi>
 );
 
-/** Said is any other word of the chain, such as a symbol or an event's name: in quotes, as text, with at most so many characters. */
+/**
+ * Said shows any other text from the chain, such as a symbol or an event's name: in quotes, as text, and limited in
+ * length.
+ */
 export const Said = ({ text, most, code }: { text: string; most?: number; code?: boolean }): JSX.Element => (
   <bdi class={code ? "said mono" : "said"}>“{chainText(text, most)}”</bdi>
 );
 
-/** TokenLink leads to a token's page: two may have one name, so its ID stands there too. */
+/** TokenLink links to a token's page. It shows the ID too, because two tokens may have the same name. */
 export const TokenLink = ({ id, name }: { id: string; name: string }): JSX.Element => (
   <Link to={`token/${id}`} class="who" title={id}>
     <Name text={name} /> <span class="mono">{shortHex(id)}</span>
@@ -155,7 +159,10 @@ export const TokenLink = ({ id, name }: { id: string; name: string }): JSX.Eleme
 
 const ZERO = `0x${"0".repeat(64)}`;
 
-/** Who is an account or contract, short: a link, or only text where a link cannot be. The zero account is nobody. */
+/**
+ * Who shows an account or contract in short form, as a link or, if a link is not possible, as text. The zero account is
+ * shown as nobody.
+ */
 export function Who({ id, plain, text }: { id: string; plain?: boolean; text?: boolean }): JSX.Element {
   if (id === ZERO) return <span class="muted">nobody</span>;
   const dev = devName(id);
@@ -187,7 +194,7 @@ export const Coins = ({ amount }: { amount: bigint }): JSX.Element => (
   </span>
 );
 
-/** Memo is what somebody wrote to a payment: in quotes, as text; in hex where it is none. */
+/** Memo shows a payment's memo: in quotes as text, or in hex if it is not text. */
 export const Memo = ({ of }: { of: string | null }): JSX.Element | null =>
   of === null ? null : (
     <span class="memo">
@@ -196,7 +203,9 @@ export const Memo = ({ of }: { of: string | null }): JSX.Element | null =>
     </span>
   );
 
-/** Time is a time in Unix seconds: how long ago, and in UTC when pointed at; or the other way round where it is to be exact. */
+/**
+ * Time shows a time given in Unix seconds: relative to now, with UTC in the tooltip, or the reverse if exact is set.
+ */
 export function Time({ at, exact }: { at: number; exact?: boolean }): JSX.Element {
   const [shown, other] = exact ? [utc(at), when(at, now.value)] : [when(at, now.value), utc(at)];
   return (
@@ -207,7 +216,7 @@ export function Time({ at, exact }: { at: number; exact?: boolean }): JSX.Elemen
 }
 const iso = (at: number): string | undefined => (at < 8e12 ? new Date(at * 1000).toISOString() : undefined);
 
-/** TimeOf is the time of a block that may have to be asked for. */
+/** TimeOf shows the time of a block, which it loads if necessary. */
 export function TimeOf({ height, exact }: { height: number | null; exact?: boolean }): JSX.Element {
   const at = useLoad(`time ${height}`, async () =>
     height === null ? null : ((await headerOf(height))?.timestamp ?? null),
@@ -216,7 +225,7 @@ export function TimeOf({ height, exact }: { height: number | null; exact?: boole
   return at.value ? <Time at={at.value} exact={exact === true} /> : <span class="muted">…</span>;
 }
 
-/** Status is a word and a sign, never a colour alone. */
+/** Status shows a word and a sign, never only a colour. */
 export function Status({ of, error }: { of: string; error?: string | null }): JSX.Element {
   if (of === "success") return <span class="ok">✓ Success</span>;
   if (of === "failed")
@@ -247,7 +256,7 @@ export function Hex({ of, what }: { of: string; what: string }): JSX.Element {
   );
 }
 
-/** Stands for what is not there yet. */
+/** Placeholder for content that is not loaded yet. */
 export function Loading({ what }: { what?: string }): JSX.Element {
   return (
     <div class="bars" aria-busy="true">
@@ -259,11 +268,11 @@ export function Loading({ what }: { what?: string }): JSX.Element {
   );
 }
 
-/** Title is a page's heading, which gets the focus when the page is come to. */
+/** Title is a page's heading, which gets the focus when the page opens. */
 export function Title({ children, sub }: { children: ComponentChildren; sub?: ComponentChildren }): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    const busy = document.activeElement?.matches("input, select, textarea"); // whoever types goes on typing
+    const busy = document.activeElement?.matches("input, select, textarea"); // does not interrupt a user who is typing
     if (document.body.dataset["moved"] && !busy) heading.current?.focus({ preventScroll: true });
   }, []);
   return (
@@ -297,7 +306,7 @@ export function Section({
   );
 }
 
-/** Table is a list whose rows become cards on a narrow screen: each cell says what it is. */
+/** Table is a list whose rows become cards on a narrow screen, so each cell has its own label. */
 export function Table({
   caption,
   columns,

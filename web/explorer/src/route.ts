@@ -13,7 +13,10 @@ const id = /^0x[0-9a-f]{64}$/;
 const height = /^(0|[1-9]\d{0,15})$/;
 const plain = ["contracts", "tokens", "fees", "mempool", "node", "labels", "wallet"] as const;
 
-/** readRoute tells which page a path is. What is no height, hash or ID is no page: nothing else gets into a link or a call. */
+/**
+ * readRoute returns the page of a path. A parameter must be a height, hash or ID, so that nothing else gets into a link
+ * or a call.
+ */
 export function readRoute(path: string, query: string): Route {
   const parts = path.replace(/\/+$/, "").split("/").slice(2);
   const [page = "", of = ""] = parts;

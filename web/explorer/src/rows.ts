@@ -1,4 +1,4 @@
-// The list of blocks: contiguous, the newest first, and with empty ones folded.
+// The list of blocks: contiguous, newest first, with empty blocks folded.
 import type { rpc } from "@cairn-chain/sdk";
 
 export type Header = Pick<
@@ -6,18 +6,18 @@ export type Header = Pick<
   "height" | "hash" | "parentHash" | "timestamp" | "txCount" | "gasUsed" | "gasLimit" | "baseFee" | "size"
 >;
 
-/** MAX_HELD is how many blocks the page remembers. */
+/** MAX_HELD is the number of blocks that the page keeps. */
 export const MAX_HELD = 5000;
 
-/** Joined is a list after a block came: what it is, and whether the chain was taken back below that block. */
+/** Joined is a list after adding a block, and whether the chain was reverted below that block. */
 export interface Joined {
   blocks: Header[];
   reverted: boolean;
 }
 
 /**
- * join puts the next block before a list. Blocks at its height and above are gone then. Where its parent is not the list's newest, the
- * rest is of another branch or there is a gap: then the list begins anew.
+ * join puts the next block before a list, and removes blocks at its height and above. If its parent is not the newest
+ * block in the list, there is another branch or a gap, and the list starts again with this block.
  */
 export function join(blocks: readonly Header[], next: Header): Joined {
   const kept = blocks.filter(({ height }) => height < next.height);
@@ -26,10 +26,10 @@ export function join(blocks: readonly Header[], next: Header): Joined {
   return { blocks: [next, ...(fits ? kept : [])].slice(0, MAX_HELD), reverted };
 }
 
-/** Row is a block, or two and more empty ones in a row. */
+/** Row is a block, or a run of two or more empty ones. */
 export type Row = { block: Header } | { from: Header; to: Header; count: number };
 
-/** fold makes rows of a list, at most so many. Runs whose newest height is in open are not folded. */
+/** fold makes rows of a list, up to a limit. It does not fold runs whose newest height is in open. */
 export function fold(blocks: readonly Header[], open: ReadonlySet<number>, most: number): Row[] {
   const rows: Row[] = [];
   for (let at = 0; at < blocks.length && rows.length < most; at++) {

@@ -1,4 +1,4 @@
-// What a text that is searched for may be.
+// The possible meanings of a search text.
 import { AddressError, parseAccount, type Account, type Network } from "@cairn-chain/sdk";
 
 export type Query =
@@ -9,7 +9,7 @@ export type Query =
   | { kind: "wrong"; reason: string; at: number[] }
   | { kind: "nothing" };
 
-/** readQuery tells what is meant. Only names are ambiguous: anybody may have given one. */
+/** readQuery returns the meaning of a text. Only names are ambiguous, because anybody may choose any name. */
 export function readQuery(text: string, network: Network): Query {
   const query = text.trim();
   if (query === "") return { kind: "nothing" };

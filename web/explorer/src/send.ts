@@ -1,4 +1,4 @@
-// What is signed with a development key. It is loaded when the first is.
+// Signs with development keys. This module is loaded at the first use.
 import { fromHex, succeeded, type Action, type rpc } from "@cairn-chain/sdk";
 import { KeySigner } from "@cairn-chain/sdk/keys";
 import { createSender } from "@cairn-chain/sdk/sender";
@@ -12,7 +12,10 @@ export function devSigner(account: number): KeySigner {
   return new KeySigner(fromHex(secret.private));
 }
 
-/** send does an action as a development account, and gives the receipt. It throws where the transaction failed, and on other chains. */
+/**
+ * send executes an action as a development account, and returns the receipt. It throws if the transaction failed, and
+ * on other chains.
+ */
 export async function send(account: number, action: Action): Promise<rpc.Receipt> {
   const sender = await createSender(patient, devSigner(account), { poll: 250 });
   try {

@@ -1,4 +1,4 @@
-// Which contracts are tokens. The node says: one that answers for a balance and for decimals, whatever it declares.
+// Detects tokens. A contract is a token if it answers calls for a balance and for decimals, whatever its ABI declares.
 import { RpcError, type rpc } from "@cairn-chain/sdk";
 import { abiOf, client } from "./node";
 
@@ -9,7 +9,7 @@ export const NOBODY: Id = `0x${"0".repeat(64)}`;
 
 const read = (name: string, returns: string, ...args: rpc.ABIParameter[]): rpc.ABIFunction => ({ name, mode: "read", args, returns });
 
-/** NEP20 is the part of the standard that pages read: what a token has that declares nothing. */
+/** NEP20 is the part of the standard's ABI that pages use for tokens without their own ABI. */
 const NEP20: rpc.ABI = {
   functions: [
     read("name", "string"), read("symbol", "string"), read("decimals", "u32"), read("totalSupply", "u64"),
@@ -20,10 +20,10 @@ const NEP20: rpc.ABI = {
   ],
 };
 
-const FAILED = -32010; // it has no such function, or does not answer as a token does
+const FAILED = -32010; // it has no such function, or its answer is not a token's
 const NO_CONTRACT = -32011;
 
-/** tokenAbi is what a token declares, or what the standard has where it declares nothing; null of what is no token. */
+/** tokenAbi returns a token's ABI, or the standard's if it declares none; null if the contract is no token. */
 export async function tokenAbi(id: Id): Promise<rpc.ABI | null> {
   const asked = client.call("svc_getTokenBalance", id, NOBODY).catch((error: unknown) => {
     if (error instanceof RpcError && (error.code === FAILED || error.code === NO_CONTRACT)) return null;

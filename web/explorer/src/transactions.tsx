@@ -14,7 +14,7 @@ const verbs: Record<string, string> = {
   instantiate: "Instantiate",
 };
 
-/** What says what a transaction does, in a few words. */
+/** What describes a transaction in a few words. */
 export function What({ tx }: { tx: Pick<rpc.Transaction, "type"> & Partial<rpc.Transaction> }): JSX.Element {
   return (
     <span class="what">
@@ -30,7 +30,7 @@ export function What({ tx }: { tx: Pick<rpc.Transaction, "type"> & Partial<rpc.T
   );
 }
 
-/** Transactions is a list of them, seen from an account where one is given. */
+/** Transactions lists transactions, from the view of an account if one is given. */
 export function Transactions({
   list,
   caption,

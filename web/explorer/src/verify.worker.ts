@@ -1,4 +1,5 @@
-// The verifier of proofs, apart from the page. Its files are the node's: pages of a program without them start no such worker.
+// Verifies proofs in a worker. The node serves the verifier's files; pages of a program without them do not start this
+// worker.
 const at = "/explorer/verifier/index.js";
 let loading: Promise<{ verifyProof(bundle: Uint8Array): object }> | undefined;
 

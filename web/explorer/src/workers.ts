@@ -1,4 +1,4 @@
-// The workers of the pages. Their policy of Trusted Types makes no other address.
+// The workers of the pages. Their Trusted Types policy allows no other addresses.
 import blockPath from "./block.worker?worker&url";
 import proofPath from "./verify.worker?worker&url";
 import viewPath from "./view.worker?worker&url";
@@ -11,7 +11,7 @@ interface Policy {
 type Factory = { createPolicy(name: string, rules: { createScriptURL(text: string): string }): Policy };
 let policy: Policy | undefined;
 
-/** startWorker starts the verifier of proofs, what makes view calls, or what checks blocks. */
+/** startWorker starts the worker for proofs, for view calls, or for blocks. */
 export function startWorker(which: keyof typeof paths): Worker {
   const urls = Object.values(paths).map((path) => new URL(path, location.href).href);
   policy ??= (globalThis as { trustedTypes?: Factory }).trustedTypes?.createPolicy("cairn-worker", {

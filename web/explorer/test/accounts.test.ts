@@ -1,4 +1,5 @@
-// What protocol 2 adds to the pages: policies, recoveries, payers, batches, upgrades, blocks checked in the page, and the wallet of passkeys.
+// Tests the features of protocol 2 in the pages: policies, recoveries, payers, batches, upgrades, blocks checked in the
+// page, and the wallet of passkeys.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -31,7 +32,7 @@ async function opened(t: TestContext): Promise<{ node: Node; tab: Tab }> {
   return { node, tab };
 }
 
-/** send does an action of a signer's account, for a payer if there is one. */
+/** send executes an action of a signer's account, with a payer if one is given. */
 async function send(node: Node, signer: Signer, action: Action, payer?: Signer): Promise<rpc.Receipt> {
   const tx = await node.client.build(signer, action, payer ? { payer } : {});
   return succeeded(await node.client.sendAndWait(await signTransaction(tx, signer, payer)));
@@ -187,7 +188,7 @@ test("an announced upgrade is above every page, and an alarm where the node does
   await tab.until(`/Admin[^]*Notice of an upgrade[^]*none is announced/.test(${main})`);
 });
 
-/** card is the part of the page under a heading. */
+/** card returns the part of the page under a heading. */
 const card = (title: string): string => `[...document.querySelectorAll('.card')].find((c) => c.querySelector('h2')?.textContent === ${JSON.stringify(title)})`;
 
 test("a passkey makes an account, pays, is paid for, pays for others, gets a second signer, and is found again", async (t) => {
@@ -209,7 +210,7 @@ test("a passkey makes an account, pays, is paid for, pays for others, gets a sec
   const address = await tab.run<string>(`${card("Ada")}.querySelector('.mono').textContent`);
   assert.match(address, /^bcrt1p/);
 
-  // Somebody else pays the first fee: the account has no coins.
+  // Somebody else pays the first fee, because the account has no coins.
   await fill(tab, "form.send", { to: "dev1", amount: "0", memo: "hello", payer: "dev0" });
   await tab.until("document.querySelector('.review .text')");
   const text = await tab.run<string>("document.querySelector('.review .text').textContent");
@@ -233,7 +234,7 @@ test("a passkey makes an account, pays, is paid for, pays for others, gets a sec
   await tab.until("/✓ in block/.test(document.querySelector('.review').innerText)");
   await tab.until(`/8\\.49\\d* coins\\s+✓ verified here/.test(${card("Ada")}.innerText)`);
 
-  // Ada pays for Bob, who has no coins: what he signed goes from one to the other as text.
+  // Ada pays for Bob, who has no coins. His signed transaction goes to her as text.
   await fill(tab, "form.inline", { name: "Bob" });
   await tab.until(card("Bob"));
   assert.equal((await passkeys()).length, 2);
@@ -266,7 +267,7 @@ test("a passkey makes an account, pays, is paid for, pays for others, gets a sec
   await press(tab, "Sign with the passkey and send", card("Ada"));
   await tab.until(`/✓ in block/.test(${card("Ada")}.querySelector('.review').innerText)`);
 
-  // Another browser of the same person: only the passkey is there.
+  // Another browser of the same person has only the passkey.
   const bob = (await passkeys()).find((p) => p.credentialId !== ada!.credentialId); // Chromium lists them in any order
   await tab.call("WebAuthn.removeCredential", { authenticatorId: authenticator, credentialId: bob!.credentialId });
   await tab.run("localStorage.clear()");

@@ -1,4 +1,4 @@
-// A Chromium without a window, over the DevTools protocol on pipes: no library needed.
+// Drives a headless Chromium over the DevTools protocol on pipes, without a library.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ export class Browser {
   private constructor(
     readonly profile: string,
     readonly close: () => Promise<void>,
-    /** kill ends it at once; what it has on the disk stays */
+    /** kill ends it at once; its data on disk stays */
     readonly kill: () => Promise<void>,
     to: Writable,
     from: Readable,
@@ -30,7 +30,7 @@ export class Browser {
     });
   }
 
-  /** start starts a new one, or what has been killed again on its profile. */
+  /** start starts a new one, or a killed one again on its profile. */
   static start(profile = mkdtempSync(join(tmpdir(), "cairn-explorer-"))): Browser {
     const flags = [
       "--headless",
@@ -49,7 +49,7 @@ export class Browser {
     );
     const ended = new Promise<void>((resolve) => process.once("exit", () => resolve()));
     const close = async (): Promise<void> => {
-      await browser.call("Browser.close"); // its own processes end with it
+      await browser.call("Browser.close"); // its child processes end with it
       await ended;
       rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
     };
@@ -98,10 +98,10 @@ export class Browser {
 }
 
 export class Tab {
-  /** what the console and the policy complained of, and whom the page asked */
+  /** complaints of the console and the content policy, and the hosts of the page's requests */
   readonly complaints: string[] = [];
   readonly asked = new Set<string>();
-  /** bytes that came, HTTP bodies and messages of WebSockets */
+  /** received bytes of HTTP bodies and WebSocket messages */
   received = 0;
 
   constructor(
@@ -123,10 +123,10 @@ export class Tab {
     });
   }
 
-  /** what answers the page's POSTs in the node's place; undefined leaves one to the node, null leaves it without an answer */
+  /** answers the page's POSTs in the node's place; undefined lets the node answer, null gives no answer */
   #stand: ((body: string) => Promise<{ status: number; body: string } | undefined | null>) | undefined;
 
-  /** standIn answers the page's POSTs instead of the node, until it is called with nothing. */
+  /** standIn answers the page's POSTs instead of the node, until it is called without an argument. */
   async standIn(answer?: (body: string) => Promise<{ status: number; body: string } | undefined | null>): Promise<void> {
     this.#stand = answer;
     await (answer ? this.call("Fetch.enable") : this.call("Fetch.disable"));
@@ -145,7 +145,7 @@ export class Tab {
     return this.browser.call(method, params, this.session);
   }
 
-  /** look makes the page so wide, dark or light. */
+  /** look sets the page's width and its dark or light theme. */
   async look(width: number, height: number, dark = false): Promise<void> {
     await this.call("Emulation.setDeviceMetricsOverride", {
       width,
@@ -162,7 +162,7 @@ export class Tab {
     await this.call("Page.navigate", { url });
   }
 
-  /** run gives what an expression is in the page, once it is settled. */
+  /** run evaluates an expression in the page, and waits for its promise. */
   async run<T = unknown>(expression: string): Promise<T> {
     const { result, exceptionDetails } = await this.call("Runtime.evaluate", {
       expression,
@@ -173,7 +173,10 @@ export class Tab {
     return result.value as T;
   }
 
-  /** until waits until an expression holds, looking at each frame. It rejects after so many milliseconds, with what is on the page. */
+  /**
+   * until waits until an expression is true, checking at each frame. After a timeout in milliseconds it rejects with
+   * the page's content.
+   */
   async until(expression: string, most = 20_000): Promise<void> {
     for (const end = Date.now() + most; ;) {
       const held = await this.run<boolean>(`!!(${expression})`).catch(() => false); // the page may just be changing
@@ -186,7 +189,7 @@ export class Tab {
     }
   }
 
-  /** authenticator gives the page an authenticator whose user is always there and says yes, and its ID. */
+  /** authenticator adds an authenticator to the page whose user always agrees, and returns its ID. */
   async authenticator(): Promise<string> {
     await this.call("WebAuthn.enable");
     const options = {
@@ -195,7 +198,7 @@ export class Tab {
     return (await this.call("WebAuthn.addVirtualAuthenticator", { options }))["authenticatorId"] as string;
   }
 
-  /** crash kills the process of the page, as lack of memory does. */
+  /** crash kills the page's process, like a lack of memory. */
   async crash(): Promise<void> {
     const gone = new Promise<void>((resolve) =>
       this.browser.on(({ method, sessionId }) => method === "Inspector.targetCrashed" && sessionId === this.session && resolve()),

@@ -21,7 +21,7 @@ const DEV = JSON.parse(readFileSync(new URL("../../src/devkeys.json", import.met
   private: `0x${string}`;
 }[];
 const HOSTILE = "<script>window.pwned=1</script><img src=x onerror=window.pwned=1>".slice(0, 64);
-const STOPPED = ["--block-time", "0", "--prove", "off"]; // a block for each transaction, else only by dev_mine
+const STOPPED = ["--block-time", "0", "--prove", "off"]; // only transactions and dev_mine make blocks
 
 async function deploy(node: Node, name: string, symbol: string): Promise<string> {
   await node.cairn(
@@ -163,7 +163,7 @@ test("names, symbols and revert words of the chain are text", async (t) => {
   await quiet(tab, node);
 });
 
-/** answers has the node's answers to the methods that are named changed, or refused where a code is given. */
+/** answers changes the node's answers to the named methods, or refuses them if a code is given. */
 async function answers(
   tab: Tab,
   node: Node,
@@ -226,7 +226,7 @@ test("a lying node is found out, and a page counts by the key that a person ente
   await answers(tab, node, { svc_getAccount: (account) => ({ ...account, balance: "0x1" }), svc_getTokenHolders: () => [{ address: dev1, balance: "0x5", balanceDecimal: 1 }] });
   await page(tab, node, `account/${dev1}`);
   await tab.until(verified(".verified"));
-  assert.match(await tab.text(), /10,000 coins\s+✓ verified here/); // not what the node said
+  assert.match(await tab.text(), /10,000 coins\s+✓ verified here/); // not the node's answer
   await page(tab, node, `token/${gold}`);
   await tab.until(`document.querySelectorAll('.verified').length === 2 && ${verified(".verified")}`);
   assert.match(await tab.run("document.querySelector('td .verified').parentElement.innerText"), /^0\s+✓/);
@@ -269,7 +269,7 @@ test("a token of one each shows who holds how many, and which one was transferre
 test("a token that declares nothing is one where the node says so: in the list, on its pages and an account's", async (t) => {
   const { node, tab } = await opened(t, ...STOPPED);
   const code = readFileSync(`${contracts}nep20.wasm`);
-  code.write("cairn_abx", code.indexOf("cairn_abi")); // a section of another name
+  code.write("cairn_abx", code.indexOf("cairn_abi")); // a section with another name
   const dir = mkdtempSync(join(tmpdir(), "bare"));
   t.after(() => rmSync(dir, { recursive: true }));
   writeFileSync(join(dir, "bare.wasm"), code);
@@ -303,7 +303,7 @@ test("payments of every kind are one list, labels name accounts, and search know
   await page(tab, node, `account/${dev1}`);
   const rows = "[...document.querySelectorAll('main tbody tr')].map((r) => [...r.children].slice(1, 5).map((c) => c.innerText.replace(/\\s+/g, ' ')).join('|'))";
   await tab.until("document.querySelectorAll('main tbody tr').length === 3");
-  await tab.until(`${rows}.every((row) => !/bcrt1/.test(row) || /dev0/.test(row))`); // the contract's name has come
+  await tab.until(`${rows}.every((row) => !/bcrt1/.test(row) || /dev0/.test(row))`); // the contract's name has arrived
   const list = await tab.run<string[]>(rows);
   assert.match(list[0]!, /^← in\|1\.5\|dev0.*\|transfer$/);
   assert.match(list[1]!, /^← in\|2\|“Bank”.*\|by a contract$/);
@@ -328,7 +328,7 @@ test("payments of every kind are one list, labels name accounts, and search know
 
 type Answer = { result?: any; error?: unknown };
 
-/** altered answers the page as the node does, except where something is said of a method. */
+/** altered answers the page like the node, except for the given methods. */
 async function altered(tab: Tab, node: Node, methods: Record<string, (answer: Answer) => Answer>): Promise<void> {
   await tab.standIn(async (body) => {
     const asked = JSON.parse(body);
@@ -398,7 +398,7 @@ test("a hostile description of storage is text, and what does not fit it is raw"
       await tab.run("document.querySelectorAll('details').forEach((d) => (d.open = true))");
       await tab.until("/raw/.test(document.querySelector('.tree .writes').innerText)");
     }
-    if (i === 0) await tab.until("/delay u64: nothing → 5/.test(document.querySelector('.tree .writes').innerText)"); // typed and raw in one list
+    if (i === 0) await tab.until("/delay u64: nothing → 5/.test(document.querySelector('.tree .writes').innerText)"); // beside raw ones
     if (i < 2) {
       await page(tab, node, `contract/${id}`);
       await tab.run("[...document.querySelectorAll('.tabs button')].find((b) => b.textContent === 'Storage').click()");
@@ -529,7 +529,7 @@ test("the page survives dev_revert and the end of its node", async (t) => {
   await tab.until("/0–4/.test(document.body.innerText)");
   await node.client.call("dev_revert", snapshot);
   await node.client.call("dev_increaseTime", 1000);
-  await node.client.call("dev_mine", 7); // beyond what the page has: the node may tell of these alone
+  await node.client.call("dev_mine", 7); // older than the page's blocks, so only the node can report these
   await tab.until("/The chain was taken back to block \\d/.test(document.body.innerText)");
   await tab.until("/0–7/.test(document.body.innerText)");
   assert.equal(await tab.run("document.querySelector('.tiles a').textContent"), "7");

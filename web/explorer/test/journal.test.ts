@@ -1,4 +1,5 @@
-// The sender's journal in IndexedDB, in a real Chromium: pages that are killed in the middle, and two at once.
+// Tests the sender's journal in IndexedDB in a real Chromium, with pages that are killed during their work, and with
+// two pages at once.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -11,13 +12,15 @@ import { startNode } from "./node.js";
 const PAYEE = "0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
 const KILLS = Number(process.env["KILLS"] ?? 9);
 const PAYMENTS = 12 * KILLS;
-const MORE = PAYMENTS + 20; // with those that two tabs pay
+const MORE = PAYMENTS + 20; // including those paid by two tabs
 const DEV = JSON.parse(readFileSync(new URL("../../src/devkeys.json", import.meta.url), "utf8")) as {
   account: `0x${string}`;
   private: `0x${string}`;
 }[];
 
-/** serve gives the page's address, until the test ends: an origin of its own, as an application has. */
+/**
+ * serve serves the page until the test ends, at an origin of its own like an application's, and returns its address.
+ */
 async function serve(t: TestContext): Promise<string> {
   const entry = new URL("../../test/journalpage.ts", import.meta.url).pathname;
   const [bundle] = (await build({
@@ -52,7 +55,7 @@ test(`what pages pay out is paid once, over ${KILLS} kills of the page or of the
   for (let kill = 0; kill < KILLS; kill++) {
     const tab = await openPage(browser, page);
     await tab.run(start(PAYMENTS));
-    // At its start, between a post and its answer, or while it waits for blocks.
+    // Kills hit it at its start, between a post and its answer, or while it waits for blocks.
     const until = Math.floor(Math.random() * PAYMENTS);
     await tab.until(`state.failed || Math.max(state.accepted, state.paid) >= ${kill % 2 === 0 ? 0 : until}`);
     assert.equal(await tab.run("state.failed"), "");
@@ -67,7 +70,7 @@ test(`what pages pay out is paid once, over ${KILLS} kills of the page or of the
   await node.client.call("dev_setBlockTime", null);
   await first.run(start(MORE));
   await first.until(`state.failed || state.accepted === ${MORE}`);
-  const tab = await openPage(browser, page); // two at once: this one waits until the first is gone
+  const tab = await openPage(browser, page); // two pages at once: this one waits until the first is gone
   await tab.run(start(MORE));
   await tab.until("state.failed || state.locked > 0");
   assert.equal(await tab.run("state.accepted"), 0);
@@ -99,11 +102,11 @@ test("a journal is read as it was written, by one tab at a time, for one account
   assert.equal(await one.run(bad.replace("append", "replace")), "DataCloneError");
   await one.crash();
   let read = "locked";
-  while (read === "locked") read = await two.run(opened); // until the browser knows that the first is gone
+  while (read === "locked") read = await two.run(opened); // waits until the browser knows that the first is gone
   assert.equal(read, "abc", "all of an append or of a journal that is written anew, or nothing");
   const many = "x".repeat(20_000);
   await two.run(`store.replace(${entries("bc")}).then(() => void store.replace(${entries(many)})); 0`);
-  await two.crash(); // in the middle of it
+  await two.crash(); // during the payments
   const three = await openPage(browser, page);
   await three.run('globalThis.store = new IndexedDBStore("j"); 0');
   for (read = "locked"; read === "locked"; ) read = await three.run(opened);

@@ -1,4 +1,4 @@
-// A page that pays out with a journal in IndexedDB: it is bundled, opened in a Chromium and killed in the middle.
+// A page that pays out with a journal in IndexedDB. Tests bundle it, open it in Chromium and kill it during its work.
 import { createClient, parseCoins, type Account } from "@cairn-chain/sdk";
 import { KeySigner } from "@cairn-chain/sdk/keys";
 import { IndexedDBStore, SenderError, createSender, type Scope, type Sender } from "@cairn-chain/sdk/sender";
@@ -7,10 +7,10 @@ export const PAYEE: Account = "0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d
 export const scope: Scope = { genesis: `0x${"11".repeat(32)}`, account: PAYEE };
 export const isError = (error: unknown): string => (error instanceof SenderError ? error.reason : String(error));
 
-/** state is what the test asks the page for. */
+/** state is the state that the test reads from the page. */
 const state = { accepted: 0, paid: 0, failed: "", locked: 0 };
 
-/** create makes the sender, once no other tab has its journal. */
+/** create makes the sender as soon as no other tab holds its journal. */
 async function create(url: string, key: KeySigner): Promise<Sender> {
   for (;;) {
     try {
@@ -23,7 +23,7 @@ async function create(url: string, key: KeySigner): Promise<Sender> {
   }
 }
 
-/** payOut pays ids 1 to count, 0.01 coins and the id's number of units each. */
+/** payOut pays ids 1 to count: 0.01 coins plus the id in smallest units for each. */
 async function payOut(url: string, secret: string, count: number): Promise<void> {
   const key = new KeySigner(Uint8Array.from(secret.match(/../g)!, (byte) => parseInt(byte, 16)));
   const sender = await create(url, key);

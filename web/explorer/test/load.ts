@@ -1,4 +1,5 @@
-// What five open explorers cost a node under load, and what the load costs the pages. It asserts what must hold on any machine, and prints the rest.
+// Measures the cost of five open explorers for a node under load, and the cost of the load for the pages. It asserts
+// results that are independent of the machine, and prints the rest.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -9,7 +10,7 @@ const dev = JSON.parse(readFileSync(new URL("../../src/devkeys.json", import.met
 const SECONDS = Number(process.env["LOAD_SECONDS"] ?? 30);
 const median = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** first gives when a page showed its first block, in milliseconds from its navigation on. */
+/** first returns the time from a page's navigation to its first block, in milliseconds. */
 async function first(tab: Tab, node: Node, slowed: number): Promise<number> {
   await tab.call("Emulation.setCPUThrottlingRate", { rate: slowed });
   await tab.go("about:blank");
@@ -18,7 +19,7 @@ async function first(tab: Tab, node: Node, slowed: number): Promise<number> {
   return tab.run<number>("window.firstShown");
 }
 
-/** load sends 1,000 transfers a second, and says when blocks were made and how soon transfers were in one. */
+/** load sends 1,000 transfers a second, and returns the times of blocks and the delays until inclusion. */
 async function load(node: Node): Promise<string> {
   const from = Number(await node.client.call("svc_blockNumber"));
   const flags = ["--rate", "1000", "--senders", "400", "--per-sender", String(Math.ceil(2.5 * SECONDS)), "--json"];

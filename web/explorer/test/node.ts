@@ -1,4 +1,4 @@
-// The real node, run for a test.
+// Runs the real node for a test.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { once } from "node:events";

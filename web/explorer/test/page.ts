@@ -1,12 +1,12 @@
-// What tests do with a page of the explorer.
+// Actions of tests on a page of the explorer.
 import assert from "node:assert/strict";
 import type { Tab } from "./chromium.js";
 import type { Node } from "./node.js";
 
-/** READY holds once a page shows what it was opened for. */
+/** READY is true once a page shows its content. */
 export const READY = "document.querySelector('h1') && !document.querySelector('[aria-busy=true]')";
 
-/** localhost is the node's address by a name: passkeys belong to domains, and numbers are none. */
+/** localhost is the node's address with a host name, because passkeys need a domain name. */
 export const localhost = (node: Node): string => node.url.replace("127.0.0.1", "localhost");
 
 /** page opens a path of the explorer, and waits until it has loaded. */
@@ -15,7 +15,7 @@ export async function page(tab: Tab, node: Node, path: string, at: string = node
   await tab.until(READY);
 }
 
-/** quiet holds a tab to its policy: no complaint, nobody asked but the node, nothing of the chain's was run. */
+/** quiet checks a tab: no complaint, no request except to the node, and no code from the chain was run. */
 export async function quiet(tab: Tab, node: Node): Promise<void> {
   assert.deepEqual(tab.complaints.splice(0), []);
   const others = [...tab.asked].filter(

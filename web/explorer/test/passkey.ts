@@ -7,7 +7,7 @@ import type { Tab } from "./chromium.js";
 const sha256 = (data: Uint8Array): Buffer => createHash("sha256").update(data).digest();
 const buffer = (data: Uint8Array): ArrayBuffer => Uint8Array.from(data).buffer;
 
-/** onlyPasskey is the one passkey that an authenticator has, for pages of an origin. */
+/** onlyPasskey returns the only passkey of an authenticator, for pages of an origin. */
 export async function onlyPasskey(tab: Tab, authenticatorId: string, origin: string): Promise<PasskeySigner> {
   const [made] = (await tab.call("WebAuthn.getCredentials", { authenticatorId }))["credentials"] as { privateKey: string }[];
   const secret = createPrivateKey({ key: Buffer.from(made!.privateKey, "base64"), format: "der", type: "pkcs8" });
@@ -16,7 +16,7 @@ export async function onlyPasskey(tab: Tab, authenticatorId: string, origin: str
   const domain = new URL(origin).hostname;
   const get = async (options?: CredentialRequestOptions): Promise<Credential> => {
     const challenge = Buffer.from(options!.publicKey!.challenge as Uint8Array).toString("base64url");
-    const data = Buffer.concat([sha256(Buffer.from(domain)), Buffer.from([5, 0, 0, 0, 0])]); // its user is there, and verified
+    const data = Buffer.concat([sha256(Buffer.from(domain)), Buffer.from([5, 0, 0, 0, 0])]); // user present and verified
     const client = Buffer.from(`{"type":"webauthn.get","challenge":"${challenge}","origin":"${origin}","crossOrigin":false}`);
     const signature = sign("sha256", Buffer.concat([data, sha256(client)]), secret);
     const response = { authenticatorData: buffer(data), clientDataJSON: buffer(client), signature: buffer(signature) };

@@ -1,4 +1,4 @@
-// Makes the pictures of docs/explorer.md: of a chain that has something to show, light and dark. CAIRN names the program.
+// Makes the pictures of docs/explorer.md, light and dark, from a chain with varied content. CAIRN names the program.
 import { test } from "node:test";
 import { readFileSync } from "node:fs";
 import { formatAddress, fromHex, makeRule, signTransaction, succeeded, type Action, type Hex, type Policy } from "@cairn-chain/sdk";

@@ -1,4 +1,4 @@
-// What needs no page.
+// Tests of functions that need no page.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,4 +1,5 @@
-// Every page of the explorer, on a chain that is made to spoil them: with names and numbers of the greatest length, and with a node that goes.
+// Opens every page of the explorer on a chain with extreme content: names and numbers of the greatest length, and a
+// node that becomes unreachable.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
@@ -19,11 +20,11 @@ const WIDTHS = [390, 820, 1440] as const;
 
 interface Walked {
   node: Node;
-  /** the paths of each page, with its tabs: TypeScript has all of them here */
+  /** the paths of each page with its tabs; TypeScript checks that none is missing */
   paths: Record<Route["page"], readonly string[]>;
 }
 
-/** spoiled runs a chain of long names, of amounts that are tiny and huge, and of nothing at all. */
+/** spoiled runs a chain with long names, with tiny and huge amounts, and with empty accounts. */
 async function spoiled(t: TestContext): Promise<Walked> {
   const node = await startNode(t, "--block-time", "0", "--prove", "off");
   const newest = async (): Promise<string> => (await node.client.call("svc_listContracts")).at(-1)!.contract_id;
@@ -36,7 +37,7 @@ async function spoiled(t: TestContext): Promise<Walked> {
   await deploy("counter", "--name", LONG, "--alias", "counter");
   const huge = await token(LONG, 0, "huge");
   const tiny = await token("Gold", 18, "tiny");
-  await token("Gold", 18, "other"); // a second one of the name
+  await token("Gold", 18, "other"); // a second contract with the same name
   await deploy("types", "--name", "types", "--alias", "types");
   const types = await newest();
   for (const alias of ["huge", "tiny"]) {
@@ -82,7 +83,7 @@ async function spoiled(t: TestContext): Promise<Walked> {
 const WORDS = ["name", "function", "eventName", "event_name", "version", "symbol"];
 const AMOUNTS = ["value", "amount", "balance", "fee", "maxFeePerGas", "maxPriorityFeePerGas", "total_gas"];
 
-/** stretched gives an answer with each word and amount in it as long as it can be. */
+/** stretched returns an answer in which each text and amount has its greatest length. */
 function stretched(value: any): any {
   if (Array.isArray(value)) return value.map(stretched);
   if (typeof value !== "object" || value === null) return value;
@@ -94,7 +95,7 @@ function stretched(value: any): any {
   }));
 }
 
-/** tooWide are the things on a page that stand out of the window, or of the card that they are in. */
+/** tooWide lists the elements on a page that extend beyond the window or their card. */
 const tooWide = `(() => {
   const out = [];
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
@@ -141,7 +142,7 @@ test("no page is wider than its window, whatever is on the chain", async (t) => 
   await quiet(tab, node);
 });
 
-/** between stands before a node: cut ends all connections and takes no others until it is mended. */
+/** between is a proxy in front of a node. After cut it ends all connections and accepts no others until mend. */
 async function between(t: TestContext, node: Node): Promise<{ url: string; cut(): void; mend(): void }> {
   const open = new Set<Socket>();
   let whole = true;
@@ -206,7 +207,10 @@ test("what is typed into a form becomes the call's arguments, of any type that a
   const form = (name: string): string =>
     `[...document.querySelectorAll('.functions form')].find((f) => f.querySelector('h3 a').textContent === '“${name}”')`;
   const [dev1, dev2] = [DEV[1]!.account, DEV[2]!.account];
-  /** each function gives back what it is given: the steps say what to press (!), tick (?) or choose (=), and what to type */
+  /**
+   * each function returns its arguments. The steps name a button to press (!), a box to tick (?), an option to choose
+   * (=), or text to type
+   */
   for (const [name, steps, shows] of [
     ["u64_", ["18446744073709551615"], "18,446,744,073,709,551,615"],
     ["i128_", ["-5"], "-5"],

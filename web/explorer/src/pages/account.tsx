@@ -164,7 +164,7 @@ export function Account({ id }: { id: Id }): JSX.Element {
   );
 }
 
-/** Origin is what an account's 32 bytes are, as far as its newest transactions show. */
+/** Origin shows the kind of an account's 32 bytes, as far as its newest transactions reveal it. */
 type Origin = "key" | "policy" | undefined;
 
 async function originOf(id: Id): Promise<Origin> {
@@ -178,12 +178,15 @@ async function originOf(id: Id): Promise<Origin> {
   return undefined;
 }
 
-/** agrees reports whether what the node says of an account's authority is what was verified, perhaps a block later or earlier. */
+/**
+ * agrees reports whether the node's data about an account's authority equals the verified data, perhaps of a
+ * neighbouring block.
+ */
 function agrees(told: rpc.Account, { nonce, authority, pending }: AccountRecord): boolean {
   return told.nonce !== nonce || told.authority === authority || told.authority === pending?.next;
 }
 
-/** OwnAuthority is an account that nothing but its own 32 bytes signs for: those of a key, of a policy or of a contract. */
+/** OwnAuthority describes an account whose own 32 bytes determine who signs: as a key, a policy or a contract. */
 function OwnAuthority({ account, origin }: { account: rpc.Account; origin: Origin }): JSX.Element {
   if (account.contract) return <>nobody: its code moves its coins</>;
   if (origin === "key") return <>its own key</>;
@@ -191,7 +194,7 @@ function OwnAuthority({ account, origin }: { account: rpc.Account; origin: Origi
   return <>its own key, or a policy that it is the hash of: no transaction has shown which</>;
 }
 
-/** OnBitcoin says whether coins of Bitcoin that are sent to the same address there can ever be moved. */
+/** OnBitcoin says whether bitcoins sent to the same address on Bitcoin can ever be moved. */
 function OnBitcoin({ id, account, origin }: { id: Id; account: rpc.Account | undefined; origin: Origin }): JSX.Element | null {
   if (!account) return null;
   const only = account.contract || !isKey(id) || origin === "policy" || (account.policy !== null && policyHash(account.policy) === id);
@@ -268,7 +271,7 @@ function SentUpTo({ id, to }: { id: Id; to: number | null }): JSX.Element {
   );
 }
 
-/** Tokens are those of which the account was ever sent some, by what their contracts say now. */
+/** Tokens lists the tokens that the account ever received, with their contracts' current answers. */
 function Tokens({ id }: { id: Id }): JSX.Element {
   const list = useLoad(`tokens ${id}@${blocks.value[0]?.hash}`, async () => {
     const events = await client.call("svc_getEvents", {

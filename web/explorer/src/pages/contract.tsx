@@ -119,7 +119,7 @@ function Balance({ id, told }: { id: Id; told: bigint }): JSX.Element {
 
 let last: { hash: string; code: Promise<Uint8Array> } | undefined;
 
-/** codeOf is a contract's code, asked for once by all that show something of it. */
+/** codeOf returns a contract's code, with one request for all parts of the page that use it. */
 function codeOf({ contract_id: id, code_hash: hash }: rpc.Contract): Promise<Uint8Array> {
   if (last?.hash !== hash) {
     const code = client.call("svc_getContractCode", id).then(fromHex);
@@ -129,7 +129,7 @@ function codeOf({ contract_id: id, code_hash: hash }: rpc.Contract): Promise<Uin
   return last.code;
 }
 
-/** Changes tells whether the contract can give itself another code. */
+/** Changes shows whether the contract can replace its own code. */
 function Changes({ of }: { of: rpc.Contract }): JSX.Element {
   const loaded = useLoad(`code ${of.code_hash}`, async () => canChange(await codeOf(of)));
   return (
@@ -148,7 +148,7 @@ function Changes({ of }: { of: rpc.Contract }): JSX.Element {
   );
 }
 
-/** Source tells what the code says of its source, and what the node has of it: nothing of that is checked here. */
+/** Source shows the code's data about its source, and the node's copy of it. Neither is checked here. */
 function Source({ of }: { of: rpc.Contract }): JSX.Element {
   const loaded = useLoad(`source ${of.code_hash}`, async () => {
     const hash = sourceOf(await codeOf(of));
@@ -315,7 +315,7 @@ function Form({
   );
 }
 
-/** Computed is how far the page checked what a function gave. */
+/** Computed shows how far the page checked a function's result. */
 function Computed({
   id,
   f,

@@ -7,7 +7,7 @@ import { Empty, Said, Show, Table, TimeOf, Title, TokenLink, Who } from "../part
 import { tokenAbi } from "../token";
 import { tokenFacts, type Facts } from "./token";
 
-/** allContracts are those of the chain, the newest first, at most so many. */
+/** allContracts lists the chain's contracts, newest first, up to a limit. */
 export async function allContracts(): Promise<{ list: rpc.Contract[]; more: boolean }> {
   let list: rpc.Contract[] = [];
   for (let cursor: string | undefined; ;) {
@@ -19,10 +19,10 @@ export async function allContracts(): Promise<{ list: rpc.Contract[]; more: bool
   }
 }
 
-/** NEWEST bounds the contracts that are asked whether they are tokens. */
+/** NEWEST is the number of contracts that are checked for being tokens. */
 const NEWEST = 100;
 
-/** newestTokens are the tokens among the newest contracts, with what they say of themselves. */
+/** newestTokens lists the tokens among the newest contracts, with their own descriptions. */
 export async function newestTokens(list: rpc.Contract[]): Promise<{ contract: rpc.Contract; facts: Facts }[]> {
   const found = await Promise.all(
     list.slice(0, NEWEST).map(async (contract) => {

@@ -6,7 +6,7 @@ import { partsOf, type Parts } from "../field";
 import { chainText } from "../format";
 
 interface Of {
-  /** what the contract calls it */
+  /** its name in the contract */
   name: string;
   type: string;
   /** its name in the form */
@@ -20,7 +20,7 @@ const Called = ({ name, type }: { name: string; type: string }): JSX.Element => 
   </>
 );
 
-/** example is what a plain value looks like. */
+/** example is a sample of a plain value. */
 function example(type: string): string {
   if (type.endsWith("[]")) return `${example(type.slice(0, -2)) || "a"}, …`;
   if (/^[ui]\d/.test(type)) return "0";
@@ -29,7 +29,7 @@ function example(type: string): string {
   return type === "hash" ? "0x and 64 digits" : type === "string" ? "" : "JSON";
 }
 
-/** Field asks for a value of a type: by one text, or by a field for each part. */
+/** Field is the input for a value of a type: one text, or a field for each part. */
 export function Field({ name, type, path, abi }: Of): JSX.Element {
   const parts = partsOf(type, abi);
   if (parts.kind !== "text")

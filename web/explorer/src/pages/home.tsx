@@ -13,7 +13,7 @@ import { DevelopmentOr, Producer } from "./signed";
 import { Authority, Steps } from "./verified";
 
 const opened = signal<ReadonlySet<number>>(new Set());
-/** what is shown while new blocks wait: nothing where none do */
+/** the blocks shown while new ones wait; null if none wait */
 export const held = signal<readonly Listed[] | null>(null);
 const MOST = 50;
 
@@ -162,7 +162,7 @@ export function Home(): JSX.Element {
   );
 }
 
-/** Recent asks anew when a block with transactions came. */
+/** Recent reloads when a block with transactions arrives. */
 function Recent(): JSX.Element {
   const last = blocks.value.find(({ txCount }) => txCount > 0)?.hash ?? "none";
   const list = useLoad(`recent@${last}`, () => client.call("svc_listRecentTransactions", 12));
@@ -189,7 +189,10 @@ function Recent(): JSX.Element {
   );
 }
 
-/** blockOf reads a block without its transactions, which may be tens of thousands: its page asks for those that it shows. */
+/**
+ * blockOf reads a block without its transactions, which may be tens of thousands. The block's page loads only those
+ * that it shows.
+ */
 function blockOf(ref: number | `0x${string}`): Promise<rpc.Block | null> {
   return typeof ref === "number"
     ? client.call("svc_getBlockByNumber", ref, false, true)
@@ -263,7 +266,7 @@ export function Block({ refTo }: { refTo: number | `0x${string}` }): JSX.Element
 
 type Check = null | "loading" | Awaited<ReturnType<typeof checkBlock>> | { failed: unknown };
 
-/** CheckBlock checks the whole block in the page, when it is asked to. */
+/** CheckBlock checks the whole block in the browser, on request. */
 function CheckBlock({ block }: { block: rpc.Block }): JSX.Element {
   const [state, setState] = useState<Check>(null);
   const run = async (): Promise<void> => {
@@ -353,7 +356,7 @@ function Included({ block, page }: { block: rpc.Block; page: number }): JSX.Elem
     while (from + list.length < end) {
       const rest = { from: from + list.length, limit: end - from - list.length };
       const more = await client.call("svc_getBlockTransactions", block.height, rest);
-      if (more.length === 0 || more[0]!.blockHash !== block.hash) break; // the chain was taken back meanwhile
+      if (more.length === 0 || more[0]!.blockHash !== block.hash) break; // the chain was reverted meanwhile
       list.push(...more);
     }
     return list;

@@ -5,7 +5,7 @@ import { MAX_LABEL, addLabels, label, labels } from "../labels";
 import { Empty, Section, Table, Title, Who } from "../parts";
 import { saveFile } from "./reach";
 
-/** Label shows what this browser calls an account, and lets that be changed. */
+/** Label shows this browser's name for an account, and lets the user change it. */
 export function Label({ id }: { id: string }): JSX.Element {
   const [open, setOpen] = useState(false);
   const name = labels.value[id];

@@ -90,7 +90,7 @@ export function Fees(): JSX.Element {
   );
 }
 
-/** histogram counts offers by their max fee, in buckets that double. */
+/** histogram counts offers by max fee, in buckets of doubling width. */
 export function histogram(offers: readonly bigint[]): { label: string; value: number; shown: string }[] {
   const counts = new Map<number, number>();
   for (const fee of offers) counts.set(fee.toString(2).length, (counts.get(fee.toString(2).length) ?? 0) + 1);
@@ -188,7 +188,7 @@ export function Mempool(): JSX.Element {
   );
 }
 
-/** StateSnapshot asks once: a development chain makes the files of a snapshot when it is asked. */
+/** StateSnapshot makes a single request, because a development chain makes the files of a snapshot on request. */
 function StateSnapshot(): JSX.Element {
   const loaded = useLoad("state", () => client.call("svc_getStateSnapshot"));
   return (
@@ -378,7 +378,7 @@ export function Node(): JSX.Element {
   );
 }
 
-/** ProducerKey says which key the pages check signatures by, and takes a person's word for another. */
+/** ProducerKey shows the key for the pages' signature checks, and lets the user enter another. */
 function ProducerKey({ told }: { told: string }): JSX.Element {
   const [wrong, setWrong] = useState(false);
   const known = authority.value;

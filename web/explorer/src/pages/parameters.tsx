@@ -44,7 +44,7 @@ export function ParametersOf({ of }: { of: rpc.Parameters }): JSX.Element {
   );
 }
 
-/** UpgradeBanner tells of an announced upgrade, and whether this node is ready for it. */
+/** UpgradeBanner shows an announced upgrade, and whether this node is ready for it. */
 export function UpgradeBanner(): JSX.Element | null {
   const upgrade = info.value?.upgrade;
   if (!upgrade) return null;

@@ -18,7 +18,7 @@ const kinds: Record<rpc.Payment["kind"], string> = {
   instantiate: "value of an instantiate",
 };
 
-/** Payments is what an account is paid and pays, however, the newest first. */
+/** Payments lists all payments to and by an account, newest first. */
 export function Payments({ id }: { id: Id }): JSX.Element {
   const [shown, show] = useState<"All" | "In" | "Out">("All");
   const [to, setTo] = useState<number | null>(null);
@@ -33,7 +33,7 @@ export function Payments({ id }: { id: Id }): JSX.Element {
   );
 }
 
-/** pageOf reads on until a page is full or nothing more is there: the node answers with less where it looked through much. */
+/** pageOf reads until a page is full or there is no more. The node returns fewer items when it had to search far. */
 async function pageOf(asked: Client, filter: rpc.PaymentFilter, most: number): Promise<{ payments: rpc.Payment[]; more: string | null }> {
   const payments: rpc.Payment[] = [];
   for (let cursor = filter.cursor; ;) {

@@ -1,11 +1,11 @@
-// Who may sign for an account, and who signed a transaction.
+// The possible signers of an account, and the signers of a transaction.
 import { formatTime, type Policy, type PublicSigner, type Rule, type rpc } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { shortHex, span, thousands } from "../format";
 import { now } from "../node";
 import { Who } from "../parts";
 
-/** SignerName is a signer of a policy: a key by its address, the others by the ends of their point. */
+/** SignerName shows a signer of a policy: a key by its address, another kind by the ends of its point. */
 function SignerName({ of }: { of: PublicSigner }): JSX.Element {
   if (of.type === "key")
     return (
@@ -26,7 +26,7 @@ function SignerName({ of }: { of: PublicSigner }): JSX.Element {
   );
 }
 
-/** RuleOf lists a rule's signers, marked where they signed. */
+/** RuleOf lists a rule's signers, and marks those that signed. */
 function RuleOf({ rule, signed }: { rule: Rule; signed?: ReadonlyMap<number, string> }): JSX.Element {
   return (
     <>
@@ -64,7 +64,7 @@ export function PolicyOf({ policy }: { policy: Policy }): JSX.Element {
 
 const ways: Record<rpc.Evidence["type"], string> = { key: "", text: " a text (BIP-322)", p256: "", passkey: "" };
 
-/** SignedBy says how an account signed a transaction. */
+/** SignedBy shows how an account signed a transaction. */
 export function SignedBy({ witness, recovery }: { witness: rpc.Witness; recovery: boolean }): JSX.Element {
   if (witness.type === "key") return <>its own key</>;
   if (witness.type === "text") return <>its own key, in a Bitcoin wallet that showed the text (BIP-322)</>;
@@ -77,7 +77,7 @@ export function SignedBy({ witness, recovery }: { witness: rpc.Witness; recovery
   );
 }
 
-/** Milliseconds is a time in milliseconds, in UTC, and how far it is. */
+/** Milliseconds shows a time given in milliseconds, in UTC and relative to now. */
 export function Milliseconds({ at }: { at: number }): JSX.Element {
   const away = Math.round(at / 1000) - now.value;
   return (
@@ -88,7 +88,7 @@ export function Milliseconds({ at }: { at: number }): JSX.Element {
   );
 }
 
-/** Recovering warns of an account's recovery that is under way: until its time the owner can stop it. */
+/** Recovering warns of a pending recovery of an account. The owner can stop it until its time comes. */
 export function Recovering({ of: account, recovery }: { of: string; recovery: rpc.PendingRecovery }): JSX.Element {
   const over = recovery.from / 1000 <= now.value;
   const who = recovery.authority === account ? FIRST : recovery.policy ? "these" : <Unknown of={recovery.authority} />;
@@ -106,10 +106,10 @@ export function Recovering({ of: account, recovery }: { of: string; recovery: rp
   );
 }
 
-/** FIRST is who may sign for an account that is its own authority. */
+/** FIRST names the signer of an account that is its own authority. */
 export const FIRST = "who signed first (the account’s own key or the policy whose hash it is)";
 
-/** Authority is who may sign: an account's own key, or a policy. */
+/** Authority shows who may sign: an account's own key, or a policy. */
 export function Authority({ of, policy, own }: { of: string; policy: rpc.Policy | null; own?: ComponentChildren }): JSX.Element {
   if (policy) return <PolicyOf policy={policy} />;
   return own ? <>{own}</> : <Unknown of={of} />;

@@ -15,7 +15,7 @@ type State =
   | { steps: Step[]; verdict: Verdict; size: number; took: number }
   | { refused: string };
 
-/** Proof verifies a block's proof where the node has one; until then it says why there is none, and asks again. */
+/** Proof verifies a block's proof once the node has one. Until then it shows the reason, and asks again. */
 export function Proof({ height }: { height: number }): JSX.Element {
   const proofs = info.value?.proofs;
   const [found, setFound] = useState(false);
@@ -60,7 +60,7 @@ export function Proof({ height }: { height: number }): JSX.Element {
   );
 }
 
-/** Commands verify a block's proof without these pages; of is the node that has it. */
+/** Commands shows commands that verify a block's proof without these pages. of is the node that has it. */
 const Commands = ({ height, of = location.origin }: { height: number; of?: string }): JSX.Element => {
   const text = `cairn proof get ${height} --rpc-url ${of} && cairn proof verify block${height}.proof`;
   return (
@@ -70,7 +70,7 @@ const Commands = ({ height, of = location.origin }: { height: number; of?: strin
   );
 };
 
-/** Without says why there is no proof to verify. */
+/** Without explains why there is no proof to verify. */
 function Without({ height, state }: { height: number; state: ProofState }): JSX.Element {
   const proofs = info.value?.proofs;
   return (

@@ -1,4 +1,4 @@
-// What long lists of an account have: a jump to a block or date, and a file of what is listed.
+// Tools for an account's long lists: a jump to a block or date, and a download of the list.
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { thousands } from "../format";
@@ -6,7 +6,7 @@ import { readMoment } from "../moment";
 import { blocks, headerOf, info } from "../node";
 import { explain } from "../parts";
 
-/** heightAt is the last block that was made by a time, among those that the node keeps. */
+/** heightAt returns the last block up to a time, among those that the node keeps. */
 async function heightAt(unix: number): Promise<number> {
   let [low, high] = [info.value?.oldest_height ?? 0, blocks.peek()[0]?.height ?? 0];
   while (low < high) {
@@ -18,12 +18,12 @@ async function heightAt(unix: number): Promise<number> {
   return low;
 }
 
-/** Jump has a list begin at a block or time instead of the newest block, which is null. */
+/** Jump makes a list begin at a block or time. null stands for the newest block. */
 export function Jump({ at, go }: { at: number | null; go(height: number | null): void }): JSX.Element {
   const [wrong, setWrong] = useState("");
   const asked = useRef(0);
   const jump = async (text: string): Promise<void> => {
-    const mine = ++asked.current; // a block is there before a date that was asked for earlier is found
+    const mine = ++asked.current; // a later request may finish before an earlier one
     const moment = readMoment(text);
     if (text.trim() !== "" && !moment) return setWrong("write a block, or a date such as 2026-11-28 14:30");
     try {
@@ -68,10 +68,10 @@ export function saveFile(name: string, type: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** MOST bounds the lines of a file. A jump leads to what comes after them. */
+/** MOST is the maximum number of lines of a file. A jump leads to later ones. */
 export const MOST = 1000;
 
-/** Save makes a file of comma-separated values of what is listed; rows have no commas and no words of the chain in them. */
+/** Save makes a CSV file of the list. Its rows contain no commas and no text from the chain. */
 export function Save({ name, rows }: { name: string; rows(): Promise<string[][]> }): JSX.Element {
   const [state, setState] = useState<"" | "saving" | { error: unknown }>("");
   const save = async (): Promise<void> => {

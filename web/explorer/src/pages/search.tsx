@@ -10,7 +10,7 @@ import { readQuery, type Query } from "../search";
 import { labels } from "../labels";
 import { allContracts, newestTokens } from "./contracts";
 
-/** Hit is something that has the name that was searched for. */
+/** Hit is an item with the searched name. */
 interface Hit {
   id: string;
   name: string;
@@ -18,7 +18,7 @@ interface Hit {
   what: "your label" | "token" | "contract";
 }
 
-/** kept is null where a node that does not have all blocks cannot know what the hash is of. */
+/** kept is null if the node lacks blocks and therefore cannot identify the hash. */
 async function kept<T>(found: Promise<T>): Promise<T | null> {
   try {
     return await found;
@@ -28,7 +28,7 @@ async function kept<T>(found: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Found is where a query leads: to one page, or to things that have the name. */
+/** Found is the result of a query: one page, or the items with the name. */
 type Found =
   | { to: string }
   | { list: Hit[] }

@@ -8,7 +8,7 @@ import { Section, TxLink, explain } from "../parts";
 
 type State = null | "waiting" | { receipt: rpc.Receipt } | { error: unknown };
 
-/** SendCoins sends from a development account: nothing where the account is none. */
+/** SendCoins sends from a development account; it shows nothing for other accounts. */
 export function SendCoins({ id }: { id: string }): JSX.Element | null {
   const [state, setState] = useState<State>(null);
   const name = devName(id);

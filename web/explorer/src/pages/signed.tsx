@@ -4,7 +4,7 @@ import { isDevelopment } from "../node";
 import { useLoad } from "../load";
 import { Who, explain } from "../parts";
 
-/** Producer is the key that sealed a block, and whether its seal holds by what this page computes. */
+/** Producer shows the key that sealed a block, and whether the seal is valid by this page's own check. */
 export function Producer({
   height,
   hash,

@@ -1,4 +1,4 @@
-// What is in a contract's storage, by the ABI where that names it.
+// The contents of a contract's storage, described by the ABI as far as possible.
 import type { AbiCell, rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { decodeStorage, ownKey, placeOf, type Place, type Value } from "../decode";
@@ -10,16 +10,16 @@ import { Shown } from "./tx";
 
 type Id = `0x${string}`;
 
-const MAX_CELLS = 50; // each is a call, with every block: a page must not use up what an address may ask
+const MAX_CELLS = 50; // each value is a call at every block, and a page must stay within the rate limit of an address
 
-/** Key is a value within brackets: short, for it stands within a name. */
+/** Key shows a value in brackets, shortened as part of a name. */
 const Key = ({ of }: { of: Value }): JSX.Element => (
   <>
     [<Shown value={of} />]
   </>
 );
 
-/** Named is the name of a place in storage, as the ABI has it. */
+/** Named shows the ABI's name of a place in storage. */
 const Named = ({ of }: { of: Place }): JSX.Element => (
   <>
     <code>{chainText(of.name)}</code>
@@ -27,7 +27,7 @@ const Named = ({ of }: { of: Place }): JSX.Element => (
   </>
 );
 
-/** Bytes are a key or a value that no type was found for. */
+/** Bytes shows a key or a value of unknown type. */
 const Bytes = ({ of }: { of: string }): JSX.Element => {
   const text = lossyText(of.length > 2000 ? of.slice(0, 2000) : of);
   return (
@@ -43,7 +43,7 @@ const Bytes = ({ of }: { of: string }): JSX.Element => {
   );
 };
 
-/** Stored is a value of a type; one that is not of it is shown as its bytes, and said to be. */
+/** Stored shows a value of a type. A value that does not fit is shown as bytes, with a remark. */
 function Stored({ abi, type, data }: { abi: rpc.ABI | null; type: string | undefined; data: string }): JSX.Element {
   if (data === "0x") return <span class="muted">nothing</span>;
   const value = type === undefined ? undefined : decodeStorage(abi, type, data);
@@ -55,7 +55,7 @@ function Stored({ abi, type, data }: { abi: rpc.ABI | null; type: string | undef
   );
 }
 
-/** Writes are what a call wrote to its contract's storage, in order. */
+/** Writes lists a call's writes to its contract's storage, in order. */
 export function Writes({ of: { contract, storage } }: { of: rpc.TraceCall }): JSX.Element {
   const { value: abi = null } = useLoad(`abi ${contract}`, () => abiOf(contract));
   return (
@@ -84,7 +84,10 @@ export function Writes({ of: { contract, storage } }: { of: rpc.TraceCall }): JS
   );
 }
 
-/** Storage is what the ABI names in a contract's storage, with the values that are under a name alone. */
+/**
+ * Storage lists the names in a contract's storage that the ABI declares, with the values of cells and the lengths of
+ * lists.
+ */
 export function Storage({ id, abi }: { id: Id; abi: rpc.ABI | null }): JSX.Element {
   const cells = (abi?.storage?.cells ?? []).slice(0, MAX_CELLS);
   const loaded = useLoad(`storage ${id}@${blocks.value[0]?.hash}`, () =>
@@ -123,7 +126,7 @@ export function Storage({ id, abi }: { id: Id; abi: rpc.ABI | null }): JSX.Eleme
   );
 }
 
-/** kindOf writes what is under a name. */
+/** kindOf describes the kind of a name. */
 function kindOf({ kind, key, value }: AbiCell): string {
   return kind === "map" ? `${key} → ${value}` : kind === "list" ? `list of ${value}` : value;
 }

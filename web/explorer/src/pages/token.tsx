@@ -11,17 +11,17 @@ import { Verified } from "./verified";
 
 type Id = `0x${string}`;
 
-/** Facts are what a token says of itself: anybody's words. */
+/** Facts are a token's claims about itself, which nobody has checked. */
 export interface Facts {
   name: string;
   symbol: string;
   decimals: number;
-  /** What it says of its decimals where that is no sensible number: amounts are shown in smallest units then. */
+  /** Its claimed decimals if that is no sensible number; amounts are then shown in smallest units. */
   odd?: string;
   supply: bigint;
 }
 
-/** tokenFacts asks a token's contract. Decimals beyond what is sensible do not count. */
+/** tokenFacts calls a token's contract. It ignores decimals that are too large. */
 export async function tokenFacts(id: Id, abi: rpc.ABI): Promise<Facts> {
   const ask = async (name: string): Promise<string | undefined> => {
     const returns = abi.functions.find((f) => f.name === name && f.mode === "read" && f.args.length === 0)?.returns;
@@ -42,7 +42,7 @@ export async function tokenFacts(id: Id, abi: rpc.ABI): Promise<Facts> {
   };
 }
 
-/** Held is how much of a token an account has: what the page computed itself, once it has. */
+/** Held shows an account's amount of a token, computed by the page itself as soon as possible. */
 export function Held({ token, facts, of, told }: { token: Id; facts: Facts; of: Id; told: bigint }): JSX.Element {
   const check = async (height?: number): Promise<Checked<bigint>> => {
     const declared = (await tokenAbi(token))?.functions.find((f) => f.name === "balanceOf");
@@ -67,7 +67,7 @@ export function Held({ token, facts, of, told }: { token: Id; facts: Facts; of: 
   );
 }
 
-/** Supply is how much of a token there is: what the page computed itself, once it has. */
+/** Supply shows a token's supply, computed by the page itself as soon as possible. */
 function Supply({ token, facts }: { token: Id; facts: Facts }): JSX.Element {
   const check = async (height?: number): Promise<Checked<bigint>> => {
     const { value, header } = await checkView(token, "totalSupply", {}, height);
@@ -211,10 +211,10 @@ function Share({ of, rest }: { of: number; rest?: boolean }): JSX.Element {
   );
 }
 
-/** SPAN is how many blocks are looked through for the newest events at a time: lists of events are ascending. */
+/** SPAN is the number of blocks per search for the newest events, because lists of events are ascending. */
 const SPAN = 5000;
 
-/** newest reads the last events of a filter: back in steps until there are some, or the chain begins. */
+/** newest reads the last events of a filter. It goes back in steps until it finds some or reaches the first block. */
 export async function newestEvents(
   filter: Omit<rpc.EventFilter, "from_block" | "to_block" | "limit">,
   most: number,
@@ -280,7 +280,7 @@ function Transfers({ id, facts, abi }: { id: Id; facts: Facts; abi: rpc.ABI }): 
   );
 }
 
-/** TokenId is the ID of a token of one each, with what it says if it is a text. */
+/** TokenId shows the ID of a non-fungible token, and its text if it is readable. */
 function TokenId({ id }: { id: string | undefined }): JSX.Element {
   if (id === undefined || !/^0x([0-9a-f]{2})*$/.test(id)) return <span class="muted">?</span>;
   const text = lossyText(id);
@@ -294,7 +294,7 @@ function TokenId({ id }: { id: string | undefined }): JSX.Element {
   );
 }
 
-/** Party is one side of a transfer. */
+/** Party shows one side of a transfer. */
 function Party({ id }: { id: string | undefined }): JSX.Element {
   return id !== undefined && /^0x[0-9a-f]{64}$/.test(id) ? <Who id={id} /> : <span class="muted">?</span>;
 }

@@ -7,7 +7,7 @@ import { useLoad } from "../load";
 import { Empty, Said, Section, Show, Who } from "../parts";
 import { Writes } from "./storage";
 
-/** Trace is what a transaction did, call by call, with where its gas went. */
+/** Trace shows a transaction call by call, with the use of its gas. */
 export function Trace({ of: { transactionHash, gasUsed } }: { of: rpc.Receipt }): JSX.Element {
   const trace = useLoad(`trace ${transactionHash}`, () => client.call("svc_traceTransaction", transactionHash));
   return (

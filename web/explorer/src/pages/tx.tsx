@@ -15,7 +15,7 @@ import { Authority, Steps as StepList, Unverified } from "./verified";
 
 type Id = `0x${string}`;
 
-/** Shown is a value of an ABI's type: an account is a link, all else is text. */
+/** Shown shows a value of an ABI type: an account as a link, anything else as text. */
 export function Shown({ value }: { value: Value }): JSX.Element {
   if (value.type === "account") return <Who id={value.text} />;
   if (value.type === "string") return <Said text={value.text} most={200} />;
@@ -329,7 +329,7 @@ function StepRow({ step: { target, value, action }, number }: { step: rpc.Step; 
   );
 }
 
-/** Inclusion shows, with no node believed, that the transaction is in its block, and what became of it. */
+/** Inclusion verifies, without trusting a node, that the transaction is in its block, and shows its outcome. */
 function Inclusion({ hash, status }: { hash: Id; status: bigint }): JSX.Element {
   const checked = useLoad(`included ${hash}`, () => checkIncluded(hash));
   if (checked.error !== undefined) return <Unverified error={checked.error} />;
@@ -377,7 +377,7 @@ function Inclusion({ hash, status }: { hash: Id; status: bigint }): JSX.Element 
   );
 }
 
-/** reasonOf is why a call reverted; undefined where it gave none. */
+/** reasonOf returns the reason of a revert; undefined if there is none. */
 function reasonOf(abi: rpc.ABI | null, data: string): string | undefined {
   return data === "0x" ? undefined : revertText(abi, data);
 }
@@ -429,14 +429,14 @@ export function LogRow({
   );
 }
 
-/** What the protocol's own logs say of an account or contract, before what is there from then on. */
+/** Texts for the protocol's own logs about an account or contract. The new value follows each. */
 const said: Record<string, string> = {
   PolicySet: "may be signed for by",
   RecoveryStarted: "is to be signed for, unless the owner stops it, by",
   CodeReplaced: "runs from now on the code",
 };
 
-/** Payloads whose transactions have no target: the node gives the sender in its place. */
+/** Payloads whose transactions have no target. The node reports the sender in its place. */
 const targetless = ["batch", "set_policy", "configure"];
 
 /** littleEndian reads the eight bytes of a native amount (docs/protocol.md, "NativeTransfer"). */

@@ -1,4 +1,4 @@
-// What a page says of a value that it checked: what was checked, by whose word, and what was not shown.
+// The explanation of a checked value: the checks, the trusted key, and the limits of the checks.
 import { RpcError } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -9,7 +9,7 @@ import { client, info } from "../node";
 import type { Loaded } from "../load";
 import { BlockLink, Link, Time, Who, explain } from "../parts";
 
-/** Authority says in words whose word a header counts by. */
+/** Authority names the source of the producer's key, in words. */
 export function Authority(): JSX.Element | null {
   const known = authority.value;
   if (!known) return null;
@@ -56,8 +56,8 @@ type Proven<T> =
   | { checked: Checked<T>; steps: Step[] };
 
 /**
- * Verified says how far a value was checked. `what` names it, as in "the balance", `how` tells by what; `again` checks it after another
- * block, `show` writes it, and `brief` is for lists.
+ * Verified shows how far a value was checked. `what` names the value, as in "the balance", and `how` the method.
+ * `again` checks it after another block, `show` writes it, and `brief` is for lists.
  */
 export function Verified<T>({
   of,
@@ -112,7 +112,7 @@ export function Verified<T>({
   );
 }
 
-/** Unverified says why a value is only the node's word. A proof that does not hold is an alarm, the rest is not. */
+/** Unverified explains why a value is only the node's claim. An invalid proof is an alarm; other reasons are not. */
 export function Unverified({ error }: { error: unknown }): JSX.Element {
   const name = error instanceof Error ? error.name : "";
   if (name === "VerifyError")
@@ -125,7 +125,7 @@ export function Unverified({ error }: { error: unknown }): JSX.Element {
   return <span class="waiting">– not verified, the node’s word: {reason}</span>;
 }
 
-/** ByProof checks the value once more, after the newest block that has a STARK proof, and verifies that too. */
+/** ByProof checks the value again, after the newest block with a STARK proof, and verifies that proof too. */
 function ByProof<T>({
   what,
   again,

@@ -1,4 +1,5 @@
-// A wallet of passkeys. The node that serves the page knows no key; the page shows what is signed before the passkey is asked.
+// A wallet of passkeys. The node that serves the page knows no key. The page shows the text to be signed before it asks
+// the passkey.
 import {
   decodeSigned,
   feeCap,
@@ -36,10 +37,10 @@ import { authorityOf, forgetAccount, keepAccount, policyOf, signerOf, wallet, wi
 import { PolicyOf, Recovering } from "./policy";
 import { Verified } from "./verified";
 
-/** Doing is what a button is at: nothing, something, or what became of it. */
+/** Doing is the state of a button's action: idle, running, or its result. */
 type Doing<T> = null | "busy" | { done: T } | { failed: unknown };
 
-/** useDoing runs one thing at a time, and says what became of it. */
+/** useDoing runs one action at a time, and reports its result. */
 function useDoing<T>(): [Doing<T>, (work: () => Promise<T>) => void, (doing: Doing<T>) => void] {
   const [doing, set] = useState<Doing<T>>(null);
   const run = (work: () => Promise<T>): void => {
@@ -120,7 +121,7 @@ function Missing({ why }: { why: "address" | "browser" }): JSX.Element {
   );
 }
 
-/** Begin makes an account, or finds that of a passkey which is on this device already. */
+/** Begin creates an account, or finds the account of a passkey on this device. */
 function Begin(): JSX.Element {
   const [doing, run] = useDoing<Account>();
   const create = (form: HTMLFormElement, name: string) => async (): Promise<Account> => {
@@ -237,12 +238,12 @@ function Fund({ account }: { account: Account }): JSX.Element {
   );
 }
 
-/** Ready is a transaction that was built, and who signs it. */
+/** Ready is a complete transaction with its signers. */
 interface Ready {
   tx: Transaction;
-  /** signs for the payer; undefined where the payer is elsewhere */
+  /** signs for the payer; undefined if the payer is elsewhere */
   payer: Signer | undefined;
-  /** is called once the transaction is in a block */
+  /** called once the transaction is in a block */
   included?: () => void;
 }
 
@@ -279,7 +280,7 @@ function Send({ kept }: { kept: Kept }): JSX.Element {
   );
 }
 
-/** Payer asks who pays the fee. */
+/** Payer is the choice of who pays the fee. */
 function Payer(): JSX.Element {
   const [who, choose] = useState("self");
   return (
@@ -301,7 +302,7 @@ function Payer(): JSX.Element {
   );
 }
 
-/** ready builds a transaction of an account. */
+/** ready builds a transaction for an account. */
 async function ready(kept: Kept, action: Action, payer: string, sponsorText: string): Promise<Ready> {
   const sender = await signerOf(kept);
   let paying: Signer | undefined;
@@ -314,7 +315,7 @@ async function ready(kept: Kept, action: Action, payer: string, sponsorText: str
 
 const signingTextOf = (tx: Transaction, role: Role): string => signingText(tx, network(), role) ?? "";
 
-/** Review shows what is signed, has it signed, and sends it: or hands it to a sponsor. */
+/** Review shows the text to be signed, requests the signature, and sends the transaction or passes it to a sponsor. */
 function Review({ kept, of: { tx, payer, included }, close }: { kept: Kept; of: Ready; close: () => void }): JSX.Element {
   const [doing, run] = useDoing<{ receipt: rpc.Receipt } | { handover: string }>();
   const elsewhere = tx.payer !== null && payer === undefined;
@@ -353,7 +354,7 @@ function Review({ kept, of: { tx, payer, included }, close }: { kept: Kept; of: 
   );
 }
 
-/** Handover has a signed transaction go to its sponsor, who sends it, or gives it back. */
+/** Handover passes a signed transaction to its sponsor, who sends it or returns it. */
 function Handover({ of }: { of: string }): JSX.Element {
   return (
     <>
@@ -365,7 +366,7 @@ function Handover({ of }: { of: string }): JSX.Element {
   );
 }
 
-/** Stop stops a recovery: it sets the policy in force once more. */
+/** Stop stops a recovery, by setting the policy in force again. */
 function Stop({ kept }: { kept: Kept }): JSX.Element {
   const [doing, run, set] = useDoing<Ready>();
   const policy = authorityOf(kept) === kept.account ? null : policyOf(kept);
@@ -382,13 +383,13 @@ function Stop({ kept }: { kept: Kept }): JSX.Element {
   );
 }
 
-/** keySigner is a key that may sign beside others: an account of a policy has none. */
+/** keySigner returns the key of an account as a further signer; an account of a policy has none. */
 function keySigner(key: Account): PublicSigner {
   if (!isKey(key)) throw new Error("this account has no key: no signature could ever be its own");
   return { type: "key", key };
 }
 
-/** Second lets a second passkey or key sign for the account too. */
+/** Second adds a second passkey or key as a signer of the account. */
 function Second({ kept }: { kept: Kept }): JSX.Element | null {
   const [doing, run, set] = useDoing<Ready>();
   const { owner, recovery } = policyOf(kept);
@@ -455,7 +456,7 @@ interface Asked {
   likely: bigint;
 }
 
-/** Sponsor pays the fee of somebody else's transaction with one of these accounts. */
+/** Sponsor pays the fee of another user's transaction from one of these accounts. */
 function Sponsor(): JSX.Element {
   const [doing, run, set] = useDoing<Asked>();
   const read = (text: string) => async (): Promise<Asked> => {
