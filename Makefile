@@ -27,12 +27,12 @@ docs: ## make a site of the documentation, with a search, into dist/docs
 test: ## run every test
 	sh scripts/test.sh
 
-# $(call raced,MODULE,NONE): a module's packages with tests, in which, or in whose tests, something runs beside something
-# else: only there can be a race. Not e2e, whose tests run a program that is built without the detector.
+# $(call raced,MODULE,NONE): a module's tested packages that start goroutines, in the package or in its tests: others
+# have no races. It leaves out e2e, whose tests run a program built without the detector.
 raced = $$(cd $(1) && git grep -lE '^\s*go |\.Go\(|AfterFunc\(|Parallel\(|parallel\.|httptest\.|synctest\.' -- '*.go' | sed 's,/[^/]*$$,,' | \
 	sort -u | grep -vE '^($(2))(/|$$)' | while read -r dir; do ! git ls-files "$$dir/*_test.go" | grep -q . || echo "./$$dir"; done)
-# -short leaves out long tests that run on one goroutine. The code was vetted before. By the tag the database compresses in
-# Go, as in the program that is built without C.
+# -short leaves out long tests that run on one goroutine. The code was vetted before. With the tag the database
+# compresses in Go, as in a program built without C.
 RACE = -race -short -vet=off -tags pebblegozstd
 
 race: ## run the tests under the race detector (needs a C compiler) where something runs side by side, but for e2e and long ones

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Installs Cairn of a release: checks what it downloads by the release's sums, and these by their signature, before it
-# puts anything anywhere.
+# Installs a release of Cairn. It checks its downloads by the release's sums, and the sums by their signature, before it
+# installs anything.
 #
 #   sh install.sh [--version VERSION] [--prefix DIRECTORY] [--base URL] [--key FILE]
 #
 # VERSION is the release's, without v. DIRECTORY is /usr/local for root and ~/.local for others: the program goes to its
-# bin, manual pages and completions to its share, units, configurations and example contracts to its share/doc/cairn. URL is where the release's files are (https:// or file://).
-# FILE is the public key, in PEM, that signed the sums (openssl checks it). Without one only the sums are checked, and this script says so.
+# bin, manual pages and completions to its share, units, configurations and example contracts to its share/doc/cairn.
+# URL is the location of the release's files (https:// or file://). FILE is the public key, in PEM, that signed the sums
+# (openssl checks it). Without FILE the script checks only the sums, and says so.
 set -eu
 
 version=${CAIRN_VERSION:-0.2.0}
@@ -91,7 +92,7 @@ got=$(sum "$directory/$name.tar.gz")
 
 tar -xzf "$directory/$name.tar.gz" -C "$directory"
 from=$directory/$name
-# put MODE FILE… DIRECTORY copies files; the program itself is replaced at once, so that one that runs goes on.
+# put MODE FILE… DIRECTORY copies files. It replaces the program itself by a rename, so that a running one continues.
 put() {
 	mode=$1
 	shift

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Measures contracts and writes a section of workshop/results.md to the standard output: Go benchmarks of calls in process,
-# and loads on a node over HTTP. bin/cairn must be built. BENCH_TIME is that of a Go benchmark,
-# e.g. 20x, BENCH_LOAD further flags for `cairn bench`.
+# and loads on a node over HTTP. bin/cairn must be built. BENCH_TIME is the time of a Go benchmark, e.g. 20x, and
+# BENCH_LOAD has further flags for `cairn bench`.
 set -eu
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0

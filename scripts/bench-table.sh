@@ -1,4 +1,5 @@
-# Sourced by the scripts that measure with Go benchmarks; they set time, that of a benchmark, and directory, a scratch one.
+# Sourced by the scripts that measure with Go benchmarks; they set time, for a benchmark, and directory, for temporary
+# files.
 
 # table TITLE PACKAGE PATTERN… runs benchmarks and writes a row for each, with all its metrics.
 table() {

@@ -1,11 +1,10 @@
 #!/bin/sh
 # Measures, and writes workshop/results.md and the plots in docs/: Cairn against geth and anvil under the same load, what
-# blocks and queries cost as the state grows, what contracts and proofs cost, and how fast replicas follow. Takes two hours;
-# nothing else should run. No figure makes it fail.
-# QUICK=1 measures as little of each as there is, in a few minutes, into a directory that it names: whether all of it runs.
-# BENCH_PEERS, BENCH_GROWTH, BENCH_PROVING and BENCH_REPLICA are flags for the programs, e.g. BENCH_PEERS='-rounds 1' for a
-# short look; for the rest see the other scripts. Peers that cannot be installed are left out. BENCH_CACHE is where they are
-# installed once.
+# blocks and queries cost as the state grows, what contracts and proofs cost, and how fast replicas follow. It takes two
+# hours, in which nothing else should run. No figure makes it fail. QUICK=1 checks in a few minutes that everything
+# runs: it measures as little as possible, into a directory that it prints. BENCH_PEERS, BENCH_GROWTH, BENCH_PROVING and
+# BENCH_REPLICA are flags for the programs, e.g. BENCH_PEERS='-rounds 1' for a short look; for the rest see the other
+# scripts. Peers that cannot be installed are left out. BENCH_CACHE is the directory in which they stay installed.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -39,7 +38,7 @@ if [ ! -d "$cache/anvil-$anvil_version" ]; then
 	npm install --prefix "$cache/anvil-$anvil_version" --no-audit --no-fund --ignore-scripts "@foundry-rs/anvil@$anvil_version" >&2 ||
 		rm -rf "$cache/anvil-$anvil_version"
 fi
-# The package holds nothing but a pointer to the one with the system's binary.
+# The package only refers to the one with the system's binary.
 anvil=$(find "$cache/anvil-$anvil_version" -path '*/bin/anvil' -type f -perm -u+x ! -path '*/.bin/*' 2>/dev/null | head -n 1)
 
 go build -trimpath -o bin/cairn ./cmd/cairn

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs every fuzz target of the project for the given time (default 30s), one after the other.
 #
-# Inputs that reach something new are not made smaller, which by default takes up to a minute each: in code whose loops
-# follow the bits of a number nearly every input is new, and all the time would go into that.
+# It does not minimize new inputs, which by default takes up to a minute each. In code whose loops follow the bits of a
+# number, nearly every input is new, and minimizing would take all the time.
 set -eu
 cd "$(dirname "$0")/.."
 time=${1:-30s}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs with apt what a script needs and this machine lacks, and says first what and how:
+# Installs the packages that a script needs and this machine lacks, with apt, after printing them:
 #
 #   sh scripts/need.sh WHO PROGRAM:PACKAGE[,PACKAGE…]…
 #
@@ -24,10 +24,10 @@ if ! command -v apt-get >/dev/null; then
 fi
 root=""
 [ "$(id -u)" = 0 ] || root="sudo "
-exec 9<"$0" && flock 9 # two at once would be in each other's way
+exec 9<"$0" && flock 9 # two instances would disturb each other
 install="${root}apt-get install -y --no-install-recommends$missing"
 echo "$who need what this machine lacks. It is installed now: $install" >&2
-for server in nginx haproxy prometheus; do # Debian starts them where it installs them; only their programs are wanted
+for server in nginx haproxy prometheus; do # Debian starts these at their installation
 	case "$missing" in *"$server"*) [ ! -d /run/systemd/system ] || ${root}systemctl mask "$server" ;; esac
 done
 ${root}apt-get update -qq

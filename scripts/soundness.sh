@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the tests of what no false proof may pass, in their long form, and prints what they count: each constraint deleted
-# in turn, a wrong value in each column, other lists, other statements, every byte of a bundle, forged and spliced bundles
-# with both verifiers, and so many random batches and ranges of blocks (default 100000 each) whose roots must be the
-# tree's. Any that passes, or an honest one that does not, makes it fail.
+# Runs the tests of soundness in their long form, and prints their counts. They delete each constraint in turn, put a
+# wrong value into each column, change lists, statements and every byte of a bundle, and give forged and spliced bundles
+# to both verifiers. They also compare the roots of random batches and ranges of blocks (default 100000 each) with the
+# tree's. The script fails if a false proof passes or an honest one does not.
 set -eu
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
@@ -14,7 +14,7 @@ count() {
 		cat "$out"
 		exit 1
 	fi
-	# A test's name, and what it counted.
+	# Prints a test's name and its count.
 	sed -n -e 's/^=== RUN  *\(Test[A-Za-z0-9]*\)$/\1/p' -e 's/^    [a-z_0-9]*_test.go:[0-9]*: /    /p' "$out"
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs every test. What the tests need beside Go is installed where it is missing: python3 and zstd for the independent
+# Runs every test. It installs missing tools that the tests need besides Go: python3 and zstd for the independent
 # client, curl for the calls in the documentation, Node.js and Chromium for the verifier in WebAssembly, nginx and
 # HAProxy for the configurations of balancers.
 set -eu
@@ -16,6 +16,7 @@ if [ -n "$unformatted" ]; then
 	echo "not formatted with gofmt: $unformatted" >&2
 	exit 1
 fi
-# It was vetted whole. The end-to-end tests take most of ten minutes on two slow processors, and are given more.
+# The code was vetted before. The end-to-end tests take almost ten minutes on two slow processors, so their timeout is
+# longer.
 go test -vet=off -timeout 30m ./...
 go -C workshop test -vet=off -timeout 30m ./...

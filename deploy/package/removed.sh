@@ -1,5 +1,5 @@
 #!/bin/sh
-# After the package's files are gone, or an upgrade replaced them: systemd forgets units that are not there any more.
+# Runs after the package's files were removed, or replaced by an upgrade: systemd forgets units that no longer exist.
 set -e
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload

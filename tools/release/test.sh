@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes a release twice, from two clones that differ in all that must not matter, compares the bytes, and uses each file as
-# its user would. As root it also installs the packages, in copies of this system that are thrown away.
-# CACHE=own compiles everything anew the second time.
+# Makes a release twice, from two clones with irrelevant differences, compares the bytes, and uses each file as its user
+# would. As root it also installs the packages, in temporary copies of this system. CACHE=own compiles everything again
+# the second time.
 set -eu
 cd "$(dirname "$0")"
 root=$(git rev-parse --show-toplevel)
@@ -17,7 +17,7 @@ fail() {
 }
 
 go vet ./...
-go test . # what the pages name is released
+go test . # every file that the pages name is released
 go build -o "$t/release" .
 openssl genpkey -algorithm ed25519 -out "$t/key.pem" 2>/dev/null
 openssl pkey -in "$t/key.pem" -pubout -out "$t/public.pem"
@@ -45,7 +45,7 @@ echo "$(ls "$t/first" | wc -l) files, the same bytes twice"
 tar -xzf "$t/first/cairn-$version-docs.tar.gz" -C "$t"
 grep -q "<title>" "$t/cairn-$version-docs/index.html" || fail "the documentation has no first page"
 
-# What the files hold must not name this machine.
+# The files must not name this machine.
 name=cairn-$version-linux-$(go env GOARCH)
 mkdir "$t/archive"
 tar -xzf "$t/first/$name.tar.gz" -C "$t/archive"
@@ -103,10 +103,10 @@ done
 for file in haproxy.cfg nginx.conf prometheus.yml alerts.yml grafana.json; do
 	[ -f "$t/debian/usr/share/doc/cairn/deploy/$file" ] || fail "the package has no deploy/$file"
 done
-# installed FORMAT INSTALL REMOVE installs a package in a copy of this system that is thrown away, uses it and removes it.
+# installed FORMAT INSTALL REMOVE installs a package in a temporary copy of this system, uses it and removes it.
 installed() {
 	mkdir "$t/system-$1"
-	# Its service: what the unit starts, with its directory, serves until it is told to stop.
+	# Its service: the command of the unit, with its directory, serves until it is stopped.
 	unshare --mount --pid --fork --kill-child sh -eu -c '
 		mount -t tmpfs tmpfs "$1"
 		mkdir "$1/upper" "$1/work" "$1/merged"
@@ -126,9 +126,9 @@ installed() {
 		chroot "$1/merged" /usr/bin/cairn account "$3" --rpc-url "$url"
 		kill $node
 		wait $node
-		# The sign state is beside the chain, and outlives it.
+		# The sign state is outside the directory of the chain, and outlives it.
 		ls "$1/merged/var/lib/cairn-locks" | grep -q "^signed-"
-		# Its removal, as if systemd ran: what it is asked, in order. The chain stays.
+		# Its removal, with a fake systemd that records the requests in order. The chain stays.
 		mkdir -p "$1/merged/run/systemd/system"
 		rm -f "$1/merged/usr/bin/systemctl"
 		printf "%s\n" "#!/bin/sh" "echo \"\$*\" >>/asked" >"$1/merged/usr/bin/systemctl"
@@ -143,7 +143,7 @@ installed() {
 }
 if [ "$(id -u)" = 0 ]; then
 	installed deb "dpkg -i" "dpkg -r"
-	installed rpm "rpm -i --nodeps" "rpm -e" # Debian has none of what it depends on in the database of rpm
+	installed rpm "rpm -i --nodeps" "rpm -e" # on Debian, rpm's database has none of its dependencies
 fi
 
 echo "image"
@@ -168,7 +168,7 @@ assert config["config"]["Entrypoint"] == ["/cairn"] and config["config"]["User"]
 PYTHON
 cmp "$t/rootfs/cairn" "$program"
 [ "$(id -u)" != 0 ] || chroot "$t/rootfs" /cairn version >/dev/null
-# Under the name of the page. What skopeo unpacks is the image that podman runs.
+# Under the name on the page. skopeo unpacks the same image that podman runs.
 skopeo --insecure-policy copy --quiet "oci-archive:$t/first/cairn-$version-image.tar:cairn:$version" "dir:$t/loaded" ||
 	fail "the image is not called cairn:$version"
 

@@ -1,14 +1,14 @@
 #!/bin/sh
-# An operator's day, by the pages alone: three machines, each with a systemd of its own as process 1 and a disk of 600 MB,
-# install a package, run a cluster under load, and meet what goes wrong. It prints when a step begins, each time without an
-# acknowledgement, and what was lost in the end. It needs Linux, root and systemd, and three files:
+# An operator's day, following only the pages. Three machines, each with its own systemd as process 1 and a disk of 600
+# MB, install a package, run a cluster under load, and suffer faults. It prints the beginning of each step, each time
+# without an acknowledgement, and the losses at the end. It needs Linux, root and systemd, and three files:
 #   sh day.sh OLD NEW OUTAGE
 # OLD and NEW are packages, both .deb or both .rpm, with different formats of the database. OUTAGE is workshop/outage,
-# built. What runs is in namespaces of its own and below a directory that is removed at the end; KEEP=1 leaves it.
+# built. Everything runs in separate namespaces and below a directory that is removed at the end, unless KEEP=1.
 set -eu
 [ "$#" = 3 ] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
 old=$(realpath "$1") new=$(realpath "$2") outage=$(realpath "$3")
-if [ -z "${DAY:-}" ]; then # a network of its own, so that ports are those of the pages
+if [ -z "${DAY:-}" ]; then # a separate network, so that the ports can be those of the pages
 	DAY=$(mktemp -d) exec unshare --net --mount --propagation private sh ${TRACE:+-x} "$0" "$old" "$new" "$outage"
 fi
 ip link set lo up
@@ -20,7 +20,7 @@ fail() {
 	exit 1
 }
 
-# boot NAME starts a machine. Its disk is as it was left.
+# boot NAME starts a machine with its existing disk.
 boot() {
 	local m r n pid
 	m=$DAY/$1
@@ -34,7 +34,7 @@ boot() {
 		cp -a /var/lib/dpkg "$m/disk/"
 		mount -t overlay overlay -o "lowerdir=/,upperdir=$m/layers/upper,workdir=$m/layers/work" "$m/layers/merged"
 		r=$m/layers/merged
-		# Nothing of this machine's own is started, and its services wait for no network.
+		# The host's own services do not start, and its units do not wait for a network.
 		rm -rf "$r"/etc/systemd/system/*.wants "$r"/etc/systemd/system/*.service "$r"/var/lib/systemd "$r"/etc/cairn
 		for unit in getty.target getty@.service systemd-logind.service systemd-networkd.service systemd-resolved.service \
 			systemd-timesyncd.service e2scrub_reap.service apt-daily.timer apt-daily-upgrade.timer; do
@@ -77,7 +77,7 @@ boot() {
 	done
 }
 
-# crash NAME takes a machine's power away, but for what its disk had not yet.
+# crash NAME cuts a machine's power; data already written to its disk survives.
 crash() { kill -9 "$(cat "$DAY/$1/unshare")" 2>/dev/null; wait "$(cat "$DAY/$1/unshare")" 2>/dev/null || :; }
 
 # on NAME COMMAND… runs a command on a machine, as root.
@@ -105,9 +105,9 @@ port() { case $1 in a) echo 877 ;; b) echo 878 ;; c) echo 879 ;; esac }
 url() { echo "http://127.0.0.1:$(port "$1")7"; }
 admin() { echo "http://127.0.0.1:$(port "$1")8"; }
 link() { echo "127.0.0.1:$(port "$1")9"; }
-dir() { echo "$DAY/$1/disk/private/cairn"; } # of a machine that ran the service, as this one sees it
+dir() { echo "$DAY/$1/disk/private/cairn"; } # the data directory of a machine's service, as a path of the host
 
-# as NAME COMMAND… runs a command as the service, as docs/operators.md#as-a-service says.
+# as NAME COMMAND… runs a command with the service's user and rights (docs/operators.md#as-a-service).
 as() {
 	local m=$1
 	shift
@@ -116,7 +116,7 @@ as() {
 }
 more=
 
-# await WHAT COMMAND… runs a command until it succeeds, for a minute and a half at most.
+# await WHAT COMMAND… repeats a command until it succeeds, for at most a minute and a half.
 await() {
 	local what=$1 n
 	shift
@@ -130,7 +130,7 @@ await() {
 ready() { curl -fs "$(admin "$1")/ready"; }
 votes() { on "$1" cairn cluster status --admin "$(admin "$1")" --json | jq -e ".result.members[] | select(.name == \"$1\") | .voter"; }
 ended() { [ "$(on "$1" systemctl show -p ActiveState --value cairn)" = failed ]; }
-# says NAME TEXT… holds the service's journal of the last start to what it has to say.
+# says NAME TEXT… checks that the service's journal since the last start contains the texts.
 says() {
 	local m=$1 text
 	shift
@@ -139,7 +139,7 @@ says() {
 			fail "$m does not say \"$text\": $(on "$m" journalctl -u cairn -o cat --no-pager -n 5)"
 	done
 }
-# refused NAME TEXT… holds a service to an end with exit code 2, after which nothing starts it, and to its message.
+# refused NAME TEXT… checks that a service ended with exit code 2 and the message, and that nothing restarts it.
 refused() {
 	local code
 	await "$1 refused" ended "$1"
@@ -150,7 +150,7 @@ refused() {
 }
 leader() { local m; for m in a b c; do ! curl -fs "$(admin $m)/leader" >/dev/null || { echo $m; return; }; done; }
 
-join() { # NAME PEER: as docs/cluster.md#begin says
+join() { # begin NAME PEER follows docs/cluster.md#begin.
 	on "$1" install -d -m 700 /etc/cairn
 	on "$1" mkdir -p /var/lib/cairn
 	cp "$(dir "$2")/genesis.json" "$(dir "$2")/protocol.key" "$DAY/$1/disk/cairn/"
@@ -174,7 +174,7 @@ packages() {
 	shift
 	on "$m" "$@" >>"$DAY/$m/packages.log" 2>&1 || fail "$*: $(cat "$DAY/$m/packages.log")"
 }
-case $kind in # Debian has none of what an rpm depends on in the database of rpm
+case $kind in # on Debian, rpm's database has no package's dependencies
 rpm) add="rpm -U --nodeps" remove="rpm -e" ;;
 *) add="dpkg -i" remove="dpkg -r" ;;
 esac
@@ -261,7 +261,7 @@ on b sh -c 'cd /var/lib/cairn && ls -l mempool.journal && printf "\377\377\377\3
 on b systemctl start cairn
 await "that b is ready" ready b
 
-# again NAME replaces a member whose disk is damaged, as docs/cluster.md#operate says.
+# again NAME replaces a member with a damaged disk (docs/cluster.md#operate).
 again() {
 	local l pin
 	l=$(leader)

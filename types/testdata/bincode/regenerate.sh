@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes vectors.json anew with Rust's bincode 1.3. On Debian, as a user who may use apt; where no cargo is
-# installed, Debian's is. It builds in a temporary directory and leaves nothing else behind.
+# Regenerates vectors.json with Rust's bincode 1.3. It needs Debian and a user who may use apt, and installs Debian's
+# cargo if there is none. It builds in a temporary directory and leaves nothing else behind.
 set -eu
 cd "$(dirname "$0")"
 

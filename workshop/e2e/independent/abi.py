@@ -243,7 +243,7 @@ class Types:
 
     def revert(self, data):
         """What a revert says: a typed error, whose it is if it was passed on, or text."""
-        if data[:1] == bytes([PASSED_ON]) and len(data) >= 33:  # by the ABI of another contract
+        if data[:1] == bytes([PASSED_ON]) and len(data) >= 33:  # encoded with the ABI of another contract
             return {"text": text_of(data[33:]), "by": "0x" + data[1:33].hex()}
         try:
             if data[:1] == bytes([BINARY]):

@@ -6,8 +6,8 @@
     client.py --vectors FILE  check docs/vectors.json; no node is needed
 
 It prints one JSON report: {"ok", "checks": {name: bool}, "failed": null or {"check", "detail"}, "seen"}. It ends at the
-first check that fails, with exit code 1. It runs contracts too, with an interpreter of its own; of a block that has
-some it also checks the node's access list, and counts it in seen.with_contracts.
+first failed check, with exit code 1. It runs contracts with its own interpreter. For a block with contracts it also
+checks the node's access list, and counts the block in seen.with_contracts.
 """
 
 import argparse
@@ -346,7 +346,7 @@ class Sender:
         if gas_limit is None:
             unsigned = messages.UNSIGNED.encode({"version": 2, "transaction": tx})
             tx["gas_limit"] = quantity(self.node.call("svc_estimateGas", to_hex(unsigned)))
-            # An account that never sent may have lost its entry by then, with its last coin.
+            # An account that never sent may by then have lost its entry with its last coin.
             makes = value > 0 and execution.get_account(self.chain.states[-1], to).nonce == 0
             needed = 10000 + (100000 if makes else 0)
             self.report.equal("estimated_gas", tx["gas_limit"], needed * 105 // 100, "5 %% over %d" % needed)
@@ -400,8 +400,8 @@ def send_transactions(chain):
 
 
 def send_by_policy(chain, sender, seed):
-    """A batch with memos pays dev2, an account by texts from then on, which gets a policy; with it, it pays, and dev1
-    pays the fee."""
+    """A batch with memos pays dev2, which then signs by texts and sets a policy. Under the policy it sends a payment
+    whose fee dev1 pays."""
     dev1, dev2 = keys.Account(seed, 1), keys.Account(seed, 2)
     memo = b"rent".ljust(32, b"\0")
     steps = [{"target": to, "value": value, "action": {"type": "transfer", "memo": memo}}
@@ -512,7 +512,7 @@ def main():
         failed = {"check": name, "detail": detail}
     except DecodeError as error:
         failed = {"check": "decodes", "detail": str(error)}
-    except (LookupError, TypeError, ValueError) as error:  # an answer without a member, or with another type
+    except (LookupError, TypeError, ValueError) as error:  # an answer without a member, or with a wrong type
         traceback.print_exc()
         failed = {"check": "json_form", "detail": repr(error)}
     if failed:

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from messages import sha256
 
-WINDOW = 4  # bits of a scalar that one addition of a table's point takes
-ASKED = 3  # a point that was multiplied so often gets a table
+WINDOW = 4  # bits of a scalar per addition of a point from a table
+ASKED = 3  # multiplications of a point after which it gets a table
 
 
 class Curve:

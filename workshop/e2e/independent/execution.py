@@ -1,5 +1,6 @@
 """The rules of transactions and blocks (docs/protocol.md, "Validity", "Execution", "Fees", "Parameters", "State",
-"Access list"). A state is a dict from keys to values. What runs a contract is executed if the codes are known.
+"Access list"). A state is a dict from keys to values. Transactions that run contracts are executed if the codes are
+known.
 """
 
 from contracts import TOO_MANY_LOGS, World, add_log, module_of
@@ -224,10 +225,10 @@ def fee_cap(tx):
 
 
 class Environment:
-    """What judges the transactions of a block beside the state: chain, network, parameters, base fee, timestamp, and
-    the gas and bytes that are left in the block."""
+    """The context of a block's transactions besides the state: chain, network, parameters, base fee, timestamp, and the
+    remaining gas and bytes of the block."""
 
-    codes = None  # of the chain's contracts, if they are known
+    codes = None  # codes of the chain's contracts, if known
 
     def __init__(self, chain_id, network, parameters, base_fee, timestamp, height=0):
         self.chain_id, self.network, self.parameters = chain_id, network, parameters
@@ -330,7 +331,7 @@ class Failure(Exception):
 
 
 class Run:
-    """One payload on its way: the state that it changes, its gas, logs and accesses, and the world of contracts if the
+    """The execution of one payload: the changed state, its gas, logs and accesses, and the world of contracts if the
     codes are known."""
 
     def __init__(self, state, tx, gas, environment, accesses):
@@ -574,8 +575,8 @@ def execute(before, environment, transactions):
 
 
 def check_begin(header, parent, parameters, check=require):
-    """The fields of a header that need no execution. A version that this program does not know is one it cannot
-    judge."""
+    """Checks the fields of a header that need no execution. It cannot judge a version that this program does not
+    know."""
     check("version", header["version"] == version_at(parameters, header["timestamp"]))
     check("chain_id", header["chain_id"] == parent["chain_id"])
     check("height", header["height"] == parent["height"] + 1)

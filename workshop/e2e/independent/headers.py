@@ -15,8 +15,8 @@ class Follower:
         self.header, self.network = execution.genesis_header(genesis), genesis["network"]
 
     def take(self, signed, proof=None):
-        """Accept the next header. A Merkle proof of 00 01 under the present one's root shows the parameters; without
-        one, producer and version stay."""
+        """Accept the next header. A Merkle proof of key 00 01 under the current header's root shows the parameters.
+        Without one, producer and version must stay."""
         header, parent = signed["header"], self.header
         require("chain_id", header["chain_id"] == parent["chain_id"])
         require("height", header["height"] == parent["height"] + 1)

@@ -59,7 +59,7 @@ class Judge:
         if payer is not None and tx["payer"] is not None:
             claims += witnesses.claim(payer, tx["payer"])
         parts = [tx_id, messages.payer_hash(tx_id), messages.witness_digest(signed), claims]
-        if execution.fee_cap(tx) <= execution.MAX_AMOUNT:  # a text beyond says nothing: rule 6
+        if execution.fee_cap(tx) <= execution.MAX_AMOUNT:  # a higher cap breaks rule 6
             parts += [texts.sender_text(tx, network) or b"", texts.payer_text(tx, network) or b""]
         if (tx["payer"] is None) == (payer is None):  # rule 8 refuses the others
             parts.append(U64.encode(execution.intrinsic_gas(signed, True)))

@@ -131,7 +131,7 @@ def polymod(values):
 def address(public, network):
     """BIP-350: bech32m of the network's prefix, the witness version 1 and the account."""
     prefix = PREFIXES[network]
-    bits = to_int(public) << 4  # 256 bits, filled up to 52 groups of 5
+    bits = to_int(public) << 4  # 256 bits, padded to 52 groups of 5
     data = [1] + [bits >> 5 * i & 31 for i in reversed(range(52))]
     expanded = [ord(c) >> 5 for c in prefix] + [0] + [ord(c) & 31 for c in prefix]
     check = polymod(expanded + data + [0] * 6) ^ 0x2BC830A3

@@ -1,6 +1,6 @@
-"""WebAssembly as contracts have it (docs/protocol.md, "Modules", "Metering"): a module is read and its functions run.
+"""Runs the WebAssembly of contracts (docs/protocol.md, "Modules", "Metering"): reads a module and runs its functions.
 
-It is not validated: whoever runs a module that a deploy took may believe that it is one. Values are unsigned.
+It does not validate: a module that a deploy accepted is valid. Values are unsigned.
 """
 
 import sys
@@ -11,7 +11,7 @@ from metering import (BLOCK, BR, BR_IF, BR_TABLE, CALL, CALL_INDIRECT, DROP, ELS
                       I32_CONST, I64_CONST, IF, LOCAL_GET, LOCAL_SET, LOCAL_TEE, LOOP, MEMORY_GROW, MEMORY_SIZE, NOP,
                       RETURN, SELECT, UNREACHABLE)
 
-sys.setrecursionlimit(1 << 18)  # 1,024 frames in each of 32 calls; from 3.11 on they take no stack of the machine
+sys.setrecursionlimit(1 << 18)  # 1,024 frames in each of 32 calls; from Python 3.11 on they use no machine stack
 
 PAGE, MOST_PAGES, MOST_LIVE = 65536, 16, 256
 MOST_SLOTS, MOST_FRAMES = 65536, 1024
@@ -348,7 +348,7 @@ class Instance:
         to, height, carried = labels[-1 - depth]
         kept = stack[len(stack) - carried:]
         stack[height:] = kept
-        # The label of a loop stays open: its branch goes behind `loop`. Others are closed.
+        # A branch to a loop keeps its label, because it continues after `loop`. Other branches drop theirs.
         del labels[len(labels) - depth - (0 if to < pc else 1):]
         return to
 

@@ -1,5 +1,5 @@
-"""What is encoded, hashed and signed (docs/protocol.md, "Transactions", "Witnesses", "Blocks", "Receipts and logs",
-"Genesis")."""
+"""The encoded, hashed and signed structures (docs/protocol.md, "Transactions", "Witnesses", "Blocks", "Receipts and
+logs", "Genesis")."""
 
 import hashlib
 

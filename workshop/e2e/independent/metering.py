@@ -10,7 +10,7 @@ LOADS, STORES, STORES_OF_8 = range(0x28, 0x36), range(0x36, 0x3F), (0x3A, 0x3C)
 UNARY = (0x45, 0x50, 0x67, 0x68, 0x69, 0x79, 0x7A, 0x7B)  # eqz, clz, ctz, popcnt
 ENDS = (LOOP, IF, ELSE, END, BR, BR_IF, BR_TABLE, RETURN, UNREACHABLE)
 CALLS = (CALL, CALL_INDIRECT, MEMORY_GROW)
-JUMPS = (IF, BR, BR_IF, BR_TABLE, RETURN, CALL, CALL_INDIRECT)  # they cost more in a heavy module
+JUMPS = (IF, BR, BR_IF, BR_TABLE, RETURN, CALL, CALL_INDIRECT)  # these cost more in a heavy module
 PRICES = {BLOCK: 0, ELSE: 0, END: 0, LOOP: 5, IF: 3, BR: 3, BR_IF: 3, CALL: 12, CALL_INDIRECT: 65, BR_TABLE: 15,
           MEMORY_GROW: 12}
 PRICES.update({op: 13 for op in LOADS})
@@ -175,7 +175,7 @@ def effect(module, op, immediates):
 def operand_height(module, text, results):
     """The most operands; in dead code an instruction takes what is there."""
     highest = height = 0
-    levels = [[FUNCTION, 0, results, False]]  # opcode, height below it, results, whether the rest is dead
+    levels = [[FUNCTION, 0, results, False]]  # opcode, stack height below it, results, whether the rest is unreachable
     for op, immediates in text:
         _, base, _, dead = levels[-1]
 
@@ -207,8 +207,8 @@ FUNCTION = -1
 
 
 def measure_function(module, function_type, body):
-    """A function as the vectors have it, but for what its jumps cost more; how many calls are in it, and how many jumps
-    are in each of its metered blocks."""
+    """Returns a function in the form of the vectors, without the surcharge for jumps, with its number of calls and the
+    number of jumps in each of its metered blocks."""
     params, results = module.types[function_type]
     r, variables = Reader(body), params
     for _ in range(r.number()):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds signatures here to programs and vectors that nobody of this project wrote. What they need is not in the
-repository: each part is run by hand.
+"""Compares signatures here with independent programs and vectors. Their requirements are not in the repository, so each
+part is run by hand.
 
     outside.py secp256k1 [N]       N random BIP-340 signatures, half of them damaged, against libsecp256k1
                                    (Debian: libsecp256k1-1 or libsecp256k1-2)

@@ -1,6 +1,6 @@
 """Poseidon1 over KoalaBear, the state tree and a block's lists (docs/protocol.md, "Hashes of state and lists").
 
-A digest is a tuple of 8 field elements; a path is one as a number of 248 bits, the first bit on top.
+A digest is a tuple of 8 field elements; a path is a digest as a number of 248 bits, the first bit on top.
 """
 
 import struct
@@ -16,7 +16,7 @@ def grain():
     """The outputs of the Grain LFSR of the Poseidon paper, its first 160 discarded."""
     bits = "".join(format(value, "0%db" % width) for value, width in (
         (1, 2), (0, 4), (31, 12), (WIDTH, 12), (FULL, 10), (PARTIAL, 10), (2 ** 30 - 1, 30)))
-    bits = [int(bit) for bit in bits]  # the last 80 are the state, s0 is 80 before the end
+    bits = [int(bit) for bit in bits]  # the last 80 bits are the state; s0 is the first of them
     while True:
         bits.append(bits[-80] ^ bits[-67] ^ bits[-57] ^ bits[-42] ^ bits[-29] ^ bits[-18])
         if len(bits) > 80 + 160:
@@ -63,8 +63,8 @@ def multiply(number):
 
 @lru_cache(maxsize=1 << 20)
 def permute(state):
-    """The permutation of 16 elements. The matrix makes a lane at most 371 times as large, so that three partial rounds
-    stay below 2^64."""
+    """The permutation of 16 elements. The matrix enlarges a lane at most 371 times, so three partial rounds stay below
+    2^64."""
     number = to_number(state)
     for r, constants in enumerate(ROUNDS):
         number += constants

@@ -1,7 +1,8 @@
 """The binary encoding and the JSON of its types (docs/protocol.md, "Encoding", "JSON").
 
 A type has encode(value) -> bytes, read(reader) -> value, from_json and to_json. Structs and variants of an enum are
-dicts; a variant's has its name under "type". Decoding is strict: for every accepted input b, encode(decode(b)) == b.
+dicts; a variant's dict has its name under "type". Decoding is strict: for every accepted input b, encode(decode(b)) ==
+b.
 """
 
 import re

@@ -10,7 +10,7 @@ from texts import MAX_TEXT, message_text
 MAX_DELAY = 2 ** 40
 ZEROS = bytes(4)
 CLIENT_BEGINS = b'","origin":"'
-PRESENT, VERIFIED, ATTESTED, EXTENDED = 1, 4, 64, 128  # flags of an authenticator
+PRESENT, VERIFIED, ATTESTED, EXTENDED = 1, 4, 64, 128  # flags in an authenticator's data
 
 
 def valid_rule(rule):

@@ -1,4 +1,4 @@
-// The search, and the list of pages that is folded on a phone. Without this script all pages can be read.
+// The search, and the list of pages, which is folded on a phone. All pages are readable without this script.
 "use strict";
 const root = document.currentScript.dataset.root;
 const field = document.getElementById("search");
@@ -8,7 +8,7 @@ const most = 30;
 if (matchMedia("(max-width: 48rem)").matches) document.querySelector("nav details").open = false;
 
 let loading;
-/** index is the words of all sections, which a script brings when they are first asked for. */
+/** index has the words of all sections. A script loads it at the first search. */
 const index = () => loading ??= new Promise((resolve, reject) => {
   const script = document.createElement("script");
   script.src = `${root}search.js`;
@@ -19,7 +19,7 @@ const index = () => loading ??= new Promise((resolve, reject) => {
   document.head.append(script);
 });
 
-/** find lists sections that have all words, or words that begin with them: those with them in the title first. */
+/** find lists the sections that contain words with all the given beginnings; matches in the title come first. */
 function find(sections, text) {
   const words = text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
   if (words.length === 0) return [];
@@ -60,7 +60,7 @@ async function show() {
   const text = field.value.trim();
   if (text === "") return close();
   const sections = await index();
-  if (field.value.trim() !== text) return; // there is more by now
+  if (field.value.trim() !== text) return; // the query has changed meanwhile
   const found = find(sections, text);
   list.replaceChildren(...found.map((section, i) => {
     const item = document.createElement("li");

@@ -1,4 +1,4 @@
-//! Byte arrays and vectors. For bincode they are exactly Rust's own `[u8; N]` (a tuple: no length) and `Vec<u8>`; in
+//! Byte arrays and vectors. In bincode they equal Rust's own `[u8; N]` (a tuple, without a length) and `Vec<u8>`. In
 //! JSON, which only describes the values, they are hex.
 
 use serde::de::{Error, SeqAccess, Visitor};
@@ -13,7 +13,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// An array of N bytes. serde implements arrays only up to 32 elements; this is what it does, for every N.
+/// An array of N bytes. serde implements arrays only up to 32 elements; this does the same for every N.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array<const N: usize>(pub [u8; N]);
 

@@ -1,5 +1,5 @@
 //! Prints test vectors of Cairn's encoding, made by Rust's bincode 1.3 `serialize`, as JSON. Each value is read back
-//! with bincode's `deserialize` and compared. The Go test beside this directory builds the same values by their names.
+//! with bincode's `deserialize` and compared. The Go test next to this directory builds the same values by name.
 
 mod bytes;
 mod protocol;
@@ -26,7 +26,7 @@ fn vector<T: Serialize + DeserializeOwned + PartialEq + Debug>(of: &'static str,
     Vector { of, name, value: serde_json::to_value(&value).expect("has a JSON form"), bincode: to_hex(&value) }
 }
 
-/// N bytes that count up from a start, so that every field and every byte of it differs from its neighbours.
+/// N ascending bytes from a start, so that every field and every byte of it differs from its neighbours.
 fn from<const N: usize>(start: u8) -> Array<N> {
     let mut array = [0; N];
     for (i, byte) in array.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! The protocol's structures as docs/protocol.md writes them, with serde's derived implementations.
+//! The protocol's structures from docs/protocol.md, with serde's derived implementations.
 
 use crate::bytes::{Array, Bytes};
 use serde::{Deserialize, Serialize};
