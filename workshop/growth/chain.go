@@ -32,7 +32,7 @@ const (
 	chainID       = 4242
 	databaseDir   = "db" // name of the database directory in a data directory
 	senders       = 10_000
-	senderBalance = 1_000 * types.CoinUnits
+	senderBalance = 100_000 * types.CoinUnits
 	newAccounts   = 200_000 // new accounts per block
 )
 

@@ -10,10 +10,11 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// startNode runs a node over a data directory, which makes no blocks, until it serves. It writes a file to dir.
+// startNode runs a replica without an upstream over a data directory until it serves. It writes a file to dir. A
+// primary would ask for the sign state of its key, which the measurements do not write.
 func startNode(ctx context.Context, binary, dataDir, dir string) (*program.Node, error) {
 	return program.Serve(ctx, program.Command{Args: []string{
-		binary, "node", "--data-dir", dataDir, "--block-time", "1h",
+		binary, "node", "--data-dir", dataDir, "--mode", "replica", "--upstream", "http://127.0.0.1:1",
 		"--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
 	}}, filepath.Join(dir, "ready.json"))
 }
