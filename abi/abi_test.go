@@ -28,10 +28,10 @@ func TestParse(t *testing.T) {
 	a := parsed(t, tokenABI)
 	f, ok := a.Function("transfer")
 	if !ok || f.String() != "transfer(to account, amount u64) bool" || f.Mode != Write {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v", f)
 	}
 	if e, ok := a.Event("Transfer"); !ok || e.String() != "Transfer(from account)" {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v", e)
 	}
 	if _, ok := a.Function("none"); ok {
 		t.Error("a function that is not there")
@@ -64,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 		"same event":       `{"functions":[],"events":[{"name":"E"},{"name":"E"}]}`,
 	} {
 		if _, err := Parse([]byte(text)); !errors.Is(err, ErrBad) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestTypes(t *testing.T) {
 	}
 	for _, text := range []string{"(u64,bool)[]", "((u8,u8),string?)", "Offer[]?", "bytes4", "bytes256", "i128", "T_1"} {
 		if parsed, err := ParseType(text); err != nil || parsed.String() != text {
-			t.Errorf("%s: %v, %v", text, parsed, err)
+			t.Errorf("%s: got %v, error %v", text, parsed, err)
 		}
 	}
 	for _, text := range []string{
@@ -93,7 +93,7 @@ func TestTypes(t *testing.T) {
 		"offer", "Ünder", "Offer[", "[]", "?", "(u8,u8,u8,u8,u8,u8,u8,u8,u8)", "Of fer",
 	} {
 		if parsed, err := ParseType(text); !errors.Is(err, ErrBad) {
-			t.Errorf("%q: %v, %v", text, parsed, err)
+			t.Errorf("%q: got %v, error %v", text, parsed, err)
 		}
 	}
 }
@@ -150,19 +150,19 @@ func TestArguments(t *testing.T) {
 		got, err := none.EncodeText(parameters, map[string]string{"a": test.text}, names)
 		if test.want == "" {
 			if !errors.Is(err, ErrArgument) {
-				t.Errorf("%s %q: %s, %v", test.kind, test.text, got, err)
+				t.Errorf("%s %q: got %s, error %v", test.kind, test.text, got, err)
 			}
 			continue
 		}
 		if err != nil || string(got) != `{"a":`+test.want+`}` {
-			t.Errorf("%s %q: %s, %v", test.kind, test.text, got, err)
+			t.Errorf("%s %q: got %s, error %v", test.kind, test.text, got, err)
 		}
 		// An encoded ABI decodes to the same ABI.
 		if again, err := none.EncodeJSON(parameters, got, Hex); err != nil || string(again) != string(got) {
-			t.Errorf("%s %s: %s, %v", test.kind, got, again, err)
+			t.Errorf("%s %s: got %s, error %v", test.kind, got, again, err)
 		}
 		if _, err := none.Result(Function{Returns: kind}, []byte(test.want)); err != nil {
-			t.Errorf("%s %s is no result: %v", test.kind, test.want, err)
+			t.Errorf("%s %s is no result: error %v", test.kind, test.want, err)
 		}
 	}
 }
@@ -187,11 +187,11 @@ func TestArgumentsByName(t *testing.T) {
 	} {
 		got, err := none.EncodeJSON(test.parameters, []byte(test.text), names)
 		if test.want == "" && !errors.Is(err, ErrArgument) || test.want != "" && (err != nil || string(got) != test.want) {
-			t.Errorf("%s: %s, %v", test.name, got, err)
+			t.Errorf("%s: got %s, error %v", test.name, got, err)
 		}
 	}
 	if got, err := none.EncodeJSON(nil, nil, names); err != nil || got != nil {
-		t.Errorf("no parameters: %q, %v", got, err)
+		t.Errorf("no parameters: got %q, error %v", got, err)
 	}
 }
 
@@ -206,13 +206,13 @@ func TestResults(t *testing.T) {
 	} {
 		_, err := none.Result(Function{Returns: test.kind}, []byte(test.result))
 		if (err == nil) != test.ok || err != nil && !errors.Is(err, ErrArgument) {
-			t.Errorf("%s %q: %v", test.kind, test.result, err)
+			t.Errorf("%s %q: error %v", test.kind, test.result, err)
 		}
 	}
 	var u Uint64
 	for _, text := range []string{"18446744073709551615", `"18446744073709551615"`} {
 		if err := json.Unmarshal([]byte(text), &u); err != nil || u != 1<<64-1 {
-			t.Errorf("%s: %d, %v", text, u, err)
+			t.Errorf("%s: got %d, error %v", text, u, err)
 		}
 	}
 	if err := json.Unmarshal([]byte(`"x"`), &u); err == nil {
@@ -238,7 +238,7 @@ func TestFromCode(t *testing.T) {
 		"empty": nil, "no module": []byte("text that is none"), "none": module("\x04name"), "cut off": module(section)[:40],
 	} {
 		if _, err := FromCode(code); !errors.Is(err, ErrNoABI) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	if _, err := FromCode(module("\x09" + Section + "x")); !errors.Is(err, ErrBad) {
@@ -259,7 +259,7 @@ func FuzzFromCode(f *testing.F) {
 			t.Fatal(err)
 		}
 		if _, err := Parse(text); err != nil {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: error %v", text, err)
 		}
 	})
 }
@@ -278,7 +278,7 @@ func FuzzEncodeJSON(f *testing.F) {
 			return
 		}
 		if again, err := none.EncodeJSON(parameters, encoded, Hex); err != nil || string(again) != string(encoded) {
-			t.Errorf("%s: %s, then %s, %v", kind, encoded, again, err)
+			t.Errorf("%s: %s, then %s, error %v", kind, encoded, again, err)
 		}
 	})
 }

@@ -56,26 +56,26 @@ func TestBothForms(t *testing.T) {
 		object := `{"v":` + test.json + `}`
 		encoded, err := a.EncodeJSON(parameters, []byte(object), Hex)
 		if err != nil || string(encoded) != object {
-			t.Fatalf("%s %s: %s, %v", test.kind, test.json, encoded, err)
+			t.Fatalf("%s %s: got %s, error %v", test.kind, test.json, encoded, err)
 		}
 		binary, err := a.Arguments(parameters, encoded)
 		if err != nil || hex.EncodeToString(binary) != "01"+test.binary {
-			t.Fatalf("%s %s: %x, %v", test.kind, test.json, binary, err)
+			t.Fatalf("%s %s: got %x, error %v", test.kind, test.json, binary, err)
 		}
 		for _, data := range [][]byte{binary, encoded} {
 			if back, err := a.DecodeArguments(parameters, data); err != nil || string(back) != object {
-				t.Errorf("%s %x: %s, %v", test.kind, data, back, err)
+				t.Errorf("%s %x: got %s, error %v", test.kind, data, back, err)
 			}
 		}
 		result := Function{Returns: Type{test.kind}}
 		for _, data := range [][]byte{binary, []byte(test.json)} {
 			if back, err := a.Result(result, data); err != nil || string(back) != test.json {
-				t.Errorf("result %s %x: %s, %v", test.kind, data, back, err)
+				t.Errorf("result %s %x: got %s, error %v", test.kind, data, back, err)
 			}
 		}
 		for _, bad := range [][]byte{binary[:len(binary)-1], append(bytes.Clone(binary), 0)} {
 			if back, err := a.DecodeArguments(parameters, bad); !errors.Is(err, ErrArgument) {
-				t.Errorf("%s %x: %s, %v", test.kind, bad, back, err)
+				t.Errorf("%s %x: got %s, error %v", test.kind, bad, back, err)
 			}
 		}
 	}
@@ -84,11 +84,11 @@ func TestBothForms(t *testing.T) {
 func TestFormOfACall(t *testing.T) {
 	a := parsed(t, marketABI)
 	if data, err := a.Arguments(nil, nil); err != nil || hex.EncodeToString(data) != "01" {
-		t.Errorf("no parameters: %x, %v", data, err)
+		t.Errorf("no parameters: got %x, error %v", data, err)
 	}
 	a.TakesBinary = false
 	if data, err := a.Arguments(nil, nil); err != nil || len(data) != 0 {
-		t.Errorf("no parameters, JSON only: %x, %v", data, err)
+		t.Errorf("no parameters, JSON only: got %x, error %v", data, err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestBinaryRefuses(t *testing.T) {
 		}
 		got, err := a.DecodeArguments([]Parameter{{Name: "v", Type: Type{test.kind}}}, data)
 		if !errors.Is(err, ErrArgument) {
-			t.Errorf("%s %s: %s, %v", test.kind, test.binary, got, err)
+			t.Errorf("%s %s: got %s, error %v", test.kind, test.binary, got, err)
 		}
 	}
 }
@@ -122,16 +122,16 @@ func TestJSONRefuses(t *testing.T) {
 	} {
 		got, err := a.EncodeJSON([]Parameter{{Name: "v", Type: Type{test.kind}}}, []byte(`{"v":`+test.json+`}`), Hex)
 		if !errors.Is(err, ErrArgument) {
-			t.Errorf("%s %s: %s, %v", test.kind, test.json, got, err)
+			t.Errorf("%s %s: got %s, error %v", test.kind, test.json, got, err)
 		}
 	}
 	text := []Parameter{{Name: "v", Type: Type{"string"}}}
 	if got, err := a.EncodeJSON(text, []byte(`{"v":"\ud83d\ude00 \\ud800"}`), Hex); err != nil {
-		t.Errorf("a pair, and a backslash: %s, %v", got, err)
+		t.Errorf("a pair, and a backslash: got %s, error %v", got, err)
 	}
 	number := []Parameter{{Name: "v", Type: Type{"u8"}}}
 	if got, err := a.EncodeJSON(number, []byte(`{"v":1,"v":1}`), Hex); !errors.Is(err, ErrArgument) {
-		t.Errorf("an argument twice: %s, %v", got, err)
+		t.Errorf("an argument twice: got %s, error %v", got, err)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestParseTypesRefuses(t *testing.T) {
 		"field of a type": `{"name":"A","kind":"enum","variants":[{"name":"a","fields":[{"name":"x"}]}]}`,
 	} {
 		if _, err := Parse([]byte(`{"abi":2,"types":[` + types + `],"functions":[],"events":[]}`)); !errors.Is(err, ErrBad) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	for name, text := range map[string]string{
@@ -201,7 +201,7 @@ func TestParseTypesRefuses(t *testing.T) {
 		"an unknown result":    `{"functions":[{"name":"f","mode":"read","returns":"Offer"}]}`,
 	} {
 		if _, err := Parse([]byte(text)); !errors.Is(err, ErrBad) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -243,10 +243,10 @@ func FuzzDecodeArguments(f *testing.F) {
 		}
 		binary, err := a.Binary(parameters, object)
 		if err != nil || bytes.HasPrefix(data, []byte{markBinary}) && !bytes.Equal(binary, data) {
-			t.Errorf("%s %x: %s, then %x, %v", kind, data, object, binary, err)
+			t.Errorf("%s %x: %s, then %x, error %v", kind, data, object, binary, err)
 		}
 		if again, err := a.DecodeArguments(parameters, binary); err != nil || string(again) != string(object) {
-			t.Errorf("%s %x: %s, then %s, %v", kind, data, object, again, err)
+			t.Errorf("%s %x: %s, then %s, error %v", kind, data, object, again, err)
 		}
 	})
 }

@@ -54,12 +54,12 @@ func TestSlots(t *testing.T) {
 				continue
 			}
 			if !ok || slot.Cell.Name != test.cell || string(slot.Key) != test.key || slot.Value.String() != test.value {
-				t.Errorf("%s %s: %+v, %v", a.Storage.Encoding, key, slot, ok)
+				t.Errorf("%s %s: got %+v, %v", a.Storage.Encoding, key, slot, ok)
 			}
 			if len(test.key) > 2 && test.key[0] != '"' { // of a fixed length: neither less nor more
 				for _, bad := range []string{key[:len(key)-2], key + "00"} {
 					if slot, ok := a.Slot([]byte(unhex(bad))); ok {
-						t.Errorf("%s %s: %+v", a.Storage.Encoding, bad, slot)
+						t.Errorf("%s %s: got %+v", a.Storage.Encoding, bad, slot)
 					}
 				}
 			}
@@ -79,13 +79,13 @@ func TestSlots(t *testing.T) {
 	} {
 		for _, key := range keys {
 			if slot, ok := a.Slot([]byte(unhex(key))); ok {
-				t.Errorf("%s %s: %+v", a.Storage.Encoding, key, slot)
+				t.Errorf("%s %s: got %+v", a.Storage.Encoding, key, slot)
 			}
 		}
 	}
 	described := parsed(t, marketABI)
 	if slot, ok := described.Slot([]byte(unhex("05" + name("count")))); ok {
-		t.Errorf("without a description: %+v", slot)
+		t.Errorf("without a description: got %+v", slot)
 	}
 }
 
@@ -130,15 +130,15 @@ func TestStored(t *testing.T) {
 			}
 			got, err := a.Stored(kind, []byte(unhex(data)))
 			if string(got) != test.want || (test.want == "") != errors.Is(err, ErrArgument) {
-				t.Errorf("%s %s %s: %s, %v", a.Storage.Encoding, test.kind, data, got, err)
+				t.Errorf("%s %s %s: got %s, error %v", a.Storage.Encoding, test.kind, data, got, err)
 			}
 		}
 	}
 	if got, err := plain.Stored(Type{"bytes"}, make([]byte, maxStorageValue)); err != nil {
-		t.Errorf("%d bytes: %s, %v", maxStorageValue, short(got), err)
+		t.Errorf("%d bytes: got %s, error %v", maxStorageValue, short(got), err)
 	}
 	if got, err := plain.Stored(Type{"bytes"}, make([]byte, maxStorageValue+1)); !errors.Is(err, ErrArgument) {
-		t.Errorf("more than storage holds: %s, %v", short(got), err)
+		t.Errorf("more than storage holds: got %s, error %v", short(got), err)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestParseStorage(t *testing.T) {
 			`{"name":"a","kind":"cell","value":"u8"}`),
 	} {
 		if a, err := Parse(text); !errors.Is(err, ErrBad) {
-			t.Errorf("%s: %+v, %v", what, a.Storage, err)
+			t.Errorf("%s: got %+v, error %v", what, a.Storage, err)
 		}
 	}
 	for what, text := range map[string][]byte{
@@ -174,7 +174,7 @@ func TestParseStorage(t *testing.T) {
 		"an unknown encoding": wrap(`{"encoding":"later","cells":{"a":"u8"}}`),
 	} {
 		if a, err := Parse(text); err != nil || a.Storage != nil {
-			t.Errorf("%s: %+v, %v", what, a.Storage, err)
+			t.Errorf("%s: got %+v, error %v", what, a.Storage, err)
 		}
 	}
 	a := parsed(t, storageABI(Bare))
@@ -213,10 +213,10 @@ func FuzzStored(f *testing.F) {
 		}
 		var e codec.Encoder
 		if err := a.store(&e, parsed, value); err != nil || !bytes.Equal(e.Data(), data) {
-			t.Errorf("%s %s %x: %s, then %x, %v", encoding, kind, data, value, e.Data(), err)
+			t.Errorf("%s %s %x: %s, then %x, error %v", encoding, kind, data, value, e.Data(), err)
 		}
 		if shown, err := a.Show(parsed, value, nil); err != nil || !bytes.Equal(shown, value) {
-			t.Errorf("%s %s %x: %s is shown as %s, %v", encoding, kind, data, value, shown, err)
+			t.Errorf("%s %s %x: %s is shown as %s, error %v", encoding, kind, data, value, shown, err)
 		}
 	})
 }

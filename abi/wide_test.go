@@ -13,11 +13,11 @@ func TestWideIntegers(t *testing.T) {
 		v, _ := new(big.Int).SetString(text, 10)
 		u, err := Uint128Of(v)
 		if err != nil || u.String() != text {
-			t.Errorf("%s is %s, %v", text, u, err)
+			t.Errorf("%s is %s, error %v", text, u, err)
 		}
 		for _, v := range []*big.Int{v, new(big.Int).Neg(v), new(big.Int).Not(v)} {
 			if i, err := Int128Of(v); err != nil || i.Big().Cmp(v) != 0 {
-				t.Errorf("%s is %s, %v", v, i, err)
+				t.Errorf("%s is %s, error %v", v, i, err)
 			}
 		}
 	}

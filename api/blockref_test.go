@@ -56,7 +56,7 @@ func TestNonceRef(t *testing.T) {
 		}
 		again, err := json.Marshal(ref)
 		if err != nil || json.Unmarshal(again, &ref) != nil || ref != want {
-			t.Errorf("%s became %s, %v", text, again, err)
+			t.Errorf("%s became %s, error %v", text, again, err)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func FuzzBlockRef(f *testing.F) {
 		}
 		text, err := json.Marshal(ref)
 		if err != nil || again.UnmarshalJSON(text) != nil || again != ref {
-			t.Errorf("%q became %s, %v", s, text, err)
+			t.Errorf("%q became %s, error %v", s, text, err)
 		}
 	})
 }

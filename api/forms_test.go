@@ -47,7 +47,7 @@ func TestFormsAreWhatTypesWrite(t *testing.T) {
 		}
 		again := reflect.New(reflect.TypeOf(value))
 		if err := json.Unmarshal(text, again.Interface()); err != nil || !reflect.DeepEqual(again.Elem().Interface(), value) {
-			t.Errorf("%s became %+v, %v", text, again.Elem(), err)
+			t.Errorf("%s became %+v, error %v", text, again.Elem(), err)
 		}
 	}
 }

@@ -211,10 +211,10 @@ func TestBlockTransactions(t *testing.T) {
 	} {
 		var got BlockTransactions
 		if err := json.Unmarshal([]byte(tc.text), &got); err != nil || (got.Full != nil) != tc.full {
-			t.Errorf("%s: %+v, %v", tc.name, got, err)
+			t.Errorf("%s: got %+v, error %v", tc.name, got, err)
 		}
 		if again, err := json.Marshal(got); err != nil || string(again) != tc.text {
-			t.Errorf("%s became %s, %v", tc.text, again, err)
+			t.Errorf("%s became %s, error %v", tc.text, again, err)
 		}
 	}
 	full := BlockTransactions{Full: []Transaction{{Type: "transfer", Witness: Witness{types.WitnessKey{}}}}}
@@ -224,7 +224,7 @@ func TestBlockTransactions(t *testing.T) {
 	}
 	var got BlockTransactions
 	if err := json.Unmarshal(text, &got); err != nil || len(got.Full) != 1 || got.Full[0].Type != "transfer" {
-		t.Errorf("%s became %+v, %v", text, got, err)
+		t.Errorf("%s became %+v, error %v", text, got, err)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestDocumentGathersErrors(t *testing.T) {
 		for _, e := range declared.Errors {
 			documented := codes[e.Code]
 			if !strings.Contains(documented.Message, e.Message) {
-				t.Errorf("%s does not document %v: %+v", m.Name, e, documented)
+				t.Errorf("%s does not document %v: got %+v", m.Name, e, documented)
 			}
 			if reason, ok := e.Data["reason"].(string); ok &&
 				(documented.Data == nil || documented.Data.Reasons[reason] != e.Message) {

@@ -89,7 +89,7 @@ func FuzzFraction(f *testing.F) {
 			return
 		}
 		if err := json.Unmarshal([]byte(first.String()), &second); err != nil || first != second {
-			t.Errorf("%q: %d became %d, %v", s, first, second, err)
+			t.Errorf("%q: %d became %d, error %v", s, first, second, err)
 		}
 	})
 }

@@ -19,6 +19,6 @@ func TestContractBuildRefuses(t *testing.T) {
 		t.Errorf("RUSTFLAGS: %s", o.err)
 	}
 	if _, err := os.Stat(filepath.Join(empty, "build")); !os.IsNotExist(err) {
-		t.Errorf("something was written: %v", err)
+		t.Errorf("something was written: error %v", err)
 	}
 }

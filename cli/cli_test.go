@@ -222,7 +222,7 @@ func TestJSONAfterTheMistake(t *testing.T) {
 		}
 	}
 	if o := desk.run(t, "status", "--nope", "--", "--json"); o.out != "" || o.exit != 2 {
-		t.Errorf("an argument was taken for the flag: %+v", o)
+		t.Errorf("an argument was taken for the flag: got %+v", o)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestMistypedFlags(t *testing.T) {
 		"send dev1 1 --from dev0 --dry-run=ja": `--dry-run: "ja" is not true or false`,
 	} {
 		if o := desk.run(t, strings.Fields(words)...); o.exit != 2 || !strings.Contains(o.err, says) {
-			t.Errorf("%s: %+v", words, o)
+			t.Errorf("%s: got %+v", words, o)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestTransportHints(t *testing.T) {
 		"http://" + closing.Addr().String(): "try https://",
 	} {
 		if o := desk.run(t, "status", "--rpc-url", url); o.exit != 3 || !strings.Contains(o.err, says) {
-			t.Errorf("%s: %+v", url, o)
+			t.Errorf("%s: got %+v", url, o)
 		}
 	}
 }
@@ -389,11 +389,11 @@ func TestAPIKey(t *testing.T) {
 	desk.env = append(desk.env, "CAIRN_RPC_URL="+server.URL)
 	key := desk.write(t, "api.key", "secret\n")
 	if o := desk.run(t, "rpc", "svc_blockNumber", "--api-key-file", key); o.exit != 0 {
-		t.Errorf("with the key: %+v", o)
+		t.Errorf("with the key: got %+v", o)
 	}
 	o := desk.run(t, "rpc", "svc_blockNumber", "--json")
 	if d := o.document(t); o.exit != 1 || d.Error.Code != 1 || !strings.Contains(d.Error.Message, "401") {
-		t.Errorf("without the key: %+v", o)
+		t.Errorf("without the key: got %+v", o)
 	}
 }
 
@@ -402,7 +402,7 @@ func TestInterrupted(t *testing.T) {
 	cancel()
 	o := newDesk(t, startNode(t)).runContext(ctx, "status", "--json")
 	if d := o.document(t); o.exit != 1 || d.Error.Message != "interrupted" {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 

@@ -183,7 +183,7 @@ func TestCallTakesParametersAsFlags(t *testing.T) {
 		node := startNode(t)
 		o := newDesk(t, node).run(t, append([]string{"call", "--from", "dev0", gold}, strings.Fields(test.words)...)...)
 		if o.exit != 0 {
-			t.Errorf("%s: %+v", test.words, o)
+			t.Errorf("%s: got %+v", test.words, o)
 			continue
 		}
 		call, tx := onlyCall(t, node), node.onlySent(t)
@@ -236,11 +236,11 @@ func TestCallReads(t *testing.T) {
 	view := result[printedCall](t, desk.run(t, "call", gold, "balanceOf", "--address", "dev1", "--json"))
 	var answer struct{ Function, Args string }
 	if err := json.Unmarshal(view.Result, &answer); err != nil || answer.Function != "balanceOf" || answer.Args != asked {
-		t.Errorf("%s, %v", view.Result, err)
+		t.Errorf("got %s, error %v", view.Result, err)
 	}
 	// Without an ABI, arguments are passed on as the caller writes them.
 	if o := desk.run(t, "call", bare, "f", "--view", "--args", "[1]"); o.exit != 0 || !strings.Contains(o.out, `"args":"[1]"`) {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 	o := desk.run(t, "call", bare, "fails", "--view", "--json")
 	if d := o.document(t); d.Error.Code != api.CodeExecutionFailed ||
@@ -251,7 +251,7 @@ func TestCallReads(t *testing.T) {
 		t.Error("a view call sent a transaction")
 	}
 	if o := desk.run(t, "call", bare, "f", "--from", "dev0"); o.exit != 0 || onlyCall(t, node).Function != "f" {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestCallShowsWhatItDid(t *testing.T) {
 	node = startNode(t)
 	if got := result[printedCall](t, newDesk(t, node).run(t, append(words, "--json")...)); got.Trace == nil ||
 		got.Trace.GasUsed != 90_000 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -279,7 +279,7 @@ func TestTraceText(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
 	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
-		t.Fatalf("%+v", o)
+		t.Fatalf("got %+v", o)
 	}
 	o := desk.run(t, "tx", "trace", hash("02"))
 	zero := hash("00")
@@ -305,7 +305,7 @@ func TestTraceNamesNoRawBytes(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
 	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
-		t.Fatalf("%+v", o)
+		t.Fatalf("got %+v", o)
 	}
 	id := types.ContractID{0xC0}
 	if gold != id.String() {
@@ -340,7 +340,7 @@ func TestTraceHasItsOwnLinesOnly(t *testing.T) {
 	}
 	o := desk.run(t, "tx", "trace", hash("02"))
 	if o.exit != 0 || strings.Contains(o.out, "\n  returned true") || strings.Count(o.out, `\n  returned true`) != 3 {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestTraceReadsWhatIsBinary(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
 	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
-		t.Fatalf("%+v", o)
+		t.Fatalf("got %+v", o)
 	}
 	id := types.ContractID{0xC0}
 	reverted := "reverted"
@@ -383,10 +383,10 @@ func TestTraceReadsWhatIsBinary(t *testing.T) {
 	got := result[tracing.Trace](t, desk.run(t, "tx", "trace", hash("02"), "--json"))
 	if d := got.Root.Decoded; d == nil || string(d.Args) != `{"to":"`+gold+`","amount":5}` || string(d.Result) != "true" ||
 		got.Root.GasUsed != 40_000 {
-		t.Errorf("%+v", got.Root)
+		t.Errorf("got %+v", got.Root)
 	}
 	if d := got.Root.Calls[0].Decoded; d == nil || d.Args != nil || d.Error == nil || d.Error.Name != "TooLow" {
-		t.Errorf("%+v", got.Root.Calls[0])
+		t.Errorf("got %+v", got.Root.Calls[0])
 	}
 }
 
@@ -400,7 +400,7 @@ func TestHelpOfAFunction(t *testing.T) {
 		}
 	}
 	if o := desk.run(t, "call", "--help"); o.exit != 0 || !strings.Contains(o.out, "--trace") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -424,7 +424,7 @@ func TestMistypedCallNamesWhatThereIs(t *testing.T) {
 			"unknown flag: --too; the function is transfer(to account, amount u64) bool"},
 	} {
 		if o := desk.run(t, test.words...); o.exit != 2 || !strings.Contains(o.err, test.says) {
-			t.Errorf("%q: %+v", test.words, o)
+			t.Errorf("%q: got %+v", test.words, o)
 		}
 	}
 }
@@ -436,12 +436,12 @@ func TestFailedCallPointsAtItsTrace(t *testing.T) {
 	node.receipt = func(r *api.Receipt) { r.Status, r.Error = 0, &reason }
 	if o := newDesk(t, node).run(t, "call", gold, "stop", "--from", "dev0"); o.exit != 1 ||
 		!strings.Contains(o.err, "cairn tx trace 0x") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 	desk := newDesk(t, node)
 	deploy := []string{"deploy", desk.write(t, "gold.wasm", goldModule()), "--from", "dev0", "--args", `{"owner":"dev1"}`}
 	if o := desk.run(t, deploy...); o.exit != 1 || !strings.Contains(o.err, "cairn tx trace 0x") {
-		t.Errorf("of a deploy: %+v", o)
+		t.Errorf("of a deploy: got %+v", o)
 	}
 }
 
@@ -455,7 +455,7 @@ func TestFailedCallHasItsTrace(t *testing.T) {
 	trace, ok := told.Data["trace"].(map[string]any)
 	if o.exit != 1 || strings.Contains(o.err, "call 0xc0") || !ok ||
 		trace["gasUsed"] != "0x15f90" || told.Data["reason"] != reason {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -468,7 +468,7 @@ func TestCallCompletes(t *testing.T) {
 	} {
 		o := desk.run(t, append([]string{"__complete"}, strings.Split(test.words, "|")...)...)
 		if o.exit != 0 || !strings.Contains(o.out, test.want) {
-			t.Errorf("%s: %+v", test.words, o)
+			t.Errorf("%s: got %+v", test.words, o)
 		}
 	}
 }
@@ -497,11 +497,11 @@ func TestDeploy(t *testing.T) {
 	if o := desk.run(t, "contract", "show", "gold"); o.exit != 0 ||
 		!strings.Contains(o.out, "write, accepts coins  stop()") ||
 		!strings.Contains(o.out, "transfer(to account, amount u64) bool") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 	if o := desk.run(t, "deploy", path, "--from", "dev0", "--alias", "gold", "--args", `{"owner":"dev1"}`); o.exit != 2 ||
 		!strings.Contains(o.err, "already in use") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 	// If the chain is replaced, the alias is free for a contract of the new chain.
 	node.genesis = types.BlockHash{7}
@@ -526,7 +526,7 @@ func TestTokenCommands(t *testing.T) {
 		node := startNode(t)
 		o := newDesk(t, node).run(t, append([]string{"token", "--json"}, strings.Fields(test.command+" --from dev0")...)...)
 		if o.exit != 0 {
-			t.Errorf("%s: %+v", test.command, o)
+			t.Errorf("%s: got %+v", test.command, o)
 			continue
 		}
 		call := onlyCall(t, node)

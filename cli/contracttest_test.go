@@ -24,7 +24,7 @@ func TestContractTest(t *testing.T) {
 	}
 	if transfer := result.Functions["gold.transfer"]; tested.exit != 0 || result.Calls < 20_000 ||
 		transfer == nil || transfer.Succeeded == 0 || !strings.Contains(tested.err, "the contract declares no invariants") {
-		t.Errorf("%+v", tested)
+		t.Errorf("got %+v", tested)
 	}
 	for want, args := range map[string][]string{
 		"bad argument":   {"--init", `{"name":1}`},
@@ -67,13 +67,13 @@ func TestSetup(t *testing.T) {
 	tested := d.run(t, "contract", "test", gold, "--init", init, "--coverage", filepath.Join(dir, "c.info"), "--json")
 	var found printedTest
 	if err := json.Unmarshal(tested.document(t).Result, &found); err != nil || tested.exit != 0 {
-		t.Fatalf("%+v, %v", tested, err)
+		t.Fatalf("got %+v, error %v", tested, err)
 	}
 	if found.Functions["silver.transfer"] == nil || found.Functions["gold.transfer"] == nil {
 		t.Errorf("got %+v, want calls of both contracts", found.Functions)
 	}
 	if o := d.run(t, "contract", "gas", gold, "--init", init, "--update"); o.exit != 0 {
-		t.Errorf("gas: %+v", o)
+		t.Errorf("gas: got %+v", o)
 	}
 	for line, want := range map[string]string{
 		`{"deploy":"x","from":"alice"}`:               `needs "wasm"`,
@@ -108,7 +108,7 @@ func TestCoverageOfAModule(t *testing.T) {
 	c := result.Coverage
 	if c == nil || c.Functions.Ran == 0 || c.Blocks.Ran <= c.Functions.Ran || c.Blocks.Ran >= c.Blocks.Of ||
 		c.Lines.Of != 0 {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v", c)
 	}
 	if _, err := os.Stat(to); err != nil {
 		t.Error(err)
@@ -141,7 +141,7 @@ func TestCoverageOfCalls(t *testing.T) {
 		var result printedTest
 		if o.exit == 0 {
 			if err := json.Unmarshal(o.document(t).Result, &result); err != nil || result.Coverage == nil {
-				t.Fatalf("%+v, %v", o, err)
+				t.Fatalf("got %+v, error %v", o, err)
 			}
 			return *result.Coverage, o
 		}
@@ -154,7 +154,7 @@ func TestCoverageOfCalls(t *testing.T) {
 	}
 	if _, o := cover('c', `{"from":"bob","call":"transfer","args":{"to":"alice","amount":5}}`); o.exit != 1 ||
 		!strings.Contains(o.err+o.out, "had a different outcome") {
-		t.Errorf("a call that fails: %+v", o)
+		t.Errorf("a call that fails: got %+v", o)
 	}
 }
 
@@ -178,24 +178,24 @@ func TestContractGas(t *testing.T) {
 		return d.run(t, append([]string{"contract", "gas", module, "--init", init}, flags...)...)
 	}
 	if o := gas(); o.exit != 1 || !strings.Contains(o.err, "each line must be a call") {
-		t.Errorf("without calls: %+v", o)
+		t.Errorf("without calls: got %+v", o)
 	}
 	const calls = `{"from":"alice","call":"transfer","args":{"to":"bob","amount":5}}
 {"name":"too much","from":"bob","call":"transfer","args":{"to":"alice","amount":6},"fails":true,"seconds":60}
 `
 	file := write("testdata/calls.json", calls)
 	if o := gas("--check"); o.exit != 1 || !strings.Contains(o.err, "too much: new") {
-		t.Errorf("without a snapshot: %+v", o)
+		t.Errorf("without a snapshot: got %+v", o)
 	}
 	if o := gas("--update"); o.exit != 0 || !strings.Contains(o.out, "transfer") {
-		t.Errorf("update: %+v", o)
+		t.Errorf("update: got %+v", o)
 	}
 	if o := gas("--check"); o.exit != 0 {
-		t.Errorf("with its own snapshot: %+v", o)
+		t.Errorf("with its own snapshot: got %+v", o)
 	}
 	write("testdata/calls.json", strings.Replace(calls, `"amount":5`, `"amount":0`, 1))
 	if o := gas("--check"); o.exit != 1 || !strings.Contains(o.err, "transfer: ") {
-		t.Errorf("of other calls: %+v", o)
+		t.Errorf("of other calls: got %+v", o)
 	}
 	for want, text := range map[string]string{
 		"had a different outcome": strings.Replace(calls, `,"fails":true`, "", 1),
@@ -207,7 +207,7 @@ func TestContractGas(t *testing.T) {
 	} {
 		write(filepath.Base(filepath.Dir(file))+"/calls.json", text)
 		if o := gas(); o.exit != 1 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: %+v", want, o)
+			t.Errorf("%s: got %+v", want, o)
 		}
 	}
 }
@@ -219,11 +219,11 @@ func TestFlagsAreGivenOnce(t *testing.T) {
 		"send alice 1 --from dev0 --from dev1", "contract list --timeout 1s --timeout 1s",
 	} {
 		if o := d.run(t, strings.Fields(line)...); o.exit != 2 || !strings.Contains(o.err+o.out, "is given twice") {
-			t.Errorf("%s: %+v", line, o)
+			t.Errorf("%s: got %+v", line, o)
 		}
 	}
 	o := d.run(t, "contract", "test", "none.wasm", "--callback", "a", "--callback", "b")
 	if strings.Contains(o.err, "twice") {
-		t.Errorf("what gathers values: %+v", o)
+		t.Errorf("what gathers values: got %+v", o)
 	}
 }

@@ -42,7 +42,7 @@ func TestNewKeyForPeople(t *testing.T) {
 	desk.answers = []string{"secret", "secret"}
 	o := desk.run(t, "keys", "new", "bob")
 	if o.exit != 0 || !strings.Contains(o.out, "bcrt1p") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 	// The mnemonic is on the standard error alone.
 	i := slices.IndexFunc(strings.Split(o.err, "\n"), func(line string) bool { return len(strings.Fields(line)) == 12 })
@@ -61,14 +61,14 @@ func TestNewPasswordIsAskedTwice(t *testing.T) {
 	desk := newDesk(t, nil)
 	desk.answers = []string{"secret", "other"}
 	if o := desk.run(t, "keys", "new", "bob"); o.exit != 1 || !strings.Contains(o.err, "differ") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 	desk.answers = []string{"", ""}
 	if o := desk.run(t, "keys", "new", "bob"); o.exit != 1 || !strings.Contains(o.err, "empty") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 	if o := desk.run(t, "keys", "show", "bob"); o.exit != 2 {
-		t.Errorf("the key was kept: %+v", o)
+		t.Errorf("the key was kept: got %+v", o)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestImport(t *testing.T) {
 			}
 			o := desk.run(t, args...)
 			if o.exit != 0 || strings.Contains(o.out+o.err, three) || strings.Contains(o.out+o.err, "junk") {
-				t.Fatalf("%+v", o)
+				t.Fatalf("got %+v", o)
 			}
 			got := result[printedKey](t, o)
 			want := result[printedKey](t, desk.run(t, "account", test.want, "--json"))
@@ -119,14 +119,14 @@ func TestExportIsConfirmed(t *testing.T) {
 	for _, answers := range [][]string{{"no"}, {""}, {"alice", "wrong"}} {
 		desk.answers = answers
 		if o := desk.run(t, "keys", "export", "alice"); o.exit != 1 || o.out != "" {
-			t.Errorf("answered %q: %+v", answers, o)
+			t.Errorf("answered %q: got %+v", answers, o)
 		}
 	}
 	if o := desk.run(t, "keys", "alias", "shop", "dev0"); o.exit != 0 {
-		t.Fatalf("%+v", o)
+		t.Fatalf("got %+v", o)
 	}
 	if o := desk.run(t, "keys", "export", "shop", "--yes"); o.exit != 2 {
-		t.Errorf("an alias was exported: %+v", o)
+		t.Errorf("an alias was exported: got %+v", o)
 	}
 }
 
@@ -134,21 +134,21 @@ func TestDelete(t *testing.T) {
 	desk := newDesk(t, nil)
 	desk.answers = []string{"no"}
 	if o := desk.run(t, "keys", "delete", "alice"); o.exit != 1 {
-		t.Errorf("not confirmed: %+v", o)
+		t.Errorf("not confirmed: got %+v", o)
 	}
 	desk.answers = []string{"alice"}
 	if o := desk.run(t, "keys", "delete", "alice"); o.exit != 0 {
-		t.Errorf("confirmed: %+v", o)
+		t.Errorf("confirmed: got %+v", o)
 	}
 	if o := desk.run(t, "keys", "show", "alice"); o.exit != 2 {
-		t.Errorf("still there: %+v", o)
+		t.Errorf("still there: got %+v", o)
 	}
 	desk.write(t, "keys/torn.json", "{")
 	if o := desk.run(t, "keys", "list"); o.exit != 0 || !strings.Contains(o.err, "torn.json") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 	if o := desk.run(t, "keys", "delete", "torn", "--yes", "--json"); o.exit != 0 || !o.document(t).OK {
-		t.Errorf("damaged: %+v", o)
+		t.Errorf("damaged: got %+v", o)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestKeysListNeedsNoNode(t *testing.T) {
 	desk := newDesk(t, nil)
 	if o := desk.run(t, "keys", "list", "--rpc-url", "http://127.0.0.1:1"); o.exit != 2 ||
 		!strings.Contains(o.err, "--rpc-url") {
-		t.Errorf("a flag that does nothing there: %+v", o)
+		t.Errorf("a flag that does nothing there: got %+v", o)
 	}
 }
 
@@ -169,17 +169,17 @@ func TestAliasesAreAccounts(t *testing.T) {
 		{"keys", "alias", "shop", strings.Repeat("01", 32), "--network", "regtest"},
 	} {
 		if o := desk.run(t, args...); o.exit != 0 {
-			t.Fatalf("%q: %+v", args, o)
+			t.Fatalf("%q: got %+v", args, o)
 		}
 	}
 	if o := desk.run(t, "send", "friend-again", "1", "--from", "dev0"); o.exit != 0 {
-		t.Fatalf("%+v", o)
+		t.Fatalf("got %+v", o)
 	}
 	if to := node.onlySent(t).Target; to != developmentAccount(t, "dev5") {
 		t.Errorf("sent to %s", to)
 	}
 	if o := desk.run(t, "send", "dev0", "1", "--from", "shop", "--json"); o.exit != 2 {
-		t.Errorf("an alias sent: %+v", o)
+		t.Errorf("an alias sent: got %+v", o)
 	}
 }
 
@@ -194,13 +194,13 @@ func TestNamesAreCompleted(t *testing.T) {
 	} {
 		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, "alice\tbcrt1p") ||
 			strings.Contains(o.out, "dev") {
-			t.Errorf("%q: %+v", args, o)
+			t.Errorf("%q: got %+v", args, o)
 		}
 	}
 	for _, args := range [][]string{{"__complete", "send", "de"}, {"__complete", "deploy", "--from", "dev"}} {
 		if o := desk.run(t, args...); o.exit != 0 || !strings.Contains(o.out, "\ndev0\n") ||
 			!strings.Contains(o.out, "\ndev9\n") {
-			t.Errorf("%q: %+v", args, o)
+			t.Errorf("%q: got %+v", args, o)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestChoicesAreCompleted(t *testing.T) {
 		"transfers\nreads\nmixed\nsubscribers\ntokens\nviews\n": {"__complete", "bench", "--load", ""},
 	} {
 		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, want) {
-			t.Errorf("%q: %+v", args, o)
+			t.Errorf("%q: got %+v", args, o)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestAccountKey(t *testing.T) {
 	desk := newDesk(t, startNode(t))
 	file := desk.write(t, "words", publicMnemonic)
 	if o := desk.run(t, "keys", "import", "bob", "--mnemonic-file", file, "--password-file", desk.path("password.txt")); o.exit != 0 {
-		t.Fatalf("%+v", o)
+		t.Fatalf("got %+v", o)
 	}
 	shown := desk.run(t, "keys", "account-key", "bob", "--password-file", desk.path("password.txt"))
 	key := strings.TrimSpace(shown.out)

@@ -21,7 +21,7 @@ func TestPayReadsAllBeforeItPays(t *testing.T) {
 		t.Errorf("got %+v", run)
 	}
 	if o := d.run(t, "pay", good, "--from", "dev0"); o.exit != 2 || !strings.Contains(o.err, "--yes") {
-		t.Errorf("without an answer: %+v", o)
+		t.Errorf("without an answer: got %+v", o)
 	}
 	for text, says := range map[string]string{
 		"alice,1\nnobody,1\n":                       "line 2",
@@ -56,14 +56,14 @@ func TestP256Keys(t *testing.T) {
 		t.Errorf("made %+v, imported %+v", made, again)
 	}
 	if shown := d.run(t, "keys", "show", "machine"); !strings.Contains(shown.out, "for Cairn only") {
-		t.Errorf("%+v", shown)
+		t.Errorf("got %+v", shown)
 	}
 	for _, words := range []string{
 		"keys new x --p256 --words 24", "keys import x --p256 --mnemonic-file a", "keys import x --p256 --private-key-file " +
 			d.path("password.txt"), "token check " + strings.Repeat("01", 32) + " --from machine",
 	} {
 		if o := d.run(t, strings.Fields(words)...); o.exit != 2 && o.exit != 3 {
-			t.Errorf("%s: %+v", words, o)
+			t.Errorf("%s: got %+v", words, o)
 		}
 	}
 }

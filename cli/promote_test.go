@@ -90,7 +90,7 @@ func TestPromoteByOverride(t *testing.T) {
 		t.Errorf("with another answer: exit code %d, %q", o.exit, o.err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Fatalf("with another answer a file was written: %v", err)
+		t.Fatalf("with another answer a file was written: error %v", err)
 	}
 	d.answers = []string{"18"}
 	got := result[printedPromotion](t, d.run(t, "promote", "--override", path, "--json"))
@@ -100,7 +100,7 @@ func TestPromoteByOverride(t *testing.T) {
 	}
 	parameters, err := types.ParseParametersJSON(content, types.Regtest)
 	if err != nil || parameters.Producer != next || parameters.GasLimit != 50_000_000 || parameters.MaxBaseFee != 1000 {
-		t.Errorf("written %s: %+v, %v", content, parameters, err)
+		t.Errorf("written %s: got %+v, error %v", content, parameters, err)
 	}
 	if got.Height != 18 || got.Setting != "--override-parameters 18:"+path || len(n.sent) > 0 {
 		t.Errorf("got %+v, %d transactions", got, len(n.sent))

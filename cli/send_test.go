@@ -71,7 +71,7 @@ func TestDryRunSendsNothing(t *testing.T) {
 	plan := result[submit.Plan](t, o)
 	tx, err := types.DecodeUnsigned(plan.Unsigned)
 	if err != nil || tx.Sender[0] != 5 || tx.Value != 150_000_000 || plan.MaxCost != 150_000_000+80_000*21 {
-		t.Errorf("%+v, %v, %s", tx, err, o.out)
+		t.Errorf("got %+v, %v, %s", tx, err, o.out)
 	}
 	if plan.To == nil || *plan.To != developmentAccount(t, "dev1") || plan.Parameters != nil {
 		t.Errorf("result %s", o.out)
@@ -98,7 +98,7 @@ func TestSenderFromTheEnvironment(t *testing.T) {
 	desk := newDesk(t, node)
 	desk.env = append(desk.env, "CAIRN_FROM=dev3")
 	if o := desk.run(t, "send", "dev1", "1"); o.exit != 0 || node.onlySent(t).Sender != developmentAccount(t, "dev3") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestDevelopmentAccountsAreForTheirChain(t *testing.T) {
 	node.chainID = 5
 	o := newDesk(t, node).run(t, "send", "dev1", "1", "--from", "dev0", "--json")
 	if d := o.document(t); o.exit != 2 || !strings.Contains(d.Error.Message, "31337") || len(node.sent) != 0 {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestTimeUp(t *testing.T) {
 	d := o.document(t)
 	id, _ := d.Error.Data["hash"].(string)
 	if o.exit != 1 || d.Error.Code != -32040 || len(id) != 66 || !strings.Contains(o.err, id) {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestBalanceUnknownAfterwards(t *testing.T) {
 	node.url = http.URL
 	o := newDesk(t, node).run(t, "send", "dev1", "1", "--from", "dev0", "--json")
 	if got := result[submit.Included](t, o); o.exit != 0 || got.Balance != nil || !strings.Contains(o.err, "balance") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestRefusedSendNamesNoTransaction(t *testing.T) {
 	node.refuse = api.ErrIntrinsicGas
 	o := newDesk(t, node).run(t, "send", "dev1", "1", "--from", "dev0")
 	if o.exit != 1 || strings.Contains(o.err, "0x") || !strings.Contains(o.err, "intrinsic gas") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestNodeGoneWhileWaiting(t *testing.T) {
 		hash, _ := d.Error.Data["hash"].(string)
 		want := "may still be included in a block: check with cairn tx " + hash
 		if o.exit != 3 || len(hash) != 66 || !strings.Contains(d.Error.Message, want) {
-			t.Errorf("%s: %+v", gone, o)
+			t.Errorf("%s: got %+v", gone, o)
 		}
 	}
 }
@@ -279,7 +279,7 @@ func TestCannotPayInCoins(t *testing.T) {
 	o := newDesk(t, node).run(t, "send", "dev1", "11.5", "--from", "dev0")
 	want := "the sender has 10 coins, and the transaction may cost 11.5 coins (code -32004)"
 	if o.exit != 1 || !strings.Contains(o.err, want) {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -287,7 +287,7 @@ func TestNegativeNumbers(t *testing.T) {
 	node := startNode(t)
 	o := newDesk(t, node).run(t, "send", "dev1", "-5", "--from", "dev0")
 	if o.exit != 2 || !strings.Contains(o.err, "no argument can be negative") || len(node.sent) != 0 {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -296,7 +296,7 @@ func TestSendAllTakesNoAmounts(t *testing.T) {
 	for _, flag := range []string{"--nonce=1", "--gas-limit=21000", "--priority-fee=1", "--dry-run"} {
 		o := newDesk(t, node).run(t, "send", "dev1", "all", "--from", "dev0", flag)
 		if o.exit != 2 || len(node.sent) != 0 {
-			t.Errorf("%s: %+v", flag, o)
+			t.Errorf("%s: got %+v", flag, o)
 		}
 	}
 }

@@ -38,12 +38,12 @@ func TestTraceWithoutLines(t *testing.T) {
 	o := trace("--source", archive)
 	if o.exit != 0 || !strings.Contains(o.err, "Cannot show source lines of "+archive+": not checked: ") ||
 		!strings.Contains(o.out, "failed: reverted") {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v", o)
 	}
 	read := result[tracing.Trace](t, trace("--source", archive, "--json"))
 	if len(read.Sources) != 1 || read.Sources[0].Source != archive || len(read.Sources[0].Contracts) != 0 ||
 		!strings.HasPrefix(read.Sources[0].Problem, "not checked: ") || read.Root.Calls[0].Lines != nil {
-		t.Errorf("%+v", read)
+		t.Errorf("got %+v", read)
 	}
 	asked := node.places
 	for want, args := range map[string][]string{
@@ -53,7 +53,7 @@ func TestTraceWithoutLines(t *testing.T) {
 		},
 	} {
 		if o := d.run(t, args...); o.exit == 0 || !strings.Contains(o.err, want) || node.places != asked {
-			t.Errorf("%q: %+v", args, o)
+			t.Errorf("%q: got %+v", args, o)
 		}
 	}
 }

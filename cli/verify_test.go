@@ -46,6 +46,6 @@ func TestVerifyAsksBeforeItCompiles(t *testing.T) {
 		t.Errorf("no archive: %d %s", o.exit, o.err)
 	}
 	if _, err := os.Stat(filepath.Join(d.home, "verified")); !os.IsNotExist(err) {
-		t.Errorf("something is verified: %v", err)
+		t.Errorf("something is verified: error %v", err)
 	}
 }

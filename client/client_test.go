@@ -107,18 +107,18 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := height.Result(); got != 17 || err != nil {
-		t.Errorf("height: %v, %v", got, err)
+		t.Errorf("height: got %v, error %v", got, err)
 	}
 	if got, err := balance.Result(); got != 5 || err != nil {
-		t.Errorf("balance: %v, %v", got, err)
+		t.Errorf("balance: got %v, error %v", got, err)
 	}
 	if _, err := pruned.Result(); !errors.Is(err, api.ErrPruned) {
-		t.Errorf("pruned: %v", err)
+		t.Errorf("pruned: error %v", err)
 	}
 	if got, err := receipt.Result(); got != nil || err != nil {
-		t.Errorf("receipt: %v, %v", got, err)
+		t.Errorf("receipt: got %v, error %v", got, err)
 	}
 	if got, err := history.Result(); got.OldestBlock != 8 || err != nil {
-		t.Errorf("history: %v, %v", got, err)
+		t.Errorf("history: got %v, error %v", got, err)
 	}
 }

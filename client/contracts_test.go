@@ -33,13 +33,13 @@ func TestCallAs(t *testing.T) {
 		call, ok := action.Payload.(types.Call)
 		if err != nil || !ok || string(call.Args) != test.want || action.Value != 3 || call.Function != "add" ||
 			action.Target != (types.Account{9}) {
-			t.Errorf("%+v, %v", action, err)
+			t.Errorf("got %+v, error %v", action, err)
 		}
 	}
 	c := connect(t, nil, always(api.GetContractABI, declared(`{"abi":2,"binary":true,`)))
 	for function, args := range map[string]any{"add": map[string]any{"amount": -1}, "gone": nil} {
 		if payload, err := c.CallAs(t.Context(), types.ContractID{9}, function, args, 0); !errors.Is(err, abi.ErrArgument) {
-			t.Errorf("%s: %+v, %v", function, payload, err)
+			t.Errorf("%s: got %+v, error %v", function, payload, err)
 		}
 	}
 }

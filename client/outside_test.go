@@ -69,7 +69,7 @@ func TestWebAuthn(t *testing.T) {
 		})
 		made, err := signer.Evidence(t.Context(), Statement{Hash: challenge})
 		if err != nil {
-			t.Errorf("%s: %v", e.Name, err)
+			t.Errorf("%s: error %v", e.Name, err)
 			continue
 		}
 		evidence := made.(types.EvidencePasskey)

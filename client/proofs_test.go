@@ -72,7 +72,7 @@ func TestProofBundle(t *testing.T) {
 			switch {
 			case test.want == nil:
 				if err != nil || string(bundle) != "bundle" {
-					t.Errorf("%q, %v", bundle, err)
+					t.Errorf("got %q, error %v", bundle, err)
 				}
 			case errors.As(test.want, &want):
 				if !errors.As(err, &got) || got.Status != want.Status || !errors.Is(err, ErrUnreachable) {
@@ -148,7 +148,7 @@ func TestFilesAreBounded(t *testing.T) {
 		got, err = c.ProofBundle(t.Context(), 1, test.limit)
 		runtime.ReadMemStats(&after)
 		if !errors.Is(err, test.want) || len(got) != test.wantLen {
-			t.Errorf("%s: %d bytes, %v", test.name, len(got), err)
+			t.Errorf("%s: %d bytes, error %v", test.name, len(got), err)
 		}
 		// The buffer for an answer of unknown length grows by quarters up to 16 MiB, so all allocations together are
 		// five times that.

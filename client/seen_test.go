@@ -130,15 +130,15 @@ func TestSendsThroughABalancer(t *testing.T) {
 	for i := range uint64(sends) {
 		signed := next(t, c, s)
 		if _, err := c.SendAndWait(t.Context(), signed); err != nil || signed.Transaction.Nonce != i {
-			t.Errorf("send %d, with nonce %d: %v", i, signed.Transaction.Nonce, err)
+			t.Errorf("send %d, with nonce %d: error %v", i, signed.Transaction.Nonce, err)
 		}
 		if balance, err := c.Balance(t.Context(), s.Account(), api.Latest()); err != nil ||
 			balance != types.Amount(10_000_000_000-i-1) {
-			t.Errorf("after send %d the balance is %d, %v", i, balance, err)
+			t.Errorf("after send %d the balance is %d, error %v", i, balance, err)
 		}
 		for _, at := range []api.NonceRef{{}, api.Pending()} {
 			if nonce, err := c.Nonce(t.Context(), s.Account(), at); err != nil || nonce != i+1 {
-				t.Errorf("after send %d the nonce is %d, %v", i, nonce, err)
+				t.Errorf("after send %d the nonce is %d, error %v", i, nonce, err)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func TestSendsAtOnceThroughABalancer(t *testing.T) {
 	for i := range uint64(10) {
 		signed := next(t, c, s)
 		if _, err := c.Send(t.Context(), signed); err != nil || signed.Transaction.Nonce != i {
-			t.Errorf("send %d, with nonce %d: %v", i, signed.Transaction.Nonce, err)
+			t.Errorf("send %d, with nonce %d: error %v", i, signed.Transaction.Nonce, err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestWaitReceiptPollsWithGrowingPauses(t *testing.T) {
 	c := connect(t, &pauses, slowReceipts(10))
 	receipt, err := c.WaitReceipt(t.Context(), types.TxID{7})
 	if err != nil || receipt.TransactionHash != (types.TxID{7}) {
-		t.Fatalf("%+v, %v", receipt, err)
+		t.Fatalf("got %+v, error %v", receipt, err)
 	}
 	if len(pauses) != 10 || !slices.IsSorted(pauses) || pauses[0] != 100*time.Millisecond || pauses[9] != 2*time.Second {
 		t.Errorf("pauses %v", pauses)
@@ -97,7 +97,7 @@ func TestSendAndWait(t *testing.T) {
 				return
 			}
 			if err != nil || got.TransactionHash != signed.ID() {
-				t.Errorf("%+v, %v", got, err)
+				t.Errorf("got %+v, error %v", got, err)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestSendAndWaitEndsWithTheContext(t *testing.T) {
 
 func TestFailure(t *testing.T) {
 	if err := Failure(api.Receipt{Status: 1}); err != nil {
-		t.Errorf("of a success: %v", err)
+		t.Errorf("of a success: error %v", err)
 	}
 	reason := "out_of_gas"
 	err := Failure(api.Receipt{TransactionHash: types.TxID{3}, GasUsed: 21_000, Error: &reason})

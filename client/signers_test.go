@@ -52,7 +52,7 @@ func readVectors(t testing.TB) (v vectors) {
 		err = json.Unmarshal(text, &v)
 	}
 	if err != nil || len(v.Transactions) < 16 {
-		t.Fatalf("%d transactions: %v", len(v.Transactions), err)
+		t.Fatalf("%d transactions: error %v", len(v.Transactions), err)
 	}
 	return v
 }
@@ -214,7 +214,7 @@ func TestSignersByTheVectors(t *testing.T) {
 				now := time.Now()
 				if tx.ValidUntil == nil {
 					if _, err := Sponsor(t.Context(), payer, got, now); !errors.Is(err, ErrSponsoredTooLong) {
-						t.Errorf("sponsored without an end: %v", err)
+						t.Errorf("sponsored without an end: error %v", err)
 					}
 					if got.PayerWitness, err = payer.Sign(t.Context(), tx, AsPayer); err != nil {
 						t.Fatal(err)
@@ -222,7 +222,7 @@ func TestSignersByTheVectors(t *testing.T) {
 				} else {
 					now = time.UnixMilli(int64(*tx.ValidUntil)).Add(-MaxSponsored)
 					if _, err := Sponsor(t.Context(), payer, got, now.Add(-time.Millisecond)); !errors.Is(err, ErrSponsoredTooLong) {
-						t.Errorf("sponsored for longer: %v", err)
+						t.Errorf("sponsored for longer: error %v", err)
 					}
 					if got, err = Sponsor(t.Context(), payer, got, now); err != nil {
 						t.Fatal(err)
@@ -331,7 +331,7 @@ func checkDraft(t *testing.T, h holders, network types.Network, want types.Signe
 		t.Fatal(err)
 	}
 	if signed, err := d.Signed(); err != nil || !bytes.Equal(signed.Encode(), want.Encode()) {
-		t.Errorf("the vector's signatures give %x, %v", signed.Encode(), err)
+		t.Errorf("the vector's signatures give %x, error %v", signed.Encode(), err)
 	}
 }
 
@@ -389,26 +389,26 @@ func TestMessages(t *testing.T) {
 	} {
 		witness, err := signer.SignMessage(t.Context(), m)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: error %v", name, err)
 		}
 		witnesses[name] = witness
 		other := m
 		other.Account[0]++
 		if _, err := signer.SignMessage(t.Context(), other); !errors.Is(err, ErrOtherAccount) {
-			t.Errorf("%s: signed for another account: %v", name, err)
+			t.Errorf("%s: signed for another account: error %v", name, err)
 		}
 	}
 	for name, witness := range witnesses {
 		for _, authority = range []types.Account{m.Account, policy.Hash()} {
 			want := witness.Claim(m.Account) == authority
 			if got, err := c.VerifyMessage(t.Context(), network, m, witness); got != want || err != nil {
-				t.Errorf("%s, while %s signs: %v, %v", name, authority, got, err)
+				t.Errorf("%s, while %s signs: got %v, error %v", name, authority, got, err)
 			}
 		}
 		other := m
 		other.Bytes = append([]byte("x"), m.Bytes...)
 		if got, err := c.VerifyMessage(t.Context(), network, other, witness); got || err != nil {
-			t.Errorf("%s of another message: %v, %v", name, got, err)
+			t.Errorf("%s of another message: got %v, error %v", name, got, err)
 		}
 	}
 }
@@ -429,23 +429,23 @@ func TestSignersRefuse(t *testing.T) {
 	for _, s := range []Signer{signer, NewTextSigner(network, signer.Account(), h.wallet(0)), byPolicy} {
 		for role, tx := range map[Role]types.Transaction{AsSender: foreign, AsPayer: tx} {
 			if _, err := s.Sign(t.Context(), tx, role); !errors.Is(err, ErrOtherAccount) {
-				t.Errorf("%T as %s: %v", s, role, err)
+				t.Errorf("%T as %s: error %v", s, role, err)
 			}
 		}
 	}
 	if _, err := SignAll(t.Context(), signer, []types.Transaction{tx, foreign}); !errors.Is(err, ErrOtherAccount) {
-		t.Errorf("all: %v", err)
+		t.Errorf("all: error %v", err)
 	}
 	other := NewTextSigner(types.Mainnet, signer.Account(), func(_ context.Context, a types.Account, _ string) (string, error) {
 		return h.wallet(0)(t.Context(), v.Message.Account, "another text")
 	})
 	if _, err := Sign(t.Context(), other, tx); !errors.Is(err, ErrTextSignature) {
-		t.Errorf("a signature of another text: %v", err)
+		t.Errorf("a signature of another text: error %v", err)
 	}
 	late := tx
 	late.ValidUntil = new(uint64(types.MaxTime + 1))
 	if _, err := Sign(t.Context(), other, late); !errors.Is(err, ErrNoText) {
-		t.Errorf("no text: %v", err)
+		t.Errorf("no text: error %v", err)
 	}
 	long := tx
 	long.Payload = types.Batch{Steps: make([]types.Step, 100)}
@@ -453,7 +453,7 @@ func TestSignersRefuse(t *testing.T) {
 		long.Payload.(types.Batch).Steps[i].Action = types.Transfer{}
 	}
 	if _, err := Sign(t.Context(), other, long); !errors.Is(err, ErrNoText) {
-		t.Errorf("a long text: %v", err)
+		t.Errorf("a long text: error %v", err)
 	}
 }
 
@@ -466,7 +466,7 @@ func TestParseTextSignature(t *testing.T) {
 	} {
 		got, err := ParseTextSignature(text)
 		if err != nil || got.Sighash != sighash || !bytes.Equal(got.Signature[:], signature) {
-			t.Errorf("%s: %+v, %v", text, got, err)
+			t.Errorf("%s: got %+v, error %v", text, got, err)
 		}
 	}
 	for name, text := range map[string]string{
@@ -476,7 +476,7 @@ func TestParseTextSignature(t *testing.T) {
 		"full BIP-322": "ful" + stack(short...), "a padding that is not zero": strings.TrimRight(stack(short...), "=") + "x",
 	} {
 		if got, err := ParseTextSignature(text); !errors.Is(err, ErrTextSignature) {
-			t.Errorf("%s: %+v, %v", name, got, err)
+			t.Errorf("%s: got %+v, error %v", name, got, err)
 		}
 	}
 }
@@ -495,11 +495,11 @@ func TestRawSignature(t *testing.T) {
 	high = append([]byte{0}, high...)
 	got, err := rawSignature(der(one, high))
 	if want := [64]byte{31: 1, 63: 3}; got != want || err != nil {
-		t.Errorf("a high s: %x, %v", got, err)
+		t.Errorf("a high s: got %x, error %v", got, err)
 	}
 	low := []byte{5}
 	if got, err := rawSignature(der(one, low)); got != [64]byte{31: 1, 63: 5} || err != nil {
-		t.Errorf("a low s: %x, %v", got, err)
+		t.Errorf("a low s: got %x, error %v", got, err)
 	}
 	order := append([]byte{0}, p256Order.Bytes()...)
 	for name, b := range map[string][]byte{
@@ -508,11 +508,11 @@ func TestRawSignature(t *testing.T) {
 		"raw": make([]byte, 64),
 	} {
 		if got, err := rawSignature(b); !errors.Is(err, ErrNotP256) {
-			t.Errorf("%s: %x, %v", name, got, err)
+			t.Errorf("%s: got %x, error %v", name, got, err)
 		}
 	}
 	if _, err := NewP256Signer(mustECDSA(t, elliptic.P384())); !errors.Is(err, ErrNotP256) {
-		t.Errorf("a key of P-384: %v", err)
+		t.Errorf("a key of P-384: error %v", err)
 	}
 }
 
@@ -549,7 +549,7 @@ func TestAssertionsThatTheChainDoesNotTake(t *testing.T) {
 		a := Assertion{bytes.Clone(good.AuthenticatorData), bytes.Clone(good.ClientDataJSON), good.Signature}
 		change(&a)
 		if _, err := a.evidence(challenge); !errors.Is(err, ErrAssertion) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -566,7 +566,7 @@ func TestPolicies(t *testing.T) {
 	rule, err := NewRule(2, points...)
 	policy := types.Policy{Owner: rule}
 	if err != nil || policy.Check() != nil {
-		t.Fatalf("%+v: %v, %v", rule, err, policy.Check())
+		t.Fatalf("%+v: got %v, error %v", rule, err, policy.Check())
 	}
 	p256 := points[slices.IndexFunc(points, func(s types.Signer) bool { _, is := s.(types.SignerP256); return is })]
 	point := p256.(types.SignerP256).Point
@@ -583,7 +583,7 @@ func TestPolicies(t *testing.T) {
 		"seventeen": {1, make([]types.Signer, types.MaxSigners+1)},
 	} {
 		if got, err := NewRule(bad.threshold, bad.signers...); !errors.Is(err, types.ErrBadPolicy) {
-			t.Errorf("%s: %+v, %v", name, got, err)
+			t.Errorf("%s: got %+v, error %v", name, got, err)
 		}
 	}
 	account := PolicyAccount{ID: policy.Hash(), Policy: policy}
@@ -598,24 +598,24 @@ func TestPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Sign(t.Context(), s, tx); !errors.Is(err, ErrMissingProofs) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	lying := lyingCosigner{one}
 	if s, err := NewPolicySigner(network, account, lying, h.cosigners[rule.Signers[1]]); err != nil {
 		t.Error(err)
 	} else if _, err := Sign(t.Context(), s, tx); !errors.Is(err, ErrEvidence) {
-		t.Errorf("a signature of something else: %v", err)
+		t.Errorf("a signature of something else: error %v", err)
 	}
 	if s, err := NewPolicySigner(network, account, one); err != nil {
 		t.Error(err)
 	} else if _, err := s.Sign(t.Context(), types.Transaction{
 		Sender: account.ID, Payload: types.SetPolicy{Recovery: true},
 	}, AsSender); !errors.Is(err, ErrMissingProofs) {
-		t.Errorf("a recovery that the policy does not have: %v", err)
+		t.Errorf("a recovery that the policy does not have: error %v", err)
 	}
 	if _, err := NewPolicySigner(network, PolicyAccount{}); !errors.Is(err, types.ErrBadPolicy) {
-		t.Errorf("an empty policy: %v", err)
+		t.Errorf("an empty policy: error %v", err)
 	}
 }
 
@@ -659,16 +659,16 @@ func draftOfTwo(t testing.TB) (*Draft, []Cosigner) {
 func TestDraft(t *testing.T) {
 	d, cosigners := draftOfTwo(t)
 	if _, err := d.Signed(); !errors.Is(err, ErrMissingProofs) {
-		t.Errorf("with one of two: %v", err)
+		t.Errorf("with one of two: error %v", err)
 	}
 	if err := d.Sign(t.Context(), AsSender, signer(t)); !errors.Is(err, ErrNotSigner) {
-		t.Errorf("by a stranger: %v", err)
+		t.Errorf("by a stranger: error %v", err)
 	}
 	if err := d.Sign(t.Context(), AsPayer, cosigners[0]); !errors.Is(err, ErrBadDraft) {
-		t.Errorf("as a payer that there is not: %v", err)
+		t.Errorf("as a payer that there is not: error %v", err)
 	}
 	if err := d.Sign(t.Context(), AsSender, lyingCosigner{cosigners[0]}); !errors.Is(err, ErrEvidence) {
-		t.Errorf("a signature of something else: %v", err)
+		t.Errorf("a signature of something else: error %v", err)
 	}
 	other, _ := draftOfTwo(t)
 	other.Sender.Proofs = nil
@@ -680,18 +680,18 @@ func TestDraft(t *testing.T) {
 	}
 	signed, err := again(t, d).Signed()
 	if err != nil || types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))[0] == nil {
-		t.Errorf("merged: %+v, %v", signed, err)
+		t.Errorf("merged: got %+v, error %v", signed, err)
 	}
 	if err := d.Sign(t.Context(), AsSender, cosigners[2]); err != nil { // one more than required
 		t.Fatal(err)
 	}
 	signed, err = again(t, d).Signed()
 	if err != nil || types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))[0] == nil {
-		t.Errorf("by three: %+v, %v", signed, err)
+		t.Errorf("by three: got %+v, error %v", signed, err)
 	}
 	other.Transaction.Nonce++
 	if err := d.Merge(other); !errors.Is(err, ErrBadDraft) {
-		t.Errorf("merged with another transaction: %v", err)
+		t.Errorf("merged with another transaction: error %v", err)
 	}
 }
 
@@ -767,7 +767,7 @@ func FuzzParseDraft(f *testing.F) {
 			t.Fatal(err)
 		}
 		if again, err := json.Marshal(second); err != nil || !bytes.Equal(again, first) {
-			t.Fatalf("%s, then %s, %v", first, again, err)
+			t.Fatalf("%s, then %s, error %v", first, again, err)
 		}
 	})
 }
@@ -776,7 +776,7 @@ func FuzzParseTextSignature(f *testing.F) {
 	f.Add("smp" + base64.StdEncoding.EncodeToString(append([]byte{1, 64}, make([]byte, 64)...)))
 	f.Fuzz(func(t *testing.T, text string) {
 		if got, err := ParseTextSignature(text); err != nil && !errors.Is(err, ErrTextSignature) || got.Sighash > 1 {
-			t.Fatalf("%+v, %v", got, err)
+			t.Fatalf("got %+v, error %v", got, err)
 		}
 	})
 }

@@ -253,17 +253,17 @@ func TestActions(t *testing.T) {
 	deploy, err := Deploy("token", []byte{0, 'a', 's', 'm'}, map[string]any{"decimals": 8}, 3)
 	if d, ok := deploy.Payload.(types.Deploy); err != nil || !ok || d.Name != "token" || string(d.Code) != "\x00asm" ||
 		string(d.InitArgs) != `{"decimals":8}` || deploy.Value != 3 || !deploy.Target.IsZero() {
-		t.Errorf("Deploy: %+v, %v", deploy, err)
+		t.Errorf("Deploy: got %+v, error %v", deploy, err)
 	}
 	instance, err := Instantiate("token", types.ContractID{9}, map[string]any{"decimals": 8}, 3)
 	if p, ok := instance.Payload.(types.Instantiate); err != nil || !ok || p.Name != "token" ||
 		string(p.InitArgs) != `{"decimals":8}` || instance.Value != 3 || instance.Target != (types.Account{9}) {
-		t.Errorf("Instantiate: %+v, %v", instance, err)
+		t.Errorf("Instantiate: got %+v, error %v", instance, err)
 	}
 	call, err := Call(types.ContractID{9}, "transfer", nil, 0)
 	if c, ok := call.Payload.(types.Call); err != nil || !ok || call.Target != (types.Account{9}) ||
 		c.Function != "transfer" || c.Args != nil {
-		t.Errorf("Call: %+v, %v", call, err)
+		t.Errorf("Call: got %+v, error %v", call, err)
 	}
 	if _, err := Call(types.ContractID{}, "f", func() {}, 0); err == nil {
 		t.Error("arguments that are no JSON were taken")
@@ -278,7 +278,7 @@ func TestChainIDIsAskedOnce(t *testing.T) {
 	}))
 	for range 3 {
 		if id, err := c.ChainID(t.Context()); id != 7 || err != nil {
-			t.Errorf("%d, %v", id, err)
+			t.Errorf("got %d, error %v", id, err)
 		}
 	}
 	if asked != 1 {

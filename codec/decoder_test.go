@@ -117,7 +117,7 @@ func TestRules(t *testing.T) {
 			good := codec.NewDecoder(unhex(t, test.good))
 			test.decode(good)
 			if err := good.Finish(); err != nil {
-				t.Errorf("%s: %v", test.good, err)
+				t.Errorf("%s: error %v", test.good, err)
 			}
 			bad := codec.NewDecoder(unhex(t, test.bad))
 			test.decode(bad)

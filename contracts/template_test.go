@@ -29,7 +29,7 @@ func TestNewProject(t *testing.T) {
 		for _, file := range p.Files {
 			text, err := os.ReadFile(filepath.Join(dir, file))
 			if err != nil || len(text) == 0 || strings.Contains(string(text), "NAME.") {
-				t.Errorf("%s: %v", file, err)
+				t.Errorf("%s: error %v", file, err)
 			}
 		}
 		if takes := lang == "assemblyscript"; takes != (p.Init != "") {
@@ -44,7 +44,7 @@ func TestNewProject(t *testing.T) {
 			t.Errorf("the module is %s", p.Module)
 		}
 		if _, err := NewProject(dir, lang); !os.IsExist(err) {
-			t.Errorf("a second one in the same place: %v", err)
+			t.Errorf("a second one in the same place: error %v", err)
 		}
 	}
 }
@@ -57,6 +57,6 @@ func TestNewProjectRefuses(t *testing.T) {
 		}
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		t.Errorf("left behind: %v, %v", entries, err)
+		t.Errorf("left behind: got %v, error %v", entries, err)
 	}
 }

@@ -90,7 +90,7 @@ func TestPublicKeyMatchesBtcec(t *testing.T) {
 func TestGenerateKey(t *testing.T) {
 	want := bytes.Repeat([]byte{7}, 32)
 	if key, err := GenerateKey(bytes.NewReader(want)); err != nil || key.Bytes() != [32]byte(want) {
-		t.Errorf("key %x, %v", key.Bytes(), err)
+		t.Errorf("key %x, error %v", key.Bytes(), err)
 	}
 	if _, err := GenerateKey(bytes.NewReader(want[:31])); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a reader of 31 bytes gives error %v", err)
@@ -157,7 +157,7 @@ func TestSignVectors(t *testing.T) {
 		}
 		sig, err := key.Sign(v.Message, [32]byte(v.Aux))
 		if err != nil || sig != v.Signature {
-			t.Errorf("vector %s: signature %x, %v", v.Index, sig, err)
+			t.Errorf("vector %s: signature %x, error %v", v.Index, sig, err)
 		}
 	}
 	if signed != 8 {
@@ -182,7 +182,7 @@ func TestSignAtTheEdges(t *testing.T) {
 		key := mustKey(t, scalar)
 		sig, err := key.Sign(message[:], [32]byte{})
 		if err != nil {
-			t.Errorf("key %x: %v", scalar, err)
+			t.Errorf("key %x: error %v", scalar, err)
 		}
 		if want := signWithBtcec(t, scalar, message, [32]byte{}); sig != want {
 			t.Errorf("key %x: signature %x, btcec's %x", scalar, sig, want)
@@ -274,7 +274,8 @@ func TestTapTweakAgreesOnBothSides(t *testing.T) {
 		}
 		public, err := bip340.TapTweakPublicKey(key.PublicKey())
 		if err != nil || public != tweaked.PublicKey() {
-			t.Fatalf("the private key's public key is %x, the tweaked public key %x, %v", tweaked.PublicKey(), public, err)
+			t.Fatalf("the private key's public key is %x, the tweaked one %x, error %v",
+				tweaked.PublicKey(), public, err)
 		}
 	})
 }
@@ -288,7 +289,7 @@ func TestSignAllSignsAsSignDoes(t *testing.T) {
 		}
 		signatures, err := key.SignAll(messages, bip340.TaggedHash("aux"))
 		if err != nil || len(signatures) != n {
-			t.Fatalf("%d messages: %d signatures, %v", n, len(signatures), err)
+			t.Fatalf("%d messages: %d signatures, error %v", n, len(signatures), err)
 		}
 		for i, message := range messages {
 			if want, err := key.Sign(message[:], bip340.TaggedHash("aux")); err != nil || signatures[i] != want {

@@ -50,23 +50,23 @@ func TestCall(t *testing.T) {
 
 	var sum uint64
 	if err := c.Call(ctx, "sum", []any{uint64(1<<63 + 1), 2}, &sum); err != nil || sum != 1<<63+3 {
-		t.Errorf("sum: %d, %v", sum, err)
+		t.Errorf("sum: got %d, error %v", sum, err)
 	}
 	if err := c.Call(ctx, "none", nil, nil); err != nil {
-		t.Errorf("no parameters, result discarded: %v", err)
+		t.Errorf("no parameters, result discarded: error %v", err)
 	}
 	pointer := new(uint64)
 	if err := c.Call(ctx, "none", nil, &pointer); err != nil || pointer != nil {
-		t.Errorf("null: %v, %v", pointer, err)
+		t.Errorf("null: got %v, error %v", pointer, err)
 	}
 	var anything any
 	if err := c.Call(ctx, "echo", []any{json.RawMessage(`{"n":9007199254740993}`)}, &anything); err != nil ||
 		!reflect.DeepEqual(anything, map[string]any{"n": json.Number("9007199254740993")}) {
-		t.Errorf("exact number: %v, %v", anything, err)
+		t.Errorf("exact number: got %v, error %v", anything, err)
 	}
 	var long string
 	if err := c.Call(ctx, "size", []any{100000}, &long); err != nil || long != strings.Repeat("x", 100000) {
-		t.Errorf("compressed: %d bytes, %v", len(long), err)
+		t.Errorf("compressed: %d bytes, error %v", len(long), err)
 	}
 	err := c.Call(ctx, "fail", []any{"rpc"}, nil)
 	if !errors.Is(err, jsonrpc.NewError(-32011, "", "reason", "absent")) || errors.Is(err, jsonrpc.ErrUnreachable) {
@@ -79,10 +79,10 @@ func TestCall(t *testing.T) {
 	}
 	if err := c.Call(ctx, "echo", []any{make(chan int)}, nil); err == nil ||
 		!strings.Contains(err.Error(), "parameter 0") {
-		t.Errorf("a channel was sent: %v", err)
+		t.Errorf("a channel was sent: error %v", err)
 	}
 	if err := c.Call(ctx, "size", []any{3}, &sum); !errors.Is(err, jsonrpc.ErrBadAnswer) {
-		t.Errorf("a string was decoded into a number: %v", err)
+		t.Errorf("a string was decoded into a number: error %v", err)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestInvoke(t *testing.T) {
 	}
 	if _, err := jsonrpc.Invoke[struct{}, *uint64](context.Background(), c, "none", struct{}{}); err != nil ||
 		sent != `[]` {
-		t.Errorf("no parameters: sent %s, %v", sent, err)
+		t.Errorf("no parameters: sent %s, error %v", sent, err)
 	}
 	if _, err := jsonrpc.Invoke[int, int](context.Background(), c, "none", 1); err == nil {
 		t.Error("parameters that are no struct were sent")
@@ -144,15 +144,15 @@ func TestClientBatch(t *testing.T) {
 		t.Errorf("got %d %q, %v, %v", sum, text, calls[0].Err, calls[2].Err)
 	}
 	if !errors.Is(calls[1].Err, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}) {
-		t.Errorf("unknown method: %v", calls[1].Err)
+		t.Errorf("unknown method: error %v", calls[1].Err)
 	}
 	if err := c.Batch(ctx, nil); err != nil {
-		t.Errorf("nothing to do: %v", err)
+		t.Errorf("nothing to do: error %v", err)
 	}
 	calls = append(calls, jsonrpc.BatchCall{Method: "none"})
 	tooMany := jsonrpc.NewError(jsonrpc.CodeLimit, "", "reason", "batch_size")
 	if err := c.Batch(ctx, calls); !errors.Is(err, tooMany) || !errors.Is(calls[3].Err, tooMany) {
-		t.Errorf("too many: %v, %v", err, calls[3].Err)
+		t.Errorf("too many: got %v, error %v", err, calls[3].Err)
 	}
 }
 
@@ -316,16 +316,16 @@ func TestUnreachable(t *testing.T) {
 	var status *jsonrpc.StatusError
 	if !errors.Is(err, jsonrpc.ErrUnreachable) || !errors.As(err, &status) || status.Status != 404 ||
 		status.Message != "404 page not found" {
-		t.Errorf("404: %v", err)
+		t.Errorf("404: error %v", err)
 	}
 	server.Close()
 	if err := c.Call(ctx, "m", nil, nil); !errors.Is(err, jsonrpc.ErrUnreachable) {
-		t.Errorf("closed: %v", err)
+		t.Errorf("closed: error %v", err)
 	}
 	calls := make([]jsonrpc.BatchCall, 2)
 	if err := c.Batch(ctx, calls); !errors.Is(err, jsonrpc.ErrUnreachable) ||
 		!errors.Is(calls[1].Err, jsonrpc.ErrUnreachable) {
-		t.Errorf("closed, batch: %v, %v", err, calls[1].Err)
+		t.Errorf("closed, batch: got %v, error %v", err, calls[1].Err)
 	}
 
 	draining := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -335,7 +335,7 @@ func TestUnreachable(t *testing.T) {
 	err = newClient(t, draining).Call(ctx, "none", nil, nil)
 	if !errors.Is(err, jsonrpc.ErrUnreachable) || !errors.As(err, &status) || status.Status != 503 ||
 		status.RetryAfter != 5*time.Second {
-		t.Errorf("draining: %v", err)
+		t.Errorf("draining: error %v", err)
 	}
 
 	breaking := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -344,13 +344,13 @@ func TestUnreachable(t *testing.T) {
 		_, _ = io.WriteString(w, `{"jsonrpc"`)
 	}))
 	if err := breaking.Call(ctx, "none", nil, nil); !errors.Is(err, jsonrpc.ErrUnreachable) {
-		t.Errorf("broken off: %v", err)
+		t.Errorf("broken off: error %v", err)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	if err := breaking.Call(cancelled, "none", nil, nil); !errors.Is(err, jsonrpc.ErrUnreachable) ||
 		!errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("cancelled: error %v", err)
 	}
 }
 
@@ -369,13 +369,13 @@ func TestToken(t *testing.T) {
 	var status *jsonrpc.StatusError
 	if err := newClient(t, guarded).Call(context.Background(), "none", nil, nil); !errors.As(err, &status) ||
 		status.Status != 401 {
-		t.Errorf("without the key: %v", err)
+		t.Errorf("without the key: error %v", err)
 	}
 	redirecting := http.RedirectHandler("http://elsewhere.invalid/", http.StatusTemporaryRedirect)
 	if err := newClient(t, redirecting, jsonrpc.WithToken("key")).Call(
 		context.Background(), "none", nil, nil,
 	); !errors.As(err, &status) || status.Status != 307 {
-		t.Errorf("redirected: %v", err)
+		t.Errorf("redirected: error %v", err)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestShrink(t *testing.T) {
 			}
 		}
 		if err != nil || !bytes.Equal(back, test.file) {
-			t.Errorf("%q: %d bytes come back, %v", test.accepted, len(back), err)
+			t.Errorf("%q: %d bytes come back, error %v", test.accepted, len(back), err)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestUnshrinkRefuses(t *testing.T) {
 		return append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x80, w, 1, 0, 0, 0}, 1|1<<3, 0, 0, 'a')
 	}
 	if content, err := Unshrink(bytes.NewReader(window(0x68)), limit); err != nil || string(content) != "a" {
-		t.Errorf("the largest window: %q, %v", content, err)
+		t.Errorf("the largest window: got %q, error %v", content, err)
 	}
 	for name, test := range map[string]struct {
 		from io.Reader
@@ -179,14 +179,14 @@ func TestUnshrinkRefuses(t *testing.T) {
 		content, err := Unshrink(test.from, limit)
 		runtime.ReadMemStats(&after)
 		if content != nil || !errors.Is(err, test.want) {
-			t.Errorf("%s: %d bytes, %v", name, len(content), err)
+			t.Errorf("%s: %d bytes, error %v", name, len(content), err)
 		}
 		if took := after.TotalAlloc - before.TotalAlloc; took > maxWindow+4*limit {
 			t.Errorf("%s takes %d bytes", name, took)
 		}
 	}
 	if content, err := Unshrink(bytes.NewReader(largest), limit); err != nil || len(content) != limit {
-		t.Errorf("the largest: %d bytes, %v", len(content), err)
+		t.Errorf("the largest: %d bytes, error %v", len(content), err)
 	}
 }
 

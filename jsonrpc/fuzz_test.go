@@ -63,13 +63,13 @@ func FuzzServe(f *testing.F) {
 				Error   *jsonrpc.Error  `json:"error"`
 			}
 			if err := json.Unmarshal(raw, &answer); err != nil {
-				t.Fatalf("%v: %q", err, raw)
+				t.Fatalf("%v: got %q", err, raw)
 			}
 			if answer.Version != "2.0" || answer.ID == nil || (answer.Result == nil) == (answer.Error == nil) {
-				t.Fatalf("no answer: %q", raw)
+				t.Fatalf("no answer: got %q", raw)
 			}
 			if bytes.Contains(raw, []byte("cannot unmarshal")) && !bytes.Contains(body, []byte("cannot unmarshal")) {
-				t.Fatalf("Go's words reach the client: %q", raw)
+				t.Fatalf("Go's words reach the client: got %q", raw)
 			}
 		}
 	})
@@ -117,7 +117,7 @@ func FuzzClientResponse(f *testing.F) {
 		}
 		calls := make([]jsonrpc.BatchCall, 2)
 		if err := c.Batch(context.Background(), calls); err != nil && (calls[0].Err == nil || calls[1].Err == nil) {
-			t.Fatalf("the batch failed, its calls did not: %v", err)
+			t.Fatalf("the batch failed, its calls did not: error %v", err)
 		}
 	})
 }

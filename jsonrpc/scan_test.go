@@ -61,7 +61,7 @@ func checkMessages(t *testing.T, d *document, text []byte) {
 	if d.batch {
 		want = nil
 		if err := json.Unmarshal(text, &want); err != nil {
-			t.Fatalf("%q: %v", text, err)
+			t.Fatalf("%q: error %v", text, err)
 		}
 	}
 	if d.count != len(want) || len(d.envelopes) != min(len(want), 10) {
@@ -71,7 +71,7 @@ func checkMessages(t *testing.T, d *document, text []byte) {
 		e := &d.envelopes[i]
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(want[i], &members); (err == nil && members != nil) != e.object {
-			t.Fatalf("%q: object %v, %v", want[i], e.object, err)
+			t.Fatalf("%q: object %v, error %v", want[i], e.object, err)
 		}
 		for name, value := range members {
 			if field := e.member([]byte(name)); field != nil && string(*field) != string(value) {
@@ -83,7 +83,7 @@ func checkMessages(t *testing.T, d *document, text []byte) {
 			continue
 		}
 		if err := json.Unmarshal(e.params, &elements); err != nil {
-			t.Fatalf("%q: %v", e.params, err)
+			t.Fatalf("%q: error %v", e.params, err)
 		}
 		arguments := d.given(e).arguments
 		if len(arguments) != min(len(elements), 3) {

@@ -355,7 +355,7 @@ func TestNotificationFailureIsLogged(t *testing.T) {
 	recorder := new(recorder)
 	s := newServer(t, jsonrpc.Options{Incident: recorder.incident})
 	if got := s.Serve(context.Background(), []byte(`{"jsonrpc":"2.0","method":"fail","params":["plain"]}`)); got != nil {
-		t.Errorf("a notification was answered: %s", got)
+		t.Errorf("a notification was answered: got %s", got)
 	}
 	if len(recorder.errs) != 1 || !errors.Is(recorder.errs[0], errDisk) {
 		t.Errorf("logged %v", recorder.errs)

@@ -117,7 +117,7 @@ func TestRunning(t *testing.T) {
 				var err error
 				if waited := running.Run(t.Context(), func() { _, err = work(t.Context(), struct{}{}) }); waited != nil ||
 					err != nil {
-					t.Errorf("%v, %v", waited, err)
+					t.Errorf("got %v, error %v", waited, err)
 				}
 			})
 		}
@@ -138,7 +138,7 @@ func TestRunning(t *testing.T) {
 			t.Errorf("answer %s", got)
 		}
 		if err := running.Run(short, func() { t.Error("it was done") }); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v", err)
+			t.Errorf("error %v", err)
 		}
 		if _, compressed := s.Compress(short, make([]byte, 1<<20), nil); compressed {
 			t.Error("work does not wait for its turn")

@@ -30,22 +30,22 @@ func TestChain(t *testing.T) {
 			}
 			v, err := c.Next(blocks[h-1].Bundle.Encode())
 			if err != nil || v.FromHeight != h || v.Height != h || c.Height() != h || c.Hash() != v.BlockHash || !c.Signed() {
-				t.Fatalf("from block %d, block %d: %+v, %v", from, h, v, err)
+				t.Fatalf("from block %d, block %d: got %+v, error %v", from, h, v, err)
 			}
 		}
 	}
 	c := NewChain(0, genesis, 100)
 	if v, err := c.Next(r.Encode()); err != nil || v.FromHeight != 1 || c.Height() != last || !c.Signed() {
-		t.Errorf("the range: %+v, %v", v, err)
+		t.Errorf("the range: got %+v, error %v", v, err)
 	}
 	if _, err := c.Next(r.Encode()); !errors.Is(err, ErrRefused) {
-		t.Errorf("the range once more: %v", err)
+		t.Errorf("the range once more: error %v", err)
 	}
 	if _, err := NewChain(0, types.BlockHash{1}, 100).Next(r.Encode()); !errors.Is(err, ErrRefused) {
-		t.Errorf("after another block: %v", err)
+		t.Errorf("after another block: error %v", err)
 	}
 	if _, err := NewChain(0, genesis, 128).Next(r.Encode()); !errors.Is(err, ErrRefused) {
-		t.Errorf("with more bits than it has: %v", err)
+		t.Errorf("with more bits than it has: error %v", err)
 	}
 }
 
@@ -86,13 +86,13 @@ func TestChainIsSignedByTheProducer(t *testing.T) {
 				headers[k].Header = types.Header{Version: 2, Height: types.Height(k + 1), Producer: s.signers[k]}
 			}
 			if err := c.follow(headers, s.list); (err == nil) != s.good {
-				t.Errorf("%s, step %d: %v", name, i, err)
+				t.Errorf("%s, step %d: error %v", name, i, err)
 			}
 		}
 	}
 	c := NewChain(0, types.BlockHash{}, 100)
 	if err := c.follow(make([]types.SignedHeader, 2), list(a, b)); !errors.Is(err, ErrHandedOver) {
-		t.Errorf("handed over within a range: %v", err)
+		t.Errorf("handed over within a range: error %v", err)
 	}
 	back := make([]types.SignedHeader, 3)
 	for i := range back {
@@ -100,7 +100,7 @@ func TestChainIsSignedByTheProducer(t *testing.T) {
 	}
 	back[0].Header.Producer, back[1].Header.Producer, back[2].Header.Producer = a, b, a
 	if err := c.follow(back, list(a, a)); !errors.Is(err, ErrHandedOver) {
-		t.Errorf("handed over within a range, and back: %v", err)
+		t.Errorf("handed over within a range, and back: error %v", err)
 	}
 	empty := types.SignedHeader{Header: types.Header{Version: 2}}
 	if c.follow([]types.SignedHeader{empty}, nil) != nil || c.Signed() {
@@ -172,10 +172,10 @@ func TestChainOverride(t *testing.T) {
 	}
 	c := start()
 	if err := c.follow(header(8, found), write); err != nil {
-		t.Errorf("the override: %v", err)
+		t.Errorf("the override: error %v", err)
 	}
 	if err := c.follow(header(9, found), nil); err != nil {
-		t.Errorf("after the override: %v", err)
+		t.Errorf("after the override: error %v", err)
 	}
 	for name, wrong := range map[string]struct {
 		headers []types.SignedHeader
@@ -194,7 +194,7 @@ func TestChainOverride(t *testing.T) {
 	}
 	both := append(header(8, found), header(9, found)...)
 	if err := start().follow(both, write); !errors.Is(err, ErrHandedOver) {
-		t.Errorf("an override in a range: %v", err)
+		t.Errorf("an override in a range: error %v", err)
 	}
 }
 
@@ -208,13 +208,13 @@ func TestUnknownVersions(t *testing.T) {
 		b := blocks[1].Bundle
 		change(&b.Parent, &b.Header)
 		if _, err := Verify(b.Encode(), 100); !errors.Is(err, ErrUnknownVersion) || !errors.Is(err, ErrRefused) {
-			t.Errorf("a block: %v", err)
+			t.Errorf("a block: error %v", err)
 		}
 		changed := r
 		changed.Headers = slices.Clone(r.Headers)
 		change(&changed.Headers[0], &changed.Headers[4])
 		if _, err := VerifyRange(changed.Encode(), 100); !errors.Is(err, ErrUnknownVersion) || !errors.Is(err, ErrRefused) {
-			t.Errorf("a range: %v", err)
+			t.Errorf("a range: error %v", err)
 		}
 	}
 }

@@ -150,13 +150,13 @@ func TestFollowerRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 		if err := f.Next(head, nil); !errors.Is(err, ErrRefused) {
-			t.Errorf("%s: the last header again: %v", name, err)
+			t.Errorf("%s: the last header again: error %v", name, err)
 		}
 		if f.Head() != head {
 			t.Errorf("%s: the follower went on", name)
 		}
 		if err := f.Next(next, nil); err != nil {
-			t.Errorf("after %s: %v", name, err)
+			t.Errorf("after %s: error %v", name, err)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestFollowerProofs(t *testing.T) {
 		f := follower(t, c.p, FollowerOptions{EachProof: true})
 		next := after(t, f.Head(), mine, c.by)
 		if err := f.Next(next, nil); !errors.Is(err, ErrParametersNeeded) {
-			t.Errorf("%s: without a proof: %v", c.name, err)
+			t.Errorf("%s: without a proof: error %v", c.name, err)
 		}
 		_, proof := stateOf(t, c.p)
 		if err := f.Next(next, proof); !errors.Is(err, c.want) {
@@ -216,10 +216,10 @@ func TestFollowerRefusesProofs(t *testing.T) {
 		broken := *proof
 		change(&broken)
 		if err := f.Next(next, &broken); !errors.Is(err, ErrRefused) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 		if err := f.Next(next, proof); err != nil {
-			t.Errorf("after %s: %v", name, err)
+			t.Errorf("after %s: error %v", name, err)
 		}
 	}
 	// A state without parameters.
@@ -230,7 +230,7 @@ func TestFollowerRefusesProofs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := f.Next(after(t, head, p, two), proof); !errors.Is(err, ErrRefused) {
-		t.Errorf("parameters that do not decode: %v", err)
+		t.Errorf("parameters that do not decode: error %v", err)
 	}
 	if otherRoot == root {
 		t.Error("two states have one root")
@@ -243,20 +243,20 @@ func TestFollowerOverride(t *testing.T) {
 	override := &Override{Height: 7, Parameters: params.Default(two.PublicKey())}
 	f := follower(t, p, FollowerOptions{Override: override})
 	if err := f.Next(after(t, f.Head(), p, two), nil); !errors.Is(err, ErrParametersNeeded) {
-		t.Errorf("before the override: %v", err)
+		t.Errorf("before the override: error %v", err)
 	}
 	if err := f.Next(after(t, f.Head(), p, one), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Next(after(t, f.Head(), p, one), nil); !errors.Is(err, ErrRefused) || errors.Is(err, ErrParametersNeeded) {
-		t.Errorf("by the lost key: %v", err)
+		t.Errorf("by the lost key: error %v", err)
 	}
 	_, proof := stateOf(t, p)
 	if err := f.Next(after(t, f.Head(), override.Parameters, two), proof); err != nil {
-		t.Errorf("by the new key, with a proof of what is overridden: %v", err)
+		t.Errorf("by the new key, with a proof of what is overridden: error %v", err)
 	}
 	if err := f.Next(after(t, f.Head(), p, two), nil); err != nil {
-		t.Errorf("after the override: %v", err)
+		t.Errorf("after the override: error %v", err)
 	}
 }
 
@@ -288,16 +288,16 @@ func TestEquivocation(t *testing.T) {
 	} {
 		var fault *Equivocation
 		if err := f.Next(c.header, nil); !errors.Is(err, c.want) || errors.As(err, &fault) {
-			t.Errorf("another header of the last block, %s: %v", name, err)
+			t.Errorf("another header of the last block, %s: error %v", name, err)
 		}
 	}
 	err := f.Next(second, nil)
 	var fault *Equivocation
 	if !errors.As(err, &fault) || fault.First != first || fault.Second != second {
-		t.Fatalf("two headers: %v", err)
+		t.Fatalf("two headers: error %v", err)
 	}
 	if err := f.Next(after(t, first, p, one), nil); !errors.As(err, &fault) {
-		t.Errorf("after it: %v", err)
+		t.Errorf("after it: error %v", err)
 	}
 	if f.Head() != first {
 		t.Error("the follower went on")

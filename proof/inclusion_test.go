@@ -31,7 +31,7 @@ func TestVerifyInclusion(t *testing.T) {
 	}
 	if got, err := VerifyInclusion(&header, *txs[2].Signed(), receipts[2],
 		Inclusion{transactionTree.Prove(2), receiptTree.Prove(2)}); err != nil || got.Success {
-		t.Errorf("a failed one: %+v, %v", got, err)
+		t.Errorf("a failed one: got %+v, error %v", got, err)
 	}
 	for name, change := range map[string]func(h *types.Header, tx *types.SignedTransaction, r *types.Receipt, p *Inclusion){
 		"another payment": func(_ *types.Header, tx *types.SignedTransaction, _ *types.Receipt, _ *Inclusion) { tx.Value++ },
@@ -77,7 +77,7 @@ func TestVerifyInclusion(t *testing.T) {
 		h, changedTx, changedReceipt, p := header, tx, receipt, proof()
 		change(&h, &changedTx, &changedReceipt, &p)
 		if got, err := VerifyInclusion(&h, changedTx, changedReceipt, p); !errors.Is(err, ErrRefused) || got != (Included{}) {
-			t.Errorf("%s: %+v, %v", name, got, err)
+			t.Errorf("%s: got %+v, error %v", name, got, err)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func FuzzVerify(f *testing.F) {
 	for i, b := range provenchain.Make(f, 100) {
 		bundle := b.Bundle.Encode()
 		if _, err := proof.Verify(bundle, 100); err != nil {
-			f.Fatalf("%s: %v", b.Name, err)
+			f.Fatalf("%s: error %v", b.Name, err)
 		}
 		honest = append(honest, bundle)
 		block, said, all := uint8(i), uint32(len(bundle)-len(b.Bundle.Proof)), uint32(len(bundle))

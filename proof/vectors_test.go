@@ -54,7 +54,7 @@ func readVectors(t *testing.T) (v struct {
 		err = json.Unmarshal(content, &v)
 	}
 	if err != nil || len(v.Chain.Blocks) < 3 || len(v.Changing.Blocks) < 3 || len(v.Refused) == 0 {
-		t.Fatalf("vectors: %v", err)
+		t.Fatalf("vectors: error %v", err)
 	}
 	return v
 }
@@ -113,7 +113,7 @@ func TestFollowVectors(t *testing.T) {
 			first := c.header(t, 0)
 			f, err := NewFollower(first, first.Header.Hash(), FollowerOptions{EachProof: each})
 			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("%s: error %v", name, err)
 			}
 			for height := 1; height < len(c.Blocks); height++ {
 				next, last := c.header(t, height), f.Head()
@@ -123,13 +123,13 @@ func TestFollowVectors(t *testing.T) {
 				}
 				err := f.Next(next, nil)
 				if needed := changes || each; needed != errors.Is(err, ErrParametersNeeded) || !needed && err != nil {
-					t.Fatalf("%s, block %d without a proof: %v", name, height, err)
+					t.Fatalf("%s, block %d without a proof: error %v", name, height, err)
 				}
 				if err == nil {
 					continue
 				}
 				if err := f.Next(next, c.parameters(t, height-1)); err != nil {
-					t.Fatalf("%s, block %d with a proof: %v", name, height, err)
+					t.Fatalf("%s, block %d with a proof: error %v", name, height, err)
 				}
 			}
 			if f.Head() != c.header(t, len(c.Blocks)-1) || f.Hash() != f.Head().Header.Hash() {
@@ -164,7 +164,7 @@ func TestFollowRefusedVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := f.Next(next, c.parameters(t, r.Parent)); !errors.Is(err, ErrRefused) && !errors.Is(err, ErrUnknownVersion) {
-			t.Errorf("%s: %v", r.Name, err)
+			t.Errorf("%s: error %v", r.Name, err)
 		}
 		if f.Head() != head {
 			t.Errorf("%s: the follower went on", r.Name)
@@ -196,18 +196,19 @@ func TestInclusionVectors(t *testing.T) {
 					Success: receipts[i].Status == types.StatusSuccess,
 				}
 				if err != nil || got != want {
-					t.Errorf("%s, block %d, transaction %d: %+v, %v", name, height, i, got, err)
+					t.Errorf("%s, block %d, transaction %d: got %+v, error %v", name, height, i, got, err)
 				}
 				for j := range txs {
 					if i == j {
 						continue
 					}
 					if _, err := VerifyInclusion(&header, *txs[j].Signed(), receipts[i], p); !errors.Is(err, ErrRefused) {
-						t.Errorf("%s, block %d: transaction %d by the proof of %d: %v", name, height, j, i, err)
+						t.Errorf("%s, block %d: transaction %d by the proof of %d: error %v", name, height, j, i, err)
 					}
 					crossed := Inclusion{p.Transaction, receiptTree.Prove(j)}
 					if _, err := VerifyInclusion(&header, *tx.Signed(), receipts[j], crossed); !errors.Is(err, ErrRefused) {
-						t.Errorf("%s, block %d: transaction %d with the receipt of %d: %v", name, height, i, j, err)
+						t.Errorf("%s, block %d: transaction %d with the receipt of %d: error %v",
+							name, height, i, j, err)
 					}
 				}
 			}

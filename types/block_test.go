@@ -52,7 +52,7 @@ func TestSignedHeader(t *testing.T) {
 		if got := types.VerifySeals([]types.SignedHeader{
 			signed, bad, signed,
 		}); !slices.Equal(got, []bool{true, false, true}) {
-			t.Errorf("%s beside others: %v", name, got)
+			t.Errorf("%s beside others: got %v", name, got)
 		}
 	}
 }

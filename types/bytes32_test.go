@@ -35,11 +35,11 @@ func TestBytes32JSON(t *testing.T) {
 	want := count[types.BlockHash](0x50)
 	text, err := json.Marshal(want)
 	if err != nil || string(text) != `"`+want.String()+`"` {
-		t.Fatalf("renders as %s, %v", text, err)
+		t.Fatalf("renders as %s, error %v", text, err)
 	}
 	var got types.BlockHash
 	if err := json.Unmarshal(text, &got); err != nil || got != want {
-		t.Errorf("reads as %v, %v", got, err)
+		t.Errorf("reads as %v, error %v", got, err)
 	}
 	if err := json.Unmarshal([]byte(`"0x50"`), &got); !errors.Is(err, types.ErrBadHex32) || got != want {
 		t.Errorf("a short value: %v, leaves %v", err, got)

@@ -51,7 +51,7 @@ func FuzzParseGenesisJSON(f *testing.F) {
 		}
 		again, err := types.ParseGenesisJSON(rendered)
 		if err != nil || !bytes.Equal(again.Encode(), genesis.Encode()) {
-			t.Fatalf("%s reads as %+v, %v", rendered, again, err)
+			t.Fatalf("%s reads as %+v, error %v", rendered, again, err)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func FuzzParseAccount(f *testing.F) {
 			}
 			for _, form := range []string{network.Address(account), account.String()} {
 				if again, err := network.ParseAccount(form); err != nil || again != account {
-					t.Fatalf("%q is %v, its form %s is %v, %v", s, account, form, again, err)
+					t.Fatalf("%q is %v, its form %s is %v, error %v", s, account, form, again, err)
 				}
 			}
 		}

@@ -80,14 +80,14 @@ func TestGenesisJSONRoundTrip(t *testing.T) {
 		}
 		again, err := types.ParseGenesisJSON(rendered)
 		if err != nil || !bytes.Equal(again.Encode(), genesis.Encode()) {
-			t.Fatalf("%s reads as %+v, %v", rendered, again, err)
+			t.Fatalf("%s reads as %+v, error %v", rendered, again, err)
 		}
 		parameters, err := json.Marshal(genesis.Parameters)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if p, err := types.ParseParametersJSON(parameters, genesis.Network); err != nil || !p.Equal(genesis.Parameters) {
-			t.Fatalf("%s reads as %+v, %v", parameters, p, err)
+			t.Fatalf("%s reads as %+v, error %v", parameters, p, err)
 		}
 	})
 }
@@ -220,7 +220,7 @@ func TestParseParametersJSONRules(t *testing.T) {
 	}
 	ofMainnet := strings.Replace(string(good), sampleParameters().FeeRecipient.String(), bip86Address, 1)
 	if _, err := types.ParseParametersJSON([]byte(ofMainnet), types.Regtest); !errors.Is(err, types.ErrWrongNetwork) {
-		t.Errorf("an address of another network: %v", err)
+		t.Errorf("an address of another network: error %v", err)
 	}
 	// Without a known network there are no addresses.
 	if err := new(types.Parameters).UnmarshalJSON([]byte(ofMainnet)); err == nil {

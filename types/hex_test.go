@@ -13,13 +13,13 @@ func TestHex(t *testing.T) {
 			t.Errorf("%s is %x, %v; want %x", text, h, err, want)
 		}
 		if back, err := h.MarshalText(); err != nil || string(back) != string(bytes.ToLower([]byte(text))) {
-			t.Errorf("%x is written as %s, %v", want, back, err)
+			t.Errorf("%x is written as %s, error %v", want, back, err)
 		}
 	}
 	for _, text := range []string{"", "0", "00", "0X00", "0x0", "0xg0", "0x00 "} {
 		h := Hex{7}
 		if err := h.UnmarshalText([]byte(text)); !errors.Is(err, ErrBadHex) || !bytes.Equal(h, []byte{7}) {
-			t.Errorf("%q is %x, %v", text, h, err)
+			t.Errorf("%q is %x, error %v", text, h, err)
 		}
 	}
 }

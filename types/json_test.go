@@ -109,11 +109,11 @@ func TestJSONOfValues(t *testing.T) {
 			}
 			got, err := e.parse(text)
 			if err != nil || !sameJSON(t, got, sample) {
-				t.Errorf("%s: %s reads as %+v, %v", e.name, text, got, err)
+				t.Errorf("%s: %s reads as %+v, error %v", e.name, text, got, err)
 			}
 			if again, err := e.parse([]byte(strings.ReplaceAll(string(text), `"0x`, `"`))); err != nil ||
 				!sameJSON(t, again, sample) {
-				t.Errorf("%s without 0x: %v", text, err)
+				t.Errorf("%s without 0x: error %v", text, err)
 			}
 			refuse := func(changed any) {
 				t.Helper()
@@ -210,7 +210,7 @@ func TestJSONForms(t *testing.T) {
 	} {
 		policy, err := unmarshal[types.Policy]([]byte(c.text))
 		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: error %v", c.name, err)
 			continue
 		}
 		want := c.want
@@ -281,7 +281,7 @@ func TestJSONLimits(t *testing.T) {
 		{"a member twice", parser(types.ParsePayloadJSON), transfer, `{"type":"transfer","type":"transfer","memo":null}`},
 	} {
 		if _, err := c.parse([]byte(c.good)); err != nil {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: error %v", c.name, err)
 		}
 		if v, err := c.parse([]byte(c.bad)); err == nil {
 			t.Errorf("%s: %s reads as %+v", c.name, c.bad, v)
@@ -353,18 +353,18 @@ func TestJSONVectors(t *testing.T) {
 		}
 		payload, err := types.ParsePayloadJSON(c.Transaction.Payload)
 		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
+			t.Fatalf("%s: error %v", c.Name, err)
 		}
 		compare(c.Name, types.EncodePayload(payload), err, types.EncodePayload(tx.Payload))
 		witness, err := types.ParseWitnessJSON(c.Witness)
 		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
+			t.Fatalf("%s: error %v", c.Name, err)
 		}
 		compare(c.Name, types.EncodeWitness(witness), err, types.EncodeWitness(tx.Witness))
 		if tx.PayerWitness != nil {
 			witness, err := types.ParseWitnessJSON(c.PayerWitness)
 			if err != nil {
-				t.Fatalf("%s: %v", c.Name, err)
+				t.Fatalf("%s: error %v", c.Name, err)
 			}
 			compare(c.Name, types.EncodeWitness(witness), err, types.EncodeWitness(tx.PayerWitness))
 		}
@@ -377,7 +377,7 @@ func TestJSONVectors(t *testing.T) {
 		proof, err := unmarshal[types.InclusionProof](c.Proof)
 		if err != nil { // as its bytes: more than 18 siblings
 			if _, err := types.DecodeInclusionProof(unhex(t, c.Encoded)); err == nil {
-				t.Errorf("%s: %v", c.Name, err)
+				t.Errorf("%s: error %v", c.Name, err)
 			}
 			continue
 		}
@@ -408,7 +408,7 @@ func TestJSONNumbers(t *testing.T) {
 			t.Fatalf("%d is written as %s", v, text)
 		}
 		if again, err := unmarshal[types.Step](text); err != nil || again.Value != step.Value {
-			t.Fatalf("%s reads as %+v, %v", text, again, err)
+			t.Fatalf("%s reads as %+v, error %v", text, again, err)
 		}
 	})
 }
@@ -433,7 +433,7 @@ func fuzzJSON(f *testing.F, kind int) {
 			t.Fatal(err)
 		}
 		if again, err := e.parse(text); err != nil || !sameJSON(t, again, v) {
-			t.Fatalf("%s is written as %s and reads as %+v, %v", b, text, again, err)
+			t.Fatalf("%s is written as %s and reads as %+v, error %v", b, text, again, err)
 		}
 	})
 }

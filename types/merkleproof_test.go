@@ -27,7 +27,7 @@ func TestMerkleProofBytes(t *testing.T) {
 		got, err := types.DecodeMerkleProof(encoded)
 		if err != nil || !bytes.Equal(got.Key, p.Key) || !bytes.Equal(got.Value, p.Value) ||
 			!slices.Equal(got.Siblings, p.Siblings) || got.End != p.End {
-			t.Errorf("proof %d: %+v, %v", i, got, err)
+			t.Errorf("proof %d: got %+v, error %v", i, got, err)
 		}
 		for end := range len(encoded) {
 			if len(encoded) > 1000 && end%97 > 0 {
@@ -50,13 +50,13 @@ func TestMerkleProofBytes(t *testing.T) {
 		changed := p
 		change(&changed)
 		if _, err := types.DecodeMerkleProof(changed.Encode()); !errors.Is(err, codec.ErrTooLong) {
-			t.Errorf("too long a %s: %v", name, err)
+			t.Errorf("too long a %s: error %v", name, err)
 		}
 	}
 	unknown := longest()[0].Encode()
 	binary.LittleEndian.PutUint32(unknown[len(unknown)-4:], 3)
 	if _, err := types.DecodeMerkleProof(unknown); !errors.Is(err, codec.ErrBadVariant) {
-		t.Errorf("an end of no kind: %v", err)
+		t.Errorf("an end of no kind: error %v", err)
 	}
 }
 

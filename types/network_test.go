@@ -45,7 +45,7 @@ func TestNetworks(t *testing.T) {
 		}
 		if network, account, err := types.ParseAddress(test.network.Address(bip86Account(t))); err != nil ||
 			network != test.network || account != bip86Account(t) {
-			t.Errorf("%s: parses as %s %v, %v", test.network, network, account, err)
+			t.Errorf("%s: parses as %s %v, error %v", test.network, network, account, err)
 		}
 	}
 	if types.Network("signet").Prefix() != "" {

@@ -22,12 +22,12 @@ func TestWholeInput(t *testing.T) {
 			decode := decoders[v.Type]
 			for _, extra := range []byte{0, 1, 0xff} {
 				if _, _, err := decode(append(bytes.Clone(v.encoded), extra)); !errors.Is(err, codec.ErrTrailing) {
-					t.Errorf("with a byte %02x behind: %v", extra, err)
+					t.Errorf("with a byte %02x behind: error %v", extra, err)
 				}
 			}
 			for n := range v.encoded {
 				if _, _, err := decode(v.encoded[:n]); !errors.Is(err, codec.ErrTruncated) {
-					t.Errorf("cut to %d bytes: %v", n, err)
+					t.Errorf("cut to %d bytes: error %v", n, err)
 				}
 			}
 		})
@@ -210,7 +210,7 @@ func TestReceiptLimits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			b := test.encode(test.limit)
 			if _, again, err := test.decode(b); err != nil || !bytes.Equal(again, b) {
-				t.Errorf("%d: %v", test.limit, err)
+				t.Errorf("%d: error %v", test.limit, err)
 			}
 			if _, _, err := test.decode(test.encode(test.limit + 1)); !errors.Is(err, codec.ErrTooLong) {
 				t.Errorf("%d: got %v", test.limit+1, err)
@@ -234,16 +234,16 @@ func TestTransactionSizeLimit(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := types.DecodeSignedTransaction(tooLarge.Encode()); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("a transaction of a byte too many: %v", err)
+		t.Errorf("a transaction of a byte too many: error %v", err)
 	}
 	if _, err := types.DecodeUnsigned(make([]byte, 512<<10+1)); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("an unsigned transaction of a byte too many: %v", err)
+		t.Errorf("an unsigned transaction of a byte too many: error %v", err)
 	}
 	if _, err := types.DecodeBlock(sampleBlock(largest).Encode()); err != nil {
 		t.Error(err)
 	}
 	if _, err := types.DecodeBlock(sampleBlock(tooLarge).Encode()); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("in a block: %v", err)
+		t.Errorf("in a block: error %v", err)
 	}
 }
 
@@ -256,11 +256,11 @@ func TestBlockSizeLimit(t *testing.T) {
 		b := sampleBlock(transactions...).Encode()
 		block, err := types.DecodeBlock(b)
 		if err != nil || len(block.Transactions) != len(transactions) {
-			t.Errorf("a full block of %d transactions: %v", len(transactions), err)
+			t.Errorf("a full block of %d transactions: error %v", len(transactions), err)
 		}
 		over := append(slices.Clone(transactions), smallest)
 		if _, err := types.DecodeBlock(sampleBlock(over...).Encode()); !errors.Is(err, codec.ErrTooLong) {
-			t.Errorf("a block over the limit: %v", err)
+			t.Errorf("a block over the limit: error %v", err)
 		}
 	}
 }

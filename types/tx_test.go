@@ -35,7 +35,7 @@ func TestTxKeepsItsBytes(t *testing.T) {
 	block := sampleBlock(signed...).Encode()
 	header, ofBlock, err := types.DecodeBlockTxs(block)
 	if err != nil || header != sampleBlock().Signed() || len(ofBlock) != len(signed) {
-		t.Fatalf("%+v, %d transactions, %v", header, len(ofBlock), err)
+		t.Fatalf("%+v, %d transactions, error %v", header, len(ofBlock), err)
 	}
 	at := types.SignedHeaderBytes + 8
 	for i, tx := range signed {
@@ -78,7 +78,7 @@ func TestDecodeTxRefuses(t *testing.T) {
 			t.Errorf("%s: 20 bytes have an ID", name)
 		}
 		if tx, err := types.DecodeTx(c.encoded); tx != nil || !errors.Is(err, c.want) {
-			t.Errorf("%s: %+v, %v", name, tx, err)
+			t.Errorf("%s: got %+v, error %v", name, tx, err)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func FuzzDecodeTx(f *testing.F) {
 		}
 		_, ofBlock, err := types.DecodeBlockTxs(types.EncodeBlock(types.SignedHeader{}, []*types.Tx{tx, tx}))
 		if err != nil || len(ofBlock) != 2 {
-			t.Fatalf("%d transactions in the block, %v", len(ofBlock), err)
+			t.Fatalf("%d transactions in the block, error %v", len(ofBlock), err)
 		}
 		requireTx(t, ofBlock[0], *tx.Signed())
 		requireTx(t, ofBlock[1], *tx.Signed())

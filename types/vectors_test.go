@@ -168,7 +168,7 @@ func TestJudgedVectors(t *testing.T) {
 	for _, c := range v.Valid {
 		tx, err := types.DecodeTx(unroll(t, c.Signed, c.Runs))
 		if err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+			t.Errorf("%s: error %v", c.Name, err)
 			continue
 		}
 		if types.VerifyWitnesses(v.JudgedIn.Network, []*types.Tx{tx})[0] == nil {
@@ -190,7 +190,7 @@ func TestJudgedVectors(t *testing.T) {
 		}
 	}
 	if rules[1] == 0 || rules[18] == 0 {
-		t.Errorf("vectors by rule: %v", rules)
+		t.Errorf("vectors by rule: got %v", rules)
 	}
 }
 
@@ -198,11 +198,11 @@ func TestPolicyVectors(t *testing.T) {
 	for _, c := range readProtocolVectors(t).Policies {
 		p, err := types.DecodePolicy(unhex(t, c.Encoded))
 		if err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+			t.Errorf("%s: error %v", c.Name, err)
 			continue
 		}
 		if err := p.Check(); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+			t.Errorf("%s: error %v", c.Name, err)
 		}
 		if hash := p.Hash(); hex.EncodeToString(hash[:]) != c.Hash || hex.EncodeToString(p.Encode()) != c.Encoded {
 			t.Errorf("%s: hash %v, want %s", c.Name, hash, c.Hash)
@@ -271,7 +271,7 @@ func TestReceiptVectors(t *testing.T) {
 	for _, c := range readProtocolVectors(t).Receipts {
 		r, err := types.DecodeReceipt(unhex(t, c.Encoded))
 		if err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+			t.Errorf("%s: error %v", c.Name, err)
 			continue
 		}
 		if details := r.Details(); hex.EncodeToString(details[:]) != c.Details {

@@ -148,16 +148,16 @@ func TestPolicyRules(t *testing.T) {
 		asOwner := types.Policy{Owner: test.rule}
 		asRecovery := types.Policy{Owner: good, Recovery: &types.Recovery{Rule: test.rule, Delay: 1}}
 		if err := asOwner.Check(); (err == nil) != test.ok {
-			t.Errorf("%s: owner: %v", test.name, err)
+			t.Errorf("%s: owner: error %v", test.name, err)
 		}
 		if err := asRecovery.Check(); (err == nil) != test.ok {
-			t.Errorf("%s: recovery: %v", test.name, err)
+			t.Errorf("%s: recovery: error %v", test.name, err)
 		}
 	}
 	for delay, ok := range map[uint64]bool{0: false, 1: true, 1 << 40: true, 1<<40 + 1: false} {
 		p := types.Policy{Owner: good, Recovery: &types.Recovery{Rule: good, Delay: delay}}
 		if err := p.Check(); (err == nil) != ok {
-			t.Errorf("a delay of %d: %v", delay, err)
+			t.Errorf("a delay of %d: error %v", delay, err)
 		}
 	}
 }

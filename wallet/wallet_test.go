@@ -35,15 +35,15 @@ func TestMnemonicVectors(t *testing.T) {
 	for _, v := range vectors {
 		mnemonic, err := NewMnemonic(bip.Unhex(t, v.Entropy))
 		if err != nil || mnemonic != v.Mnemonic {
-			t.Errorf("entropy %s: %q, %v", v.Entropy, mnemonic, err)
+			t.Errorf("entropy %s: got %q, error %v", v.Entropy, mnemonic, err)
 		}
 		entropy, err := ParseMnemonic(v.Mnemonic)
 		if err != nil || hex.EncodeToString(entropy) != v.Entropy {
-			t.Errorf("%q: entropy %x, %v", v.Mnemonic, entropy, err)
+			t.Errorf("%q: entropy %x, error %v", v.Mnemonic, entropy, err)
 		}
 		seed, err := SeedFromMnemonic(v.Mnemonic, "TREZOR")
 		if err != nil || hex.EncodeToString(seed) != v.Seed {
-			t.Errorf("%q: seed %x, %v", v.Mnemonic, seed, err)
+			t.Errorf("%q: seed %x, error %v", v.Mnemonic, seed, err)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestSeedIsOfNormalizedText(t *testing.T) {
 		"\ufeff" + strings.ToUpper(fullWidth),
 	} {
 		if got, err := SeedFromMnemonic(form, ""); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%q: %x, %v", form, got, err)
+			t.Errorf("%q: got %x, error %v", form, got, err)
 		}
 	}
 	// é as one code point and as two: both are hashed as two.
@@ -120,7 +120,7 @@ func TestSeedIsOfNormalizedText(t *testing.T) {
 	}
 	for _, passphrase := range []string{"\u00e9", "e\u0301"} {
 		if got, err := SeedFromMnemonic(aboutMnemonic, passphrase); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("passphrase %+q: %x, %v", passphrase, got, err)
+			t.Errorf("passphrase %+q: got %x, error %v", passphrase, got, err)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func TestDeriveBIP86Vectors(t *testing.T) {
 		}
 		output, err := bip340.TapTweakPublicKey(bip.Unhex32(t, v.InternalKey))
 		if err != nil || output != bip.Unhex32(t, v.OutputKey) || key.PublicKey() != output {
-			t.Errorf("%s: output key %x, public key %x, %v", v.Address, output, key.PublicKey(), err)
+			t.Errorf("%s: output key %x, public key %x, error %v", v.Address, output, key.PublicKey(), err)
 		}
 		if got := bech32m.EncodeAddress("bc", key.PublicKey()); got != v.Address {
 			t.Errorf("address %s, want %s", got, v.Address)
@@ -229,7 +229,7 @@ func TestDeriveBIP86Errors(t *testing.T) {
 		}
 	}
 	if _, err := DeriveBIP86(seed, hardened-1, hardened-1, hardened-1, hardened-1); err != nil {
-		t.Errorf("the largest numbers are refused: %v", err)
+		t.Errorf("the largest numbers are refused: error %v", err)
 	}
 }
 
@@ -243,7 +243,7 @@ func FuzzMnemonic(f *testing.F) {
 		if mnemonic, err := NewMnemonic(entropy); err == nil {
 			back, err := ParseMnemonic(mnemonic)
 			if err != nil || !bytes.Equal(back, entropy) {
-				t.Fatalf("entropy %x: %q parses to %x, %v", entropy, mnemonic, back, err)
+				t.Fatalf("entropy %x: %q parses to %x, error %v", entropy, mnemonic, back, err)
 			}
 		}
 		parsed, err := ParseMnemonic(text)
@@ -252,7 +252,7 @@ func FuzzMnemonic(f *testing.F) {
 		}
 		mnemonic, err := NewMnemonic(parsed)
 		if want := strings.Join(strings.Fields(norm.NFKD.String(text)), " "); err != nil || mnemonic != want {
-			t.Fatalf("%q parses to %x, the mnemonic %q, %v", text, parsed, mnemonic, err)
+			t.Fatalf("%q parses to %x, the mnemonic %q, error %v", text, parsed, mnemonic, err)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func TestParseAccount(t *testing.T) {
 			}
 			err = account.CanSign()
 			if (err == nil) != test.canSign || err != nil && !errors.Is(err, ErrBadAccount) {
-				t.Fatalf("CanSign: %v", err)
+				t.Fatalf("CanSign: error %v", err)
 			}
 			if !test.canSign {
 				return
@@ -85,7 +85,7 @@ func TestParseAccount(t *testing.T) {
 				return password, nil
 			})
 			if err != nil || key.Key.PublicKey() != [32]byte(test.want) {
-				t.Errorf("another key, %v", err)
+				t.Errorf("another key, error %v", err)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestParseBadAccount(t *testing.T) {
 		"bcrt1pqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq", "../keys/alice",
 	} {
 		if account, err := ParseAccount(store, text); !errors.Is(err, ErrBadAccount) {
-			t.Errorf("%q: %+v, %v", text, account, err)
+			t.Errorf("%q: got %+v, error %v", text, account, err)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestAccountsBelongToChains(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := account.On(test.chain); (err == nil) != test.ok || err != nil && !errors.Is(err, ErrBadAccount) {
-			t.Errorf("%s on %+v: %v", test.text, test.chain, err)
+			t.Errorf("%s on %+v: error %v", test.text, test.chain, err)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func FuzzParseAccount(f *testing.F) {
 		}
 		again, err := ParseAccount(store, account.ID.String())
 		if err != nil || again.ID != account.ID {
-			t.Errorf("%q is %s, which is read as %s, %v", text, account.ID, again.ID, err)
+			t.Errorf("%q is %s, which is read as %s, error %v", text, account.ID, again.ID, err)
 		}
 	})
 }

@@ -30,7 +30,7 @@ func TestParseBadAmount(t *testing.T) {
 		"99999999999999999999",
 	} {
 		if got, err := ParseAmount(text); !errors.Is(err, ErrBadAmount) {
-			t.Errorf("%q: %d, %v", text, got, err)
+			t.Errorf("%q: got %d, error %v", text, got, err)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func FuzzParseAmount(f *testing.F) {
 			t.Errorf("%q was taken for %d", text, amount)
 		}
 		if again, err := ParseAmount(FormatAmount(amount)); again != amount || err != nil {
-			t.Errorf("%d written as %q is read as %d, %v", amount, FormatAmount(amount), again, err)
+			t.Errorf("%d written as %q is read as %d, error %v", amount, FormatAmount(amount), again, err)
 		}
 	})
 }

@@ -21,19 +21,19 @@ func TestParseBlock(t *testing.T) {
 	}
 	for text, want := range tests {
 		if got, err := ParseBlock(text); err != nil || got.Hash != nil || got.Ref != want {
-			t.Errorf("%q: %+v, %v", text, got, err)
+			t.Errorf("%q: got %+v, error %v", text, got, err)
 		}
 	}
 	for _, text := range []string{strings.Repeat("ab", 32), "0x" + strings.Repeat("AB", 32)} {
 		if got, err := ParseBlock(text); err != nil || got.Hash == nil || got.Hash[31] != 0xab {
-			t.Errorf("%q: %+v, %v", text, got, err)
+			t.Errorf("%q: got %+v, error %v", text, got, err)
 		}
 	}
 	for _, text := range []string{
 		"", "-1", "0x", "head", "1.5", "18446744073709551616", strings.Repeat("ab", 31),
 	} {
 		if got, err := ParseBlock(text); !errors.Is(err, ErrBadBlock) {
-			t.Errorf("%q: %+v, %v", text, got, err)
+			t.Errorf("%q: got %+v, error %v", text, got, err)
 		}
 	}
 }
@@ -41,14 +41,14 @@ func TestParseBlock(t *testing.T) {
 func TestParseTrusted(t *testing.T) {
 	hash := strings.Repeat("ab", 32)
 	if height, got, err := ParseTrusted("17:0x" + hash); err != nil || height != 17 || got[31] != 0xab {
-		t.Errorf("%d, %s, %v", height, got, err)
+		t.Errorf("got %d, %s, error %v", height, got, err)
 	}
 	for _, text := range []string{
 		"", ":", "17", "17:", ":0x" + hash, "0x11:0x" + hash, "-1:0x" + hash, "17:0x" + hash + "ab", "17:0x" + hash + ":",
 		"17 :0x" + hash,
 	} {
 		if height, got, err := ParseTrusted(text); !errors.Is(err, ErrBadBlock) {
-			t.Errorf("%q: %d, %s, %v", text, height, got, err)
+			t.Errorf("%q: got %d, %s, error %v", text, height, got, err)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestParseTrusted(t *testing.T) {
 func TestParseTxID(t *testing.T) {
 	want := types.TxID([]byte(strings.Repeat("\xab", 32)))
 	if got, err := ParseTxID("0x" + strings.Repeat("ab", 32)); got != want || err != nil {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, error %v", got, err)
 	}
 	for _, text := range []string{"", "0x", "17", strings.Repeat("ab", 33), strings.Repeat("x", 64)} {
 		if _, err := ParseTxID(text); !errors.Is(err, ErrBadHash) {

@@ -24,7 +24,7 @@ func TestCoverageOfLines(t *testing.T) {
 	sum, lines := summed(functions)
 	if sum.Functions != (ran{1, 2}) || sum.Blocks != (ran{1, 3}) || sum.Lines != (ran{2, 4}) ||
 		!slices.Equal(sum.Missed, []string{"src/more.rs: 9, 11"}) {
-		t.Errorf("%+v", sum)
+		t.Errorf("got %+v", sum)
 	}
 	want := `TN:
 SF:src/lib.rs

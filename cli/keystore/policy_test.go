@@ -18,15 +18,15 @@ func TestP256(t *testing.T) {
 	}
 	entry, err := store.AddKey("machine", types.Regtest, secret, password)
 	if err != nil || entry.Kind != KindP256 {
-		t.Fatalf("%+v, %v", entry, err)
+		t.Fatalf("got %+v, error %v", entry, err)
 	}
 	policy, err := entry.ReadPolicy()
 	if err != nil || policy.Hash() != entry.Account || len(policy.Owner.Signers) != 1 {
-		t.Errorf("%+v, %v", policy, err)
+		t.Errorf("got %+v, error %v", policy, err)
 	}
 	unlocked, err := store.Unlock("machine", password)
 	if err != nil || !unlocked.P256.Equal(secret.P256) {
-		t.Errorf("unlocked another secret, %v", err)
+		t.Errorf("unlocked another secret, error %v", err)
 	}
 	for _, bad := range []string{"", "zz", strings.Repeat("0", 64), strings.Repeat("f", 64), strings.Repeat("1", 62)} {
 		if _, err := ParseP256(bad); err == nil {
@@ -41,16 +41,16 @@ func TestPolicies(t *testing.T) {
 	policy := types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{}}}}
 	entry, err := store.AddPolicy("vault", types.Regtest, policy)
 	if err != nil || entry.Kind != KindPolicy || entry.Account != policy.Hash() {
-		t.Fatalf("%+v, %v", entry, err)
+		t.Fatalf("got %+v, error %v", entry, err)
 	}
 	if found, err := store.Find("vault"); err != nil || found != entry {
-		t.Errorf("found %+v, %v", found, err)
+		t.Errorf("found %+v, error %v", found, err)
 	}
 	if _, err := store.Unlock("vault", password); !errors.Is(err, ErrNoKey) {
-		t.Errorf("unlocked: %v", err)
+		t.Errorf("unlocked: error %v", err)
 	}
 	if _, err := store.AddPolicy("other", types.Regtest, types.Policy{}); !errors.Is(err, types.ErrBadPolicy) {
-		t.Errorf("an empty policy: %v", err)
+		t.Errorf("an empty policy: error %v", err)
 	}
 	text, err := os.ReadFile(store.path("vault"))
 	if err != nil {
@@ -69,7 +69,7 @@ func TestPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := store.Find("vault"); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

@@ -45,12 +45,12 @@ func TestRoundTrip(t *testing.T) {
 		Name: "alice", Kind: KindKey, Account: secret.Key.PublicKey(), Network: types.Regtest, Path: "m/86'/1'/0'/0/0",
 	}
 	if err != nil || entry != want {
-		t.Errorf("found %+v, %v", entry, err)
+		t.Errorf("found %+v, error %v", entry, err)
 	}
 	unlocked, err := store.Unlock("alice", password)
 	if err != nil || unlocked.Key.Bytes() != secret.Key.Bytes() || unlocked.Mnemonic != mnemonic ||
 		unlocked.Path != want.Path {
-		t.Errorf("unlocked another secret, %v", err)
+		t.Errorf("unlocked another secret, error %v", err)
 	}
 }
 
@@ -62,11 +62,11 @@ func TestImportedKeyHasNoMnemonic(t *testing.T) {
 	}
 	entry, err := store.AddKey("three", types.Mainnet, Secret{Key: key}, password)
 	if err != nil || entry.Path != "" || !strings.HasPrefix(entry.Address(), "bc1p") {
-		t.Errorf("added %+v, %v", entry, err)
+		t.Errorf("added %+v, error %v", entry, err)
 	}
 	unlocked, err := store.Unlock("three", password)
 	if err != nil || unlocked.Key.Bytes() != key.Bytes() || unlocked.Mnemonic != "" {
-		t.Errorf("unlocked another secret, %v", err)
+		t.Errorf("unlocked another secret, error %v", err)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestPermissions(t *testing.T) {
 	}
 	files, err := os.ReadDir(store.Dir())
 	if err != nil || len(files) != 1 {
-		t.Errorf("files left over: %v, %v", files, err)
+		t.Errorf("files left over: got %v, error %v", files, err)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestNamesAreTakenOnce(t *testing.T) {
 		t.Errorf("a key over a key: error %v", err)
 	}
 	if _, err := store.Unlock("alice", password); err != nil {
-		t.Errorf("the first key is gone: %v", err)
+		t.Errorf("the first key is gone: error %v", err)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestAlias(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found, err := store.Find("shop"); err != nil || found != added || found.Kind != KindAlias {
-		t.Errorf("found %+v, %v", found, err)
+		t.Errorf("found %+v, error %v", found, err)
 	}
 	if _, err := store.Unlock("shop", password); !errors.Is(err, ErrNoKey) {
 		t.Errorf("unlocking an alias: error %v", err)
@@ -168,7 +168,7 @@ func TestAlias(t *testing.T) {
 func TestListAndDelete(t *testing.T) {
 	store := testStore(t)
 	if entries, failures, err := store.List(); len(entries)+len(failures) != 0 || err != nil {
-		t.Errorf("of a directory that does not exist: %v, %v, %v", entries, failures, err)
+		t.Errorf("of a directory that does not exist: got %v, %v, error %v", entries, failures, err)
 	}
 	addKey(t, store, "zoe")
 	addKey(t, store, "alice")
@@ -268,7 +268,7 @@ func TestDamagedFiles(t *testing.T) {
 func TestNames(t *testing.T) {
 	for _, name := range []string{"a", "alice", "cold-1", "x_y", "device", "dev-1", strings.Repeat("a", 32)} {
 		if err := CheckName(name); err != nil {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("%q: error %v", name, err)
 		}
 	}
 	for _, name := range []string{
@@ -325,7 +325,7 @@ func FuzzDecodeDocument(f *testing.F) {
 			t.Fatal(err)
 		}
 		if second, err := decodeDocument(again, "a"); err != nil || second != d {
-			t.Errorf("%+v became %+v, %v", d, second, err)
+			t.Errorf("%+v became %+v, error %v", d, second, err)
 		}
 	})
 }

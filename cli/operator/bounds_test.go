@@ -68,7 +68,7 @@ func TestEverySettingHasBounds(t *testing.T) {
 	}
 	if err := config.Check(&baseSettings{BlockTime: -5 * time.Second}, "block-time"); err == nil ||
 		!strings.Contains(err.Error(), "--block-time must be 0, or from 10ms to 1h, not -5s") {
-		t.Errorf("init's block time: %v", err)
+		t.Errorf("init's block time: error %v", err)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestDoctorChecksSettings(t *testing.T) {
 		test.change(&settings)
 		got := checkSettings(settings, lookAt(settings))
 		if want := map[bool]string{true: stateOK, false: stateProblem}[test.says == nil]; got.State != want {
-			t.Errorf("%s: %+v", test.name, got)
+			t.Errorf("%s: got %+v", test.name, got)
 		}
 		for _, word := range test.says {
 			if !strings.Contains(got.Detail, word) {
@@ -100,7 +100,7 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 			test.chain.String()
 		findings := checkUpstreams(t.Context(), settings, lookAt(settings))
 		if len(findings) != len(test.want) {
-			t.Fatalf("%s: %+v", test.name, findings)
+			t.Fatalf("%s: got %+v", test.name, findings)
 		}
 		for i, f := range findings {
 			if f.State != test.want[i] || f.State == stateOK && f.Detail != "primary at block 17, version 9.9" {
@@ -116,7 +116,7 @@ func TestDoctorKnowsTheChain(t *testing.T) {
 	settings.DataDir, settings.Mode, settings.Upstream = t.TempDir(), "replica", []string{"http://127.0.0.1:1"}
 	if follow, _, err := settings.followedChain(lookAt(settings)); follow == nil || err == nil ||
 		err.Error() != errWhichChain.Error() {
-		t.Errorf("without a file: %v, %v", follow, err)
+		t.Errorf("without a file: got %v, error %v", follow, err)
 	}
 	key, err := crypto.GenerateKey(rand.Reader)
 	if err != nil {

@@ -121,13 +121,13 @@ func checkEmergency(t *testing.T, name string, e *emergency.Emergency) {
 	first, _ := utf8.DecodeRuneInString(e.Next)
 	switch {
 	case e.What == "" || e.Lost == "" || e.Next == "":
-		t.Errorf("%s: what happened, what is lost or what is next is not said: %+v", name, e)
+		t.Errorf("%s: what happened, what is lost or what is next is not said: error %+v", name, e)
 	case !strings.Contains(e.Lost, "lost"):
 		t.Errorf("%s: %q does not say whether anything was lost", name, e.Lost)
 	case !unicode.IsUpper(first) || strings.HasSuffix(e.Next, "."):
 		t.Errorf("%s: the next step is no sentence without its full stop: %q", name, e.Next)
 	case strings.Contains(e.Error(), "%!"):
-		t.Errorf("%s: an argument is of the wrong kind: %q", name, e)
+		t.Errorf("%s: an argument is of the wrong kind: error %q", name, e)
 	case e.Final != (output.ExitCode(e) == output.ExitUsage):
 		t.Errorf("%s: exit code %d, final %t", name, output.ExitCode(e), e.Final)
 	}
@@ -137,12 +137,12 @@ func checkEmergency(t *testing.T, name string, e *emergency.Emergency) {
 	}
 	for _, line := range commands {
 		if err := thereIs(line); err != nil {
-			t.Errorf("%s: `%s`: %v", name, line, err)
+			t.Errorf("%s: `%s`: error %v", name, line, err)
 		}
 	}
 	for _, section := range pages {
 		if err := nextstep.CheckPage("../..", section); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func emergencyNames(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("../../internal/emergency/*.go")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files, %v", len(files), err)
+		t.Fatalf("%d files, error %v", len(files), err)
 	}
 	for _, path := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)

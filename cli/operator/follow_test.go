@@ -15,13 +15,13 @@ func TestUpstreamKeyIsSecret(t *testing.T) {
 	}
 	s := followSettings{Upstream: []string{"http://127.0.0.1:8777"}, UpstreamKeyFile: file}
 	if f, err := s.config(); err != nil || f.KeyFile != file {
-		t.Errorf("%q, %v", f.KeyFile, err)
+		t.Errorf("got %q, error %v", f.KeyFile, err)
 	}
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.config(); err == nil || !strings.Contains(err.Error(), "--upstream-key-file") ||
 		!strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("a key that others may read: %v", err)
+		t.Errorf("a key that others may read: error %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func TestKernelsAreTestedFirst(t *testing.T) {
 			t.Errorf("%q: exit code %d after %d tests: %s", args, exit, tested, out)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%q wrote something: %v", args, err)
+			t.Errorf("%q wrote something: error %v", args, err)
 		}
 	}
 	if exit, tested, out := run(nil, "init", dir); exit != 0 || tested != 1 {

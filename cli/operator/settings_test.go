@@ -66,7 +66,7 @@ func TestNewLogger(t *testing.T) {
 	}
 	for _, bad := range [][2]string{{"loud", "text"}, {"", "text"}, {"info", "xml"}, {"info", ""}} {
 		if _, err := newLogger(&bytes.Buffer{}, bad[0], bad[1]); err == nil || !strings.Contains(err.Error(), "--log-") {
-			t.Errorf("%q: %v", bad, err)
+			t.Errorf("%q: error %v", bad, err)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestHTTPSettings(t *testing.T) {
 	bad := defaultHTTP()
 	bad.TrustedProxy = []string{"proxy.example"}
 	if _, err := bad.config(); err == nil || !strings.Contains(err.Error(), "--trusted-proxy") {
-		t.Errorf("no proxy: %v", err)
+		t.Errorf("no proxy: error %v", err)
 	}
 	settings := defaultHTTP()
 	settings.TrustedProxy = []string{"10.0.0.0/8", "::1"}
@@ -84,7 +84,7 @@ func TestHTTPSettings(t *testing.T) {
 	if err != nil || config.MaxMemory != 512<<20 || config.Rate.PerSecond != defaultRate ||
 		config.Rate.Burst != 2*defaultRate ||
 		!slices.Equal(config.Proxies, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}) {
-		t.Errorf("%+v, %v", config, err)
+		t.Errorf("got %+v, error %v", config, err)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestFollowSettings(t *testing.T) {
 			_, _, err = settings.config(slog.New(slog.DiscardHandler))
 		}
 		if err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: %v", test.name, err)
+			t.Errorf("%s: error %v", test.name, err)
 		}
 	}
 }
@@ -180,11 +180,11 @@ func TestProvers(t *testing.T) {
 			config, err := settings.set(&options, test.provers, false, slog.New(slog.DiscardHandler), "text")
 			if ok := prover == "" || slices.Contains(test.want, prover); (err == nil) != ok ||
 				!ok && !strings.Contains(err.Error(), "--prove") {
-				t.Errorf("%s, %q: %v", name, prover, err)
+				t.Errorf("%s, %q: error %v", name, prover, err)
 			} else if prover = cmp.Or(prover, test.want[0]); ok &&
 				(config.Relay != (prover == proveUpstream) || (config.Prove != nil) != (prover == proveHere) ||
 					(options.Chain.WitnessBytes > 0) != (prover == proveHere || prover == proveElsewhere)) {
-				t.Errorf("%s, %q: %+v", name, prover, config)
+				t.Errorf("%s, %q: got %+v", name, prover, config)
 			} else if ok && config.Off != (prover == proveOff) {
 				t.Errorf("%s, %q: off is %t", name, prover, config.Off)
 			}
@@ -197,7 +197,7 @@ func TestWhoProducesProves(t *testing.T) {
 	var options datadir.Options
 	config, err := defaultProofs().set(&options, []string{proveUpstream}, true, slog.New(slog.DiscardHandler), "text")
 	if err != nil || !config.Relay || config.Prove == nil || options.Chain.WitnessBytes == 0 {
-		t.Errorf("%+v, %d bytes of witnesses, %v", config, options.Chain.WitnessBytes, err)
+		t.Errorf("%+v, %d bytes of witnesses, error %v", config, options.Chain.WitnessBytes, err)
 	}
 }
 
@@ -259,19 +259,19 @@ func TestGenesisOfDirectory(t *testing.T) {
 	}()
 	got, err := settings.genesis(t.Context(), nodeConfig{}, d)
 	if err != nil || got.Digest() != genesis.Digest() {
-		t.Errorf("genesis %v, %v", got, err)
+		t.Errorf("genesis %v, error %v", got, err)
 	}
 	if _, err := settings.key(false); err == nil || !strings.Contains(err.Error(), "--protocol-key") ||
 		!strings.Contains(err.Error(), "--mode replica") {
-		t.Errorf("without a key: %v", err)
+		t.Errorf("without a key: error %v", err)
 	}
 	settings.GenesisHash = "0x" + strings.Repeat("1", 64)
 	if _, err := settings.genesis(t.Context(), nodeConfig{}, d); err == nil ||
 		!strings.Contains(err.Error(), "--genesis-hash") {
-		t.Errorf("another chain is wanted: %v", err)
+		t.Errorf("another chain is wanted: error %v", err)
 	}
 	if _, err := datadir.InitNetwork(dir, network); !errors.Is(err, datadir.ErrExists) {
-		t.Errorf("a network over a chain: %v", err)
+		t.Errorf("a network over a chain: error %v", err)
 	}
 }
 
@@ -292,11 +292,11 @@ func TestDoctorOfDirectory(t *testing.T) {
 	path := filepath.Join(dir, datadir.ProtocolKeyFile)
 	if f := checkKey(settings, place{}); f == nil || f.State != stateOK ||
 		!strings.Contains(f.Detail, types.Account(key.PublicKey()).String()) {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v", f)
 	}
 	for _, f := range checkDataDir(settings, lookAt(settings)) {
 		if f.State == stateProblem {
-			t.Errorf("a new network: %+v", f)
+			t.Errorf("a new network: got %+v", f)
 		}
 	}
 	hash, err := datadir.GenesisHash(other)
@@ -305,41 +305,41 @@ func TestDoctorOfDirectory(t *testing.T) {
 	}
 	ofOther := place{Found: datadir.Found{Genesis: &other, Hash: hash}}
 	if f := checkGenesis(settings, ofOther); f == nil || f.State != stateProblem || f.Advice == "" {
-		t.Errorf("the database is of another chain: %+v", f)
+		t.Errorf("the database is of another chain: got %+v", f)
 	}
 	if err := os.WriteFile(path, []byte(strings.Repeat("1", 64)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if f := checkKey(settings, place{}); f == nil || f.State != stateWarning || f.Advice == "" {
-		t.Errorf("another key: %+v", f)
+		t.Errorf("another key: got %+v", f)
 	}
 	following := settings
 	following.Mode, following.ProtocolKey = "replica", path
 	if f := checkKey(following, place{}); f == nil || f.State != stateOK {
-		t.Errorf("another key of a replica: %+v", f)
+		t.Errorf("another key of a replica: got %+v", f)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if found := checkDataDir(settings, lookAt(settings)); found[len(found)-1].State != stateProblem {
-		t.Errorf("no key: %+v", found)
+		t.Errorf("no key: got %+v", found)
 	}
 	settings.DataDir = t.TempDir()
 	for _, f := range checkDataDir(settings, lookAt(settings)) {
 		if f.State == stateProblem {
-			t.Errorf("a directory like a development chain's: %+v", f)
+			t.Errorf("a directory like a development chain's: got %+v", f)
 		}
 	}
 	settings.DataDir = filepath.Join(dir, "nowhere")
 	if found := checkDataDir(settings, lookAt(settings)); found[0].State != stateWarning {
-		t.Errorf("no directory: %+v", found)
+		t.Errorf("no directory: got %+v", found)
 	}
 }
 
 func TestArgumentsThatAreNone(t *testing.T) {
 	for command, says := range map[*cobra.Command]string{newNode(): "--data-dir", newInit(): "a directory"} {
 		if err := command.Args(command, []string{"./mychain", "more"}); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", command.Name(), err)
+			t.Errorf("%s: error %v", command.Name(), err)
 		}
 	}
 }

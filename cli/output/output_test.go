@@ -79,7 +79,7 @@ func TestFailures(t *testing.T) {
 				t.Errorf("for people: exit code %d, %q on the standard output", exit, &out)
 			}
 			if strings.Count(prose.String(), "\n") != 1 || !strings.Contains(prose.String(), got.Error.Message) {
-				t.Errorf("for people: %q", &prose)
+				t.Errorf("for people: got %q", &prose)
 			}
 		})
 	}
@@ -133,11 +133,11 @@ func TestResult(t *testing.T) {
 		var out, prose bytes.Buffer
 		p := New(&out, &prose, asJSON)
 		if err := p.Result(result, people); err != nil || out.String() != want || prose.Len() != 0 {
-			t.Errorf("%q, %q, %v", &out, &prose, err)
+			t.Errorf("got %q, %q, error %v", &out, &prose, err)
 		}
 		p.Note("%d of %d", 1, 2)
 		if prose.String() != "1 of 2\n" || out.String() != want {
-			t.Errorf("a note: %q, %q", &out, &prose)
+			t.Errorf("a note: got %q, %q", &out, &prose)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestResult(t *testing.T) {
 func TestResultThatCannotBeWritten(t *testing.T) {
 	var out bytes.Buffer
 	if err := New(&out, io.Discard, true).Result(func() {}, nil); err == nil || out.Len() != 0 {
-		t.Errorf("%v, %q", err, &out)
+		t.Errorf("got %v, %q", err, &out)
 	}
 	closed, w := io.Pipe()
 	if err := closed.Close(); err != nil {
@@ -234,7 +234,7 @@ func TestControlsAreShown(t *testing.T) {
 		var out, prose bytes.Buffer
 		p := New(&out, &prose, false)
 		if err := p.Result(text, func(t *Text) { t.Line("%s", text) }); err != nil || out.String() != want+"\n" {
-			t.Errorf("%q is the result %q, %v", text, out.String(), err)
+			t.Errorf("%q is the result %q, error %v", text, out.String(), err)
 		}
 		if p.Note("%s", text); prose.String() != want+"\n" {
 			t.Errorf("%q is the note %q", text, prose.String())
@@ -248,13 +248,13 @@ func TestControlsAreShown(t *testing.T) {
 			t.Fields(Field{"Name", name})
 			t.Table([]string{"Name"}, [][]any{{name}})
 		}); err != nil || strings.Count(out.String(), `gold\r\x1b[31mGold`) != 2 {
-			t.Errorf("%T: %q, %v", name, out.String(), err)
+			t.Errorf("%T: got %q, error %v", name, out.String(), err)
 		}
 	}
 	var out bytes.Buffer
 	if err := New(&out, io.Discard, true).Result("\x1b", nil); err != nil ||
 		out.String() != `{"ok":true,"result":"\u001b"}`+"\n" {
-		t.Errorf("as JSON: %q, %v", out.String(), err)
+		t.Errorf("as JSON: got %q, error %v", out.String(), err)
 	}
 }
 
@@ -298,6 +298,6 @@ func TestColoursAreForPeople(t *testing.T) {
 	var document strings.Builder
 	if err := New(&document, io.Discard, true).Colour(true, true).Result("Status  success", nil); err != nil ||
 		strings.Contains(document.String(), "\x1b") || strings.Contains(document.String(), "u001b") {
-		t.Errorf("a document has colours: %q, %v", document.String(), err)
+		t.Errorf("a document has colours: got %q, error %v", document.String(), err)
 	}
 }

@@ -19,10 +19,10 @@ func TestNobodyThere(t *testing.T) {
 		var out strings.Builder
 		terminal := New(in, &out)
 		if answer, err := terminal.Secret(t.Context(), "Password: "); !errors.Is(err, ErrNone) || answer != "" {
-			t.Errorf("%s: %q, %v", name, answer, err)
+			t.Errorf("%s: got %q, error %v", name, answer, err)
 		}
 		if answer, err := terminal.Line(t.Context(), "Name: "); !errors.Is(err, ErrNone) || answer != "" {
-			t.Errorf("%s: %q, %v", name, answer, err)
+			t.Errorf("%s: got %q, error %v", name, answer, err)
 		}
 		if out.Len() != 0 {
 			t.Errorf("%s: asked %q", name, out.String())

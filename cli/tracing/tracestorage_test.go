@@ -23,6 +23,6 @@ func TestTraceBoundsWhatItReads(t *testing.T) {
 	r := traceReader{known: map[types.ContractID]*abi.ABI{{}: &declared}, left: 1}
 	read, err := r.call(t.Context(), api.TraceCall{Storage: []api.TraceWrite{w, w}})
 	if err != nil || len(read.Storage) != 2 || read.Storage[0].Decoded == nil || read.Storage[1].Decoded != nil {
-		t.Errorf("%+v, %v", read.Storage, err)
+		t.Errorf("got %+v, error %v", read.Storage, err)
 	}
 }

@@ -51,7 +51,7 @@ func TestModulesAreContracts(t *testing.T) {
 		code := code(t, name)
 		module, err := vm.Check(code)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 			continue
 		}
 		callable := 0

@@ -226,7 +226,7 @@ func TestFactory(t *testing.T) {
 	factory.Call(alice, "make", args{"user": bob}).Reverts(t, "it was made already")
 	code := module(t, "factory")
 	if can, err := contractbuild.CanChange(code); can || err != nil {
-		t.Errorf("the factory can change: %v, %v", can, err)
+		t.Errorf("the factory can change: got %v, error %v", can, err)
 	}
 }
 
@@ -249,7 +249,7 @@ func takesPermits(t *testing.T, module string, init args) {
 		k.View("permitMessage", terms).Decode(t, &message)
 		text, err := hex.DecodeString(strings.TrimPrefix(message, "0x"))
 		if err != nil || !strings.HasPrefix(string(text), "permit 30 to 0x") {
-			t.Fatalf("%s: %q, %v", name, text, err)
+			t.Fatalf("%s: got %q, error %v", name, text, err)
 		}
 		terms["witness"] = "0x" + hex.EncodeToString(c.SignMessage(owner, k.ID, text))
 		forged := args{}
@@ -271,7 +271,7 @@ func TestUpgrade(t *testing.T) {
 	alice, bob := c.Account("alice"), c.Account("bob")
 	k := deploy(c, t, "coin", args{"name": "Coin", "symbol": "CN", "supply": 1_000, "delay": 60})
 	if can, err := contractbuild.CanChange(module(t, "coin")); !can || err != nil {
-		t.Errorf("the coin can change: %v, %v", can, err)
+		t.Errorf("the coin can change: got %v, error %v", can, err)
 	}
 	k.Call(alice, "transfer", args{"to": bob, "amount": 100}).Must(t)
 	next := token(c, t, "Gold") // the reference token stores balances under the same names
@@ -288,7 +288,7 @@ func TestUpgrade(t *testing.T) {
 	shows(t, now, "symbol", nil, `"CN"`)
 	now.Call(bob, "burn", args{"amount": 40}).Must(t) // the function that the old code lacked
 	if again := now.Call(alice, "upgrade", nil); again.Reason != "no_such_function" {
-		t.Errorf("%+v", again)
+		t.Errorf("got %+v", again)
 	}
 }
 

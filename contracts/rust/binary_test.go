@@ -77,7 +77,7 @@ func readVectors(t *testing.T) (v vectors) {
 		err = json.Unmarshal(text, &v)
 	}
 	if err != nil || len(v.ABI.Values) == 0 || len(v.ABI.Refused) == 0 {
-		t.Fatalf("%d values and %d refused ones, %v", len(v.ABI.Values), len(v.ABI.Refused), err)
+		t.Fatalf("%d values and %d refused ones, error %v", len(v.ABI.Values), len(v.ABI.Refused), err)
 	}
 	return v
 }

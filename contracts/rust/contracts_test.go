@@ -47,7 +47,7 @@ func TestTokenMeetsTheStandard(t *testing.T) {
 	report := k.CheckToken(c.Account("alice"))
 	for _, r := range report.Results {
 		if r.Verdict != "pass" {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v", r)
 		}
 	}
 	if len(report.Results) == 0 {
@@ -209,7 +209,7 @@ func TestNFTMeetsTheStandard(t *testing.T) {
 		report := k.CheckNFT(c.Account("alice"))
 		for _, r := range report.Results {
 			if r.Verdict != "pass" {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v", r)
 			}
 		}
 		if len(report.Results) < 18 {

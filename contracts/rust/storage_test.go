@@ -19,7 +19,7 @@ func described(t *testing.T, k *contracttest.Contract, call contracttest.Result)
 		}
 		value, err := k.ABI.Stored(slot.Value, w.New)
 		if err != nil {
-			t.Errorf("%s: %v", w.Key, err)
+			t.Errorf("%s: error %v", w.Key, err)
 		}
 		if broken, err := k.ABI.Stored(slot.Value, append(w.New[:len(w.New):len(w.New)], 0)); err == nil &&
 			slot.Value.String() != "bytes" && slot.Value.String() != "string" {
@@ -93,7 +93,7 @@ func TestStorageOfTheRegistry(t *testing.T) {
 		r := k.Call(alice, "announce", args{"name": "logic", "contract": k.Account()}).Must(t)
 		got := described(t, k, r)
 		if len(got) != 1 || !strings.HasPrefix(got[0], `next["logic"] {"contract":"`+k.Account().String()+`","from":`) {
-			t.Errorf("%q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }

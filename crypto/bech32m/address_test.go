@@ -72,7 +72,7 @@ func TestAddressRoundTrip(t *testing.T) {
 		for _, form := range []string{address, strings.ToUpper(address)} {
 			gotHRP, got, err := DecodeAddress(form)
 			if err != nil || gotHRP != hrp || got != program {
-				t.Errorf("%s: %s, %x, %v", form, gotHRP, got, err)
+				t.Errorf("%s: got %s, %x, error %v", form, gotHRP, got, err)
 			}
 		}
 		mixed := strings.ToUpper(address[:len(hrp)]) + address[len(hrp):]
@@ -151,7 +151,7 @@ func checkDecode(t *testing.T, addr string) {
 	hrp, program, err := DecodeAddress(addr)
 	wantHRP, wantProgram, wantErr := plainDecode(addr)
 	if hrp != wantHRP || program != wantProgram || fmt.Sprint(err) != fmt.Sprint(wantErr) {
-		t.Fatalf("%q: %q, %x, %v; the other decoder %q, %x, %v", addr, hrp, program, err, wantHRP, wantProgram, wantErr)
+		t.Fatalf("%q: %q, %x, %v; other decoder %q, %x, %v", addr, hrp, program, err, wantHRP, wantProgram, wantErr)
 	}
 }
 

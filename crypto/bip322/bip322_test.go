@@ -19,7 +19,7 @@ func TestPublished(t *testing.T) {
 	}
 	raw, err := base64.StdEncoding.DecodeString(stack)
 	if err != nil || len(raw) != 66 || raw[0] != 1 || raw[1] != 64 {
-		t.Fatalf("%v: %x", err, raw)
+		t.Fatalf("%v: got %x", err, raw)
 	}
 	signature := [64]byte(raw[2:])
 	message := Message(key, text, 0)
@@ -45,7 +45,7 @@ func TestMessageHash(t *testing.T) {
 		"Hello World": "f0eb03b1a75ac6d9847f55c624a99169b5dccba2a31f5b23bea77ba270de0a7a",
 	} {
 		if got := tagMessage.Hash([]byte(text)); hex.EncodeToString(got[:]) != want {
-			t.Errorf("%q: %x", text, got)
+			t.Errorf("%q: got %x", text, got)
 		}
 	}
 }

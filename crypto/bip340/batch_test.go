@@ -154,7 +154,7 @@ func testVerifyBatchVectors(t *testing.T) {
 	for i, item := range items {
 		batch := append(slices.Clone(good), item)
 		if got := VerifyBatch(batch); got[minBisect] != want[i] || slices.Contains(got[:minBisect], false) {
-			t.Errorf("vector %d among valid ones: %v", i, got[minBisect])
+			t.Errorf("vector %d among valid ones: got %v", i, got[minBisect])
 		}
 	}
 }

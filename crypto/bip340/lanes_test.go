@@ -52,7 +52,7 @@ func TestUseLanes(t *testing.T) {
 		t.Error("lanes are in use though switched off")
 	}
 	if err := UseLanes(true); (err == nil) != lanes.Available() || Lanes() != lanes.Available() {
-		t.Errorf("switched on: %v, %v", err, Lanes())
+		t.Errorf("switched on: got %v, %v", err, Lanes())
 	}
 }
 

@@ -61,7 +61,7 @@ func TestVerifyVectors(t *testing.T) {
 func testVerifyVectors(t *testing.T) {
 	for _, v := range bip.Signatures(t) {
 		if got := Verify(v.Public, v.Message, v.Signature); got != v.Valid {
-			t.Errorf("vector %s (%s): %v", v.Index, v.Comment, got)
+			t.Errorf("vector %s (%s): got %v", v.Index, v.Comment, got)
 		}
 	}
 }
@@ -107,10 +107,10 @@ func TestIsXOnly(t *testing.T) {
 		{"p + 1", [32]byte(beyond.Bytes()), false},
 	} {
 		if got := IsXOnly(c.x); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+			t.Errorf("%s: got %v", c.name, got)
 		}
 		if _, err := TapTweakPublicKey(c.x); (err == nil) != c.want {
-			t.Errorf("TapTweakPublicKey of %s: %v", c.name, err)
+			t.Errorf("TapTweakPublicKey of %s: error %v", c.name, err)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func FuzzVerify(f *testing.F) {
 		for _, on := range verifiers() {
 			useLanes(t, on)
 			if got := Verify(item.PublicKey, item.Message[:], item.Signature); got != want {
-				t.Fatalf("Verify (lanes %v) says %v, btcec %v: %x", on, got, want, triple)
+				t.Fatalf("Verify (lanes %v) says %v, btcec %v for %x", on, got, want, triple)
 			}
 			others := all[:minBatch-1] // the fewest that make a sum, in portable code or, now and then, in lanes
 			if on {
@@ -189,7 +189,8 @@ func FuzzVerify(f *testing.F) {
 			}
 			for i, got := range VerifyBatch(append(others[:len(others):len(others)], item)) {
 				if i < len(others) && !got || i == len(others) && got != want {
-					t.Fatalf("VerifyBatch (lanes %v) says %v of %d, btcec of the last %v: %x", on, got, i, want, triple)
+					t.Fatalf("VerifyBatch (lanes %v) says %v of %d, btcec of the last %v for %x",
+						on, got, i, want, triple)
 				}
 			}
 		}

@@ -20,7 +20,7 @@ func TestHashVectors(t *testing.T) {
 		{"blake3", Blake3, "abc", "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85"},
 	} {
 		if got := c.hash([]byte(c.text)); hex.EncodeToString(got[:]) != c.want {
-			t.Errorf("%s of %q: %x", c.name, c.text, got)
+			t.Errorf("%s of %q: got %x", c.name, c.text, got)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestRecoverECDSA(t *testing.T) {
 	} {
 		got, ok := RecoverECDSA(hash, [65]byte(unhex(t, c.sig)))
 		if want := c.want != ""; ok != want || want && hex.EncodeToString(got[:]) != c.want {
-			t.Errorf("%s: %x, %v", c.name, got, ok)
+			t.Errorf("%s: got %x, %v", c.name, got, ok)
 		}
 	}
 	if other, ok := RecoverECDSA(hash, [65]byte(unhex(t, r+s+"00"))); ok && hex.EncodeToString(other[:]) == key {

@@ -39,7 +39,7 @@ func TestBrokenReferencesAreFound(t *testing.T) {
 	} {
 		problems, err := CheckPages(fstest.MapFS{tc.file: {Data: []byte(tc.content)}, "docs/other.md": {Data: []byte(other)}})
 		if err != nil {
-			t.Fatalf("%s: %v", tc.name, err)
+			t.Fatalf("%s: error %v", tc.name, err)
 		}
 		if tc.want == "" && len(problems) > 0 ||
 			tc.want != "" && (len(problems) != 1 || !strings.Contains(problems[0], tc.want)) {
@@ -56,7 +56,7 @@ func TestRationaleListsItsPages(t *testing.T) {
 	}
 	entries, err := os.ReadDir("../../docs/rationale")
 	if err != nil || len(entries) == 0 {
-		t.Fatalf("%d pages, %v", len(entries), err)
+		t.Fatalf("%d pages, error %v", len(entries), err)
 	}
 	for _, entry := range entries {
 		if link := "](docs/rationale/" + entry.Name() + ")"; !strings.Contains(string(index), link) {

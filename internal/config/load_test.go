@@ -104,7 +104,7 @@ func TestEveryKindFromEverySource(t *testing.T) {
 		flags := flagsOf(t, settings, "--rpc-url=http://x", "--upstream=a", "--upstream=b", "--ephemeral", "--accounts=-3",
 			"--chain-id=9223372036854775807", "--block-time=1.5s")
 		if err := Load(settings, Sources{Flags: flags}); err != nil || !reflect.DeepEqual(settings, want) {
-			t.Errorf("%+v, %v", settings, err)
+			t.Errorf("got %+v, error %v", settings, err)
 		}
 	})
 	t.Run("environment", func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestEveryKindFromEverySource(t *testing.T) {
 			"CAIRN_CHAIN_ID=9223372036854775807", "CAIRN_BLOCK_TIME=1.5s")
 		if err := Load(settings, Sources{Env: "CAIRN_", Environ: variables}); err != nil ||
 			!reflect.DeepEqual(settings, want) {
-			t.Errorf("%+v, %v", settings, err)
+			t.Errorf("got %+v, error %v", settings, err)
 		}
 	})
 	t.Run("file", func(t *testing.T) {
@@ -125,7 +125,7 @@ accounts = -3
 chain-id = 9223372036854775807
 block-time = "1.5s"`)
 		if err := Load(settings, Sources{File: path}); err != nil || !reflect.DeepEqual(settings, want) {
-			t.Errorf("%+v, %v", settings, err)
+			t.Errorf("got %+v, error %v", settings, err)
 		}
 	})
 }
@@ -133,7 +133,7 @@ block-time = "1.5s"`)
 func TestZeroDurationNeedsNoUnit(t *testing.T) {
 	settings := defaults()
 	if err := Load(settings, Sources{File: tomlFile(t, "block-time = 0")}); err != nil || settings.BlockTime != 0 {
-		t.Errorf("%v, %v", settings.BlockTime, err)
+		t.Errorf("got %v, error %v", settings.BlockTime, err)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestRegisterPart(t *testing.T) {
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	Register(flags, defaults(), "rpc-url", "block-time")
 	if flags.Lookup("rpc-url").DefValue != "http://default" || flags.Lookup("rpc-url").Usage != "URL of the node" {
-		t.Errorf("rpc-url: %+v", flags.Lookup("rpc-url"))
+		t.Errorf("rpc-url: got %+v", flags.Lookup("rpc-url"))
 	}
 	if flags.Lookup("block-time") == nil || flags.Lookup("accounts") != nil {
 		t.Error("other flags than the two asked for are declared")

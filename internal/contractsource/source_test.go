@@ -29,7 +29,7 @@ func TestArchive(t *testing.T) {
 	}
 	again, err := sample().Archive()
 	if err != nil || !bytes.Equal(archive, again) {
-		t.Fatalf("a second archive differs: %v", err)
+		t.Fatalf("a second archive differs: error %v", err)
 	}
 	read, err := ReadArchive(archive)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestSourceIsRefused(t *testing.T) {
 		s := sample()
 		change(&s)
 		if _, err := s.Archive(); !errors.Is(err, ErrSource) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 	manifest := regular(manifestFile, `{"format":1,"language":"rust","name":"t","package":"","toolchain":{}}`+"\n")
 	a, b := regular("a", "1"), regular("b", "2")
 	if _, err := ReadArchive(written(t, []entry{manifest, a, b})); err != nil {
-		t.Fatalf("the archive that the cases change: %v", err)
+		t.Fatalf("the archive that the cases change: error %v", err)
 	}
 	changed := func(change func(*tar.Header)) []entry {
 		e := regular("a", "")
@@ -150,7 +150,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 		"outside": changed(func(h *tar.Header) { h.Name = "../a" }),
 	} {
 		if _, err := ReadArchive(written(t, entries)); !errors.Is(err, ErrSource) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	whole := written(t, []entry{manifest, a, b})
@@ -159,7 +159,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 		"long": make([]byte, MaxArchiveBytes+1),
 	} {
 		if _, err := ReadArchive(archive); !errors.Is(err, ErrSource) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func FuzzReadArchive(f *testing.F) {
 			return
 		}
 		if again, err := s.Archive(); err != nil || !bytes.Equal(again, archive) {
-			t.Fatalf("%v has another archive: %v", slices.Sorted(maps.Keys(s.Files)), err)
+			t.Fatalf("%v has another archive: error %v", slices.Sorted(maps.Keys(s.Files)), err)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestOldDirectory(t *testing.T) {
 	var message *emergency.Emergency
 	if !errors.As(err, &message) || !strings.Contains(message.What, "version 1") ||
 		!strings.Contains(message.Next, "cairn db balances --data-dir "+path) || !message.Final {
-		t.Fatalf("opening it: %v", err)
+		t.Fatalf("opening it: error %v", err)
 	}
 	b, err := datadir.ReadBalances(path)
 	if err != nil || b.Head != 9 || len(b.Accounts) != 2 || len(b.Contracts) != 1 {
@@ -80,7 +80,7 @@ func TestOldDirectory(t *testing.T) {
 	for _, assigned := range []map[types.Account]types.Account{nil, {{3}: {1}, {2}: {1}}} {
 		s.Assigned = assigned
 		if _, err := s.Genesis(b); !errors.Is(err, datadir.ErrUnassigned) {
-			t.Errorf("assigned %v: %v", assigned, err)
+			t.Errorf("assigned %v: error %v", assigned, err)
 		}
 	}
 	d, err := datadir.Open(t.TempDir(), datadir.Options{})
@@ -94,7 +94,7 @@ func TestOldDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := datadir.ReadBalances(d.Path()); !errors.Is(err, datadir.ErrNoBalances) {
-		t.Errorf("of a directory without a chain: %v", err)
+		t.Errorf("of a directory without a chain: error %v", err)
 	}
 }
 

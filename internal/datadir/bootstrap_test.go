@@ -87,11 +87,11 @@ func TestBootstrapStopped(t *testing.T) {
 		}
 	})
 	if !errors.Is(err, context.Canceled) || imported.Load() == 0 || imported.Load() == made.SizeBytes {
-		t.Fatalf("stopped after %d of %d bytes: %v", imported.Load(), made.SizeBytes, err)
+		t.Fatalf("stopped after %d of %d bytes: error %v", imported.Load(), made.SizeBytes, err)
 	}
 	for _, left := range []string{"db", "db.importing"} {
 		if _, err := os.Stat(filepath.Join(to, left)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: %v", left, err)
+			t.Errorf("%s: error %v", left, err)
 		}
 	}
 	chunks, err := filepath.Glob(filepath.Join(datadir.SnapshotPath(from, made.Height), "*.zst"))
@@ -107,7 +107,7 @@ func TestBootstrapStopped(t *testing.T) {
 	defer stop()
 	m, err := bootstrap(ctx, t, to, n.RPCURL(), trust, func(uint64, uint64) {})
 	if err != nil || m.BlockHash != made.BlockHash {
-		t.Errorf("once more: block %s, %v", m.BlockHash, err)
+		t.Errorf("once more: block %s, error %v", m.BlockHash, err)
 	}
 }
 
@@ -150,16 +150,16 @@ func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
 		)
 	}
 	if _, err := once(); !errors.Is(err, snapshot.ErrFalse) {
-		t.Fatalf("a snapshot with a chunk twice: %v", err)
+		t.Fatalf("a snapshot with a chunk twice: error %v", err)
 	}
 	for _, left := range []string{"db", "db.importing", filepath.Join("snapshots", "*")} {
 		if names, err := filepath.Glob(filepath.Join(to, left)); err != nil || len(names) > 0 {
-			t.Errorf("%s are left, %v", names, err)
+			t.Errorf("%s are left, error %v", names, err)
 		}
 	}
 	write(made)
 	if m, err := once(); err != nil || m.BlockHash != made.BlockHash {
-		t.Errorf("the true one of the same block: %s, %v", m.BlockHash, err)
+		t.Errorf("the true one of the same block: got %s, error %v", m.BlockHash, err)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestOpenIsAlone(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "db")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("its database: %v", err)
+		t.Errorf("its database: error %v", err)
 	}
 	check(t, d.Close())
 }

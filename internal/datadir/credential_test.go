@@ -15,7 +15,7 @@ func TestKeyIsACredential(t *testing.T) {
 	}
 	t.Setenv("CREDENTIALS_DIRECTORY", dir)
 	if _, err := ReadProtocolKey("/etc/cairn/protocol.key"); err != nil {
-		t.Errorf("a credential: %v", err)
+		t.Errorf("a credential: error %v", err)
 	}
 	if _, err := ReadProtocolKey("/etc/cairn/other.key"); !os.IsNotExist(err) || !strings.Contains(err.Error(), "/etc/cairn/other.key") {
 		t.Errorf("no credential: got %v, want that there is no /etc/cairn/other.key", err)

@@ -219,7 +219,7 @@ func TestDamagedProofIsDropped(t *testing.T) {
 		}
 		for h := types.Height(1); h <= 5; h++ {
 			if proof, err := s.Proof(h); h != 3 && h != 5 && (err != nil || !bytes.Equal(proof, proofs[h])) {
-				t.Errorf("that of block %d: %v", h, err)
+				t.Errorf("that of block %d: error %v", h, err)
 			}
 		}
 		if s.Dropped() != 2 {

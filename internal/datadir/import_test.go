@@ -38,7 +38,7 @@ func exported(t *testing.T, blocks uint64) (file []byte, genesis types.Genesis) 
 	var buffer bytes.Buffer
 	count, err := export(t, dir, types.Height(blocks), &buffer)
 	if err != nil || count != blocks+1 {
-		t.Fatalf("%d blocks exported, %v", count, err)
+		t.Fatalf("%d blocks exported, error %v", count, err)
 	}
 	return buffer.Bytes(), genesis
 }
@@ -90,7 +90,7 @@ func TestImportMakesTheChain(t *testing.T) {
 	at := frames(file)
 	whole, parts := t.TempDir(), t.TempDir()
 	if count, err := importFile(t.Context(), whole, &genesis, file); err != nil || count != blocks {
-		t.Fatalf("%d blocks, %v", count, err)
+		t.Fatalf("%d blocks, error %v", count, err)
 	}
 	for _, part := range []struct {
 		from, to int
@@ -99,7 +99,7 @@ func TestImportMakesTheChain(t *testing.T) {
 	}{{0, 5, &genesis, 4}, {3, 5, nil, 0}, {2, blocks + 1, nil, blocks - 4}, {0, blocks + 1, &genesis, 0}} {
 		if count, err := importFile(t.Context(), parts, part.genesis, file[at[part.from]:at[part.to]]); err != nil ||
 			count != part.new {
-			t.Fatalf("%+v: %d blocks, %v", part, count, err)
+			t.Fatalf("%+v: %d blocks, error %v", part, count, err)
 		}
 	}
 	var reports [2]datadir.Report
@@ -108,13 +108,13 @@ func TestImportMakesTheChain(t *testing.T) {
 		check(t, err)
 		if reports[i], err = d.Check(t.Context(), func(uint64, uint64) {}); err != nil || !reports[i].OK() ||
 			reports[i].Head != blocks || reports[i].Transactions != 2 {
-			t.Errorf("%+v, %v", reports[i], err)
+			t.Errorf("got %+v, error %v", reports[i], err)
 		}
 		check(t, d.Close())
 	}
 	var again bytes.Buffer
 	if _, err := export(t, parts, blocks, &again); err != nil || !bytes.Equal(again.Bytes(), file) {
-		t.Errorf("exported again it is another file, %v", err)
+		t.Errorf("exported again it is another file, error %v", err)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestImportRefuses(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if count, err := importFile(ended, t.TempDir(), &genesis, file); !errors.Is(err, context.Canceled) || count != 0 {
-		t.Errorf("an import that is ended: %d blocks, %v", count, err)
+		t.Errorf("an import that is ended: %d blocks, error %v", count, err)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestImportBesideANode(t *testing.T) {
 	defer end()
 	genesis := genesisOf(t, n)
 	if _, err := importFile(t.Context(), dir, &genesis, nil); !errors.Is(err, datadir.ErrLocked) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v", err)
 	}
 }
 

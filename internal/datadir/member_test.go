@@ -47,26 +47,26 @@ func TestAMemberIsMadeOnce(t *testing.T) {
 	check(t, err)
 	state, err := d.MemberState()
 	if err != nil || state.Head.Height != height || state.Index != 2 || state.Term != 1 {
-		t.Errorf("a new cluster: %+v, %v", state, err)
+		t.Errorf("a new cluster: got %+v, error %v", state, err)
 	}
 	for boot := uint64(2); boot < 4; boot++ {
 		identity, got, err := d.Identity()
 		if err != nil || got != boot || identity.Pin() != pin {
-			t.Errorf("start %d: %d, %v, %v", boot, got, identity.Pin(), err)
+			t.Errorf("start %d: got %d, %v, error %v", boot, got, identity.Pin(), err)
 		}
 	}
 	if _, err := d.InitCluster(datadir.Membership{Name: "b", Address: "h:2"}); !errors.Is(err, datadir.ErrMember) {
-		t.Errorf("a second cluster of the directory: %v", err)
+		t.Errorf("a second cluster of the directory: error %v", err)
 	}
 	if _, err := d.JoinCluster(p2p.Peer{Address: "h:1"}); !errors.Is(err, datadir.ErrMember) {
-		t.Errorf("a member joins another cluster: %v", err)
+		t.Errorf("a member joins another cluster: error %v", err)
 	}
 	empty := openDir(t, t.TempDir())
 	if _, err := empty.InitCluster(datadir.Membership{Name: "a", Address: "h:1"}); !errors.Is(err, datadir.ErrNoChain) {
-		t.Errorf("a cluster without a chain: %v", err)
+		t.Errorf("a cluster without a chain: error %v", err)
 	}
 	if _, _, err := empty.Identity(); !errors.Is(err, datadir.ErrNoMember) {
-		t.Errorf("a directory that is no member's: %v", err)
+		t.Errorf("a directory that is no member's: error %v", err)
 	}
 }
 
@@ -84,10 +84,10 @@ func TestANewDirectoryBecomesAMember(t *testing.T) {
 	check(t, err)
 	state, err := d.MemberState()
 	if err != nil || state.Head.Height != 0 {
-		t.Errorf("a new cluster: %+v, %v", state, err)
+		t.Errorf("a new cluster: got %+v, error %v", state, err)
 	}
 	if got := d.Genesis(); got == nil || got.ChainID != genesis.ChainID {
-		t.Errorf("its chain: %+v", got)
+		t.Errorf("its chain: got %+v", got)
 	}
 }
 
@@ -107,23 +107,23 @@ func TestACopiedMemberIsRefused(t *testing.T) {
 	moved := filepath.Join(filepath.Dir(dir), "moved")
 	check(t, os.Rename(dir, moved))
 	if _, _, err := openDir(t, copied).Identity(); !errors.Is(err, datadir.ErrCopied) {
-		t.Errorf("a copy: %v", err)
+		t.Errorf("a copy: error %v", err)
 	}
 	d = openDir(t, moved)
 	if _, _, err := d.Identity(); err != nil {
-		t.Errorf("the directory under another name: %v", err)
+		t.Errorf("the directory under another name: error %v", err)
 	}
 	key := filepath.Join(moved, "member.key")
 	check(t, os.Chmod(key, 0o640))
 	if _, _, err := d.Identity(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("a key that others can read: %v", err)
+		t.Errorf("a key that others can read: error %v", err)
 	}
 	other, err := p2p.NewKey()
 	check(t, err)
 	check(t, os.Remove(key))
 	check(t, os.WriteFile(key, other, 0o600))
 	if _, _, err := d.Identity(); err == nil || !strings.Contains(err.Error(), "the key belongs to member") {
-		t.Errorf("another member's key: %v", err)
+		t.Errorf("another member's key: error %v", err)
 	}
 }
 
@@ -133,10 +133,10 @@ func TestJoiningIsBegunOnce(t *testing.T) {
 	check(t, err)
 	identity, boot, err := d.Identity()
 	if err != nil || boot != 2 || identity.Pin() != pin {
-		t.Errorf("the new member: %d, %v, %v", boot, identity.Pin(), err)
+		t.Errorf("the new member: got %d, %v, error %v", boot, identity.Pin(), err)
 	}
 	if _, err := d.JoinCluster(p2p.Peer{Address: "h:2"}); !errors.Is(err, datadir.ErrMember) {
-		t.Errorf("a second time: %v", err)
+		t.Errorf("a second time: error %v", err)
 	}
 }
 
@@ -177,13 +177,13 @@ func TestRecover(t *testing.T) {
 	voters := snapshot.GetMetadata().GetConfState().GetVoters()
 	if err != nil || len(place.Members) != 1 || place.Members[0].Pin != pin || len(voters) != 1 ||
 		voters[0] != pin.Member() {
-		t.Errorf("members %+v, voters %x, %v", place.Members, voters, err)
+		t.Errorf("members %+v, voters %x, error %v", place.Members, voters, err)
 	}
 	check(t, log.Close())
 	if f := place.Former; len(f) != 1 || fmt.Sprintf("%x", f[0].Cluster) != before.Cluster || f[0].Height != height {
 		t.Errorf("it remembers %+v, want cluster %s at block %d", f, before.Cluster, height)
 	}
 	if err := openDir(t, t.TempDir()).RecoverCluster(); !errors.Is(err, datadir.ErrNoMember) {
-		t.Errorf("a directory of no cluster: %v", err)
+		t.Errorf("a directory of no cluster: error %v", err)
 	}
 }

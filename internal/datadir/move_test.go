@@ -43,7 +43,7 @@ func TestMove(t *testing.T) {
 		t.Fatalf("broken off it says %v", err)
 	}
 	if _, err := datadir.Open(to, datadir.Options{}); !errors.Is(err, datadir.ErrMoved) {
-		t.Errorf("half of a move is opened: %v", err)
+		t.Errorf("half of a move is opened: error %v", err)
 	}
 	moved, err := datadir.Move(t.Context(), from, to, log, none)
 	check(t, err)
@@ -67,13 +67,13 @@ func TestMove(t *testing.T) {
 		t.Errorf("it goes on with block %d, want one after %d", next, head)
 	}
 	if _, err := datadir.Open(from, datadir.Options{}); !errors.Is(err, datadir.ErrMoved) {
-		t.Errorf("the old directory is opened for a node: %v", err)
+		t.Errorf("the old directory is opened for a node: error %v", err)
 	}
 	d, err := datadir.OpenChain(from, datadir.Options{ReadOnly: true})
 	check(t, err)
 	report, err := d.Check(t.Context(), none)
 	if err != nil || !report.OK() || report.Head != head {
-		t.Errorf("the old directory has %+v, %v", report, err)
+		t.Errorf("the old directory has %+v, error %v", report, err)
 	}
 	check(t, d.Close())
 }

@@ -66,6 +66,6 @@ func TestWhatTheCompilerRanWrongly(t *testing.T) {
 	listed, err := datadir.Quarantine(dir)
 	check(t, err)
 	if why, there := listed[hash]; !there || !strings.Contains(why.Error, "the engine: it differs") {
-		t.Errorf("in quarantine: %+v", listed)
+		t.Errorf("in quarantine: got %+v", listed)
 	}
 }

@@ -96,7 +96,7 @@ func TestLostBlocksAreSaidAndBroughtBack(t *testing.T) {
 	d, err = datadir.OpenChain(dir, datadir.Options{})
 	check(t, err)
 	if report, err := d.Check(t.Context(), none); err != nil || !report.OK() || report.Head != head {
-		t.Errorf("afterwards checking finds %+v, %v", report, err)
+		t.Errorf("afterwards checking finds %+v, error %v", report, err)
 	}
 	check(t, d.Close())
 }

@@ -26,7 +26,7 @@ func TestSignerWithoutItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := InitSigner(dir, genesis, key); !errors.Is(err, ErrNotEmpty) {
-		t.Fatalf("a second time: %v", err)
+		t.Fatalf("a second time: error %v", err)
 	}
 	for name, harm := range map[string]func(path string, size int64) error{
 		"absent":    func(path string, _ int64) error { return os.Remove(path) },
@@ -36,7 +36,7 @@ func TestSignerWithoutItsLock(t *testing.T) {
 	} {
 		s, err := OpenSigner(dir)
 		if err != nil {
-			t.Fatalf("before it is %s: %v", name, err)
+			t.Fatalf("before it is %s: error %v", name, err)
 		}
 		header := types.Header{ChainID: 7, Height: 1, Parent: s.Genesis, Producer: key.PublicKey()}
 		if err := s.Lock.Record(header); err != nil {
@@ -55,7 +55,7 @@ func TestSignerWithoutItsLock(t *testing.T) {
 		}
 		for range 2 { // a failed start changes nothing
 			if _, err := OpenSigner(dir); !errors.Is(err, ErrLockLost) {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("%s: error %v", name, err)
 			}
 		}
 		if _, err := UnlockSigner(dir); err != nil {

@@ -38,7 +38,7 @@ func TestEveryFlippedByteBesideTheDatabaseIsNamed(t *testing.T) {
 	check(t, err)
 	check(t, errors.Join(j.Append([]byte("one"), []byte("two")), j.Close()))
 	if found, err := datadir.Look(dir, nil, ""); err != nil || len(found.Problems) > 0 {
-		t.Fatalf("before anything is flipped: %+v, %v", found.Problems, err)
+		t.Fatalf("before anything is flipped: got %+v, error %v", found.Problems, err)
 	}
 	for name, where := range map[string]string{
 		"aside.json": "aside.json", "halted.json": "halted.json", "unsigned.block": "unsigned.block",

@@ -35,7 +35,7 @@ func TestFilesFor(t *testing.T) {
 		limit := FilesFor(connections)
 		f, err := shareFiles(limit)
 		if err != nil || f.Public < connections {
-			t.Errorf("%d connections in %d files: %+v, %v", connections, limit, f, err)
+			t.Errorf("%d connections in %d files: got %+v, error %v", connections, limit, f, err)
 		}
 		if limit > LeastFiles {
 			if less, err := shareFiles(limit - 1); err != nil || less.Public >= connections {

@@ -83,7 +83,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	}
 	<-proving // no member follows another, so the node proves even though it has upstreams to hand proofs to
 	if ready, reason := n.ready(); ready || !strings.Contains(reason, "the chain's producer is") {
-		t.Errorf("ready: %v, %s", ready, reason)
+		t.Errorf("ready: got %v, %s", ready, reason)
 	}
 	transfer, err := types.Sign(types.Transaction{
 		ChainID:      genesis.ChainID,
@@ -97,7 +97,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	}
 	results := n.role.AddMany(ctx, [][]byte{transfer.Encode()}, "a client")
 	if !errors.Is(results[0].Err, cluster.ErrHolds) {
-		t.Errorf("a transaction that would wait in vain: %v", results[0].Err)
+		t.Errorf("a transaction that would wait in vain: error %v", results[0].Err)
 	}
 	stop()
 	if err := <-ended; err != nil {

@@ -258,7 +258,7 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 			if had < 5 {
 				if status := makerOf(again).Status(); status.State != sequencer.Holding ||
 					!strings.Contains(status.Reason, signed.Header.Hash().String()) {
-					t.Errorf("%+v", status)
+					t.Errorf("got %+v", status)
 				}
 				return
 			}
@@ -415,6 +415,6 @@ func TestDevelopmentChainHasNoLock(t *testing.T) {
 	_, end := runDevelopment(t, dir)
 	end()
 	if found, err := filepath.Glob(filepath.Join(dir, "signed-*")); err != nil || len(found) > 0 {
-		t.Errorf("%v, %v", found, err)
+		t.Errorf("got %v, error %v", found, err)
 	}
 }

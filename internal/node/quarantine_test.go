@@ -74,7 +74,7 @@ func TestSetAside(t *testing.T) {
 	mine(1)
 	mine(0)
 	if err := send(3, 1_000_000, call); !errors.Is(err, api.ErrQuarantined) {
-		t.Errorf("a call of the code: %v", err)
+		t.Errorf("a call of the code: error %v", err)
 	}
 	end()
 	n, end = config.run(t)
@@ -84,7 +84,7 @@ func TestSetAside(t *testing.T) {
 	listed, err := datadir.Quarantine(config.dir)
 	check(t, err)
 	if _, ok := listed[code]; !ok || len(listed) != 1 {
-		t.Errorf("in quarantine: %v", listed)
+		t.Errorf("in quarantine: got %v", listed)
 	}
 	cleared, err := datadir.ClearQuarantine(config.dir, code)
 	check(t, err)
@@ -97,6 +97,6 @@ func TestSetAside(t *testing.T) {
 	mine(1)
 	n.book.Overran([]types.Account{me}, nil)
 	if err := send(3, 120_000, transfer); !errors.Is(err, api.ErrOverran) {
-		t.Errorf("a transaction of who overran: %v", err)
+		t.Errorf("a transaction of who overran: error %v", err)
 	}
 }

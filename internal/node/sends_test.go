@@ -60,7 +60,7 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			err = send(1, types.Transaction{Target: types.Account{9}, Value: 1, Payload: types.Transfer{}})
 			var refused *client.Error
 			if !errors.As(err, &refused) || !errors.Is(err, c.want) {
-				t.Fatalf("a transaction that no block can have: %v", err)
+				t.Fatalf("a transaction that no block can have: error %v", err)
 			}
 			if cause, given := refused.Data["cause"]; given != (name == "halted") || given && cause != replica.UnknownVersion {
 				t.Errorf("it says %+v", refused.Data)

@@ -183,10 +183,10 @@ func TestServeClosesItsListener(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("the listener of a link that is closed: %v", err)
+		t.Errorf("the listener of a link that is closed: error %v", err)
 	}
 	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("a connection that came too late: %v", err)
+		t.Errorf("a connection that came too late: error %v", err)
 	}
 }
 
@@ -304,36 +304,36 @@ func TestCalls(t *testing.T) {
 	}
 	b.handler.taken = func([][]byte) Taken { return Taken{Index: 1} }
 	if _, err = a.Take(ctx, b.ID(), [][]byte{{1}}); !errors.Is(err, ErrFrame) {
-		t.Errorf("no result of one transaction: %v", err)
+		t.Errorf("no result of one transaction: error %v", err)
 	}
 	blocks, err := a.Blocks(ctx, b.ID(), 1, 12)
 	if err != nil || len(blocks) != 10 || blocks[9][0] != 10 || len(blocks[9]) != 3<<20 {
-		t.Errorf("%d blocks of 3 MiB in a frame, %v", len(blocks), err)
+		t.Errorf("%d blocks of 3 MiB in a frame, error %v", len(blocks), err)
 	}
 	if _, err = a.Blocks(ctx, b.ID(), 404, 404); !errors.As(err, new(*FailedError)) {
-		t.Errorf("a block that is not there: %v", err)
+		t.Errorf("a block that is not there: error %v", err)
 	}
 	pending, err := a.Pending(ctx, b.ID())
 	if err != nil || pending.Applied != 6 || pending.Head.Height != 7 || len(pending.Transactions) != 30 ||
 		pending.Transactions[29].Time != 29 ||
 		!bytes.Equal(pending.Transactions[29].Encoded, bytes.Repeat([]byte{29}, 100_000)) {
-		t.Errorf("%d pending transactions, %v", len(pending.Transactions), err)
+		t.Errorf("%d pending transactions, error %v", len(pending.Transactions), err)
 	}
 	for height, want := range map[types.Height]bool{4: false, 5: true} {
 		if granted, err := a.Lease(ctx, b.ID(), height); err != nil || granted != want {
-			t.Errorf("lease of %d: %v, %v", height, granted, err)
+			t.Errorf("lease of %d: got %v, error %v", height, granted, err)
 		}
 	}
 	checkProofs(t, a.Link, b.ID())
 	if report, err := a.Report(ctx, b.ID()); err != nil || report.Applied != 3 || report.Program != "test" {
-		t.Errorf("report %+v, %v", report, err)
+		t.Errorf("report %+v, error %v", report, err)
 	}
 	eventually(t, func() bool { return a.Peers()[b.ID()].Report.Height == 4 })
 	if offset := a.Peers()[b.ID()].Offset; offset < 59*time.Minute || offset > 61*time.Minute {
 		t.Errorf("a clock that is an hour ahead is measured to be %v", offset)
 	}
 	if _, err := a.Report(ctx, 12345); !errors.Is(err, ErrAway) {
-		t.Errorf("a report of nobody: %v", err)
+		t.Errorf("a report of nobody: error %v", err)
 	}
 }
 
@@ -343,17 +343,17 @@ func checkProofs(t *testing.T, a *Link, b uint64) {
 	ctx := t.Context()
 	height, data, err := a.Proof(ctx, b, []types.Height{5, 9})
 	if err != nil || height != 5 || !bytes.Equal(data, bytes.Repeat([]byte{5}, 3<<20)) {
-		t.Errorf("a proof of 3 MiB: block %d, %d bytes, %v", height, len(data), err)
+		t.Errorf("a proof of 3 MiB: block %d, %d bytes, error %v", height, len(data), err)
 	}
 	if height, data, err := a.Proof(ctx, b, []types.Height{9}); err != nil || height != 0 || len(data) != 0 {
-		t.Errorf("no proof: block %d, %d bytes, %v", height, len(data), err)
+		t.Errorf("no proof: block %d, %d bytes, error %v", height, len(data), err)
 	}
 	if _, _, err := a.Proof(ctx, b, []types.Height{404}); !errors.As(err, new(*FailedError)) {
-		t.Errorf("a proof that cannot be read: %v", err)
+		t.Errorf("a proof that cannot be read: error %v", err)
 	}
 	for _, wrong := range []types.Height{6, 8} {
 		if _, _, err := a.Proof(ctx, b, []types.Height{wrong}); !errors.Is(err, ErrFrame) {
-			t.Errorf("an answer that may not be, to %d: %v", wrong, err)
+			t.Errorf("an answer that may not be, to %d: error %v", wrong, err)
 		}
 	}
 }
@@ -377,13 +377,13 @@ func TestCallsEnd(t *testing.T) {
 	<-asked
 	cancel()
 	if err := <-failed; !errors.Is(err, ErrAway) || !errors.Is(err, context.Canceled) {
-		t.Errorf("a call whose time is over: %v", err)
+		t.Errorf("a call whose time is over: error %v", err)
 	}
 	go ask(t.Context())
 	<-asked
 	a.SetPeers(nil)
 	if err := <-failed; !errors.Is(err, ErrAway) {
-		t.Errorf("a call to a member that was removed meanwhile: %v", err)
+		t.Errorf("a call to a member that was removed meanwhile: error %v", err)
 	}
 	close(release)
 }
@@ -539,7 +539,7 @@ func TestAPromiseDuringAHello(t *testing.T) {
 	var refusal *Refusal
 	if _, _, err := dial(t.Context(), b, a.Peer, order, say); !errors.As(err, &refusal) ||
 		refusal.Cause != CauseForgotten {
-		t.Errorf("a promise from before the connection: %v", err)
+		t.Errorf("a promise from before the connection: error %v", err)
 	}
 }
 
@@ -552,14 +552,14 @@ func TestOtherKeys(t *testing.T) {
 	var refusal *Refusal
 	if _, _, err := dial(t.Context(), other, a.Peer, pulse, func() Hello { return h }); !errors.As(err, &refusal) ||
 		refusal.Cause != CausePin {
-		t.Errorf("a member's id with another key: %v", err)
+		t.Errorf("a member's id with another key: error %v", err)
 	}
 	if a.Refused()["pin"] != 1 {
-		t.Errorf("counted: %v", a.Refused())
+		t.Errorf("counted: got %v", a.Refused())
 	}
 	_, _, err := dial(t.Context(), b, Peer{Address: a.Address, Pin: other.Pin()}, pulse, func() Hello { return h })
 	if !errors.As(err, &refusal) || refusal.Cause != CausePin {
-		t.Errorf("a listener with another key: %v", err)
+		t.Errorf("a listener with another key: error %v", err)
 	}
 }
 
@@ -629,7 +629,7 @@ func TestPromises(t *testing.T) {
 	}
 	p := promise{9, 50}
 	if p.raise(10, 1); p != (promise{10, 1}) {
-		t.Errorf("a new term: %+v", p)
+		t.Errorf("a new term: got %+v", p)
 	}
 }
 
@@ -661,7 +661,7 @@ func TestForeignMessages(t *testing.T) {
 		"a proposal":      {frameMessage, pulse, encode(func(m *raftpb.Message) { m.Type = new(raftpb.MsgProp) }), false},
 	} {
 		if _, err := decodeMessage(tc.k, tc.body, tc.c, b.ID(), a.ID()); (err == nil) != tc.ok {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -682,7 +682,7 @@ func TestStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(long); err != nil && !errors.Is(err, io.EOF) && !isReset(err) {
-		t.Errorf("after a long frame: %v", err)
+		t.Errorf("after a long frame: error %v", err)
 	}
 	first := connect()
 	for range maxStrangers {
@@ -753,7 +753,7 @@ func isReset(err error) bool { return errors.As(err, new(*net.OpError)) }
 func TestAskMembers(t *testing.T) {
 	a, b := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t)
 	if _, _, err := AskMembers(t.Context(), b, a.Peer, testHello()); !errors.As(err, new(*Refusal)) {
-		t.Errorf("before it was added: %v", err)
+		t.Errorf("before it was added: error %v", err)
 	}
 	a.SetPeers([]Peer{{Address: "127.0.0.1:1", Pin: b.Pin()}})
 	own := testHello()
@@ -790,7 +790,7 @@ func TestIdentity(t *testing.T) {
 		"no key": []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"),
 	} {
 		if _, err := ReadIdentity(bad); !errors.Is(err, errNoKey) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -799,7 +799,7 @@ func TestCausesHaveNames(t *testing.T) {
 	seen := map[string]bool{}
 	for c := CauseNone + 1; c <= causes; c++ {
 		if seen[c.String()] || c.String() == "" || (&Refusal{Cause: c}).Error() == "refused: " {
-			t.Errorf("cause %d: %q, %q", c, c, &Refusal{Cause: c})
+			t.Errorf("cause %d: got %q, error %q", c, c, &Refusal{Cause: c})
 		}
 		seen[c.String()] = true
 	}
@@ -831,18 +831,18 @@ func TestHangingMemberKeepsOneWaiting(t *testing.T) {
 		second <- err
 	}()
 	if err := <-second; !errors.Is(err, ErrAway) || !errors.Is(err, context.Canceled) {
-		t.Errorf("the second call: %v", err)
+		t.Errorf("the second call: error %v", err)
 	}
 	select {
 	case err := <-first:
-		t.Errorf("the first call ended before the second: %v", err)
+		t.Errorf("the first call ended before the second: error %v", err)
 	default:
 	}
 	if err := far.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-first; !errors.Is(err, ErrAway) {
-		t.Errorf("the first call: %v", err)
+		t.Errorf("the first call: error %v", err)
 	}
 	<-ended
 }

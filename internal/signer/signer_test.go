@@ -111,7 +111,7 @@ func TestRules(t *testing.T) {
 	chain := headers(s.config.Key, 5)
 	for _, h := range chain[:3] {
 		if a := s.sign(request{genesis, h}); a.verdict != signed {
-			t.Fatalf("block %d: %v", h.Height, a.err())
+			t.Fatalf("block %d: error %v", h.Height, a.err())
 		}
 	}
 	change := func(h types.Header, to func(*types.Header)) types.Header {
@@ -169,16 +169,16 @@ func TestCrashes(t *testing.T) {
 			again := newServer(t, disk.Crash(unsynced, uint64(point)).FS(), path)
 			held := again.config.Lock.Last()
 			if a.verdict == signed && held != signstate.BlockOf(chain[2]) {
-				t.Fatalf("point %d: an answered block is not held after a crash: %d", point, held.Height)
+				t.Fatalf("point %d: an answered block is not held after a crash: the lock has %d", point, held.Height)
 			}
 			if held == signstate.BlockOf(chain[2]) {
 				if b := again.sign(request{genesis, other}); !errors.Is(b.err(), signstate.ErrSigned) {
-					t.Fatalf("point %d: %v", point, b.err())
+					t.Fatalf("point %d: error %v", point, b.err())
 				}
 			}
 			b := again.sign(request{genesis, chain[2]})
 			if b.err() != nil || a.verdict == signed && a.signature != b.signature {
-				t.Fatalf("point %d: asked again: %v", point, b.err())
+				t.Fatalf("point %d: asked again: error %v", point, b.err())
 			}
 		}
 		if a.verdict == signed {
@@ -219,7 +219,7 @@ func TestOneSignatureAHeight(t *testing.T) {
 			t.Fatalf("block %d: %v", height, errs)
 		}
 		if clients[won].Fault() != nil || !errors.Is(clients[1-won].Fault(), signstate.ErrSigned) {
-			t.Fatalf("faults: %v, %v", clients[won].Fault(), clients[1-won].Fault())
+			t.Fatalf("faults: got %v, error %v", clients[won].Fault(), clients[1-won].Fault())
 		}
 		parent = asked[won].Hash()
 	}
@@ -274,7 +274,7 @@ func TestBothNodesAreToldOf(t *testing.T) {
 	for range 3 {
 		_, err := second.Sign(t.Context(), other)
 		if !errors.Is(err, signstate.ErrSigned) || !strings.Contains(err.Error(), "for another node or a copy of this one") {
-			t.Errorf("the second node is told: %v", err)
+			t.Errorf("the second node is told: error %v", err)
 		}
 	}
 	if n := atSigner.has("refused to sign a block", "pin="+b.Pin().String(), a.Pin().String()); n != 1 {
@@ -297,7 +297,7 @@ func TestPinsAndAway(t *testing.T) {
 	address, stop := serve(t, s)
 	h := headers(s.config.Key, 1)[0]
 	if _, err := newClient(t, s, address, identity(t)).Sign(t.Context(), h); !errors.Is(err, ErrAway) {
-		t.Fatalf("a stranger: %v", err)
+		t.Fatalf("a stranger: error %v", err)
 	}
 	wrong := newClient(t, s, address, known)
 	wrong.Pin[0]++
@@ -313,19 +313,19 @@ func TestPinsAndAway(t *testing.T) {
 	check(t, err)
 	check(t, stop())
 	if _, err := c.Sign(t.Context(), h); !errors.Is(err, ErrAway) || !errors.Is(c.Fault(), ErrAway) {
-		t.Fatalf("a signer that is gone: %v", err)
+		t.Fatalf("a signer that is gone: error %v", err)
 	}
 	c.Probe(t.Context())
 	if !errors.Is(c.Fault(), ErrAway) {
-		t.Fatalf("a probe of a signer that is gone: %v", c.Fault())
+		t.Fatalf("a probe of a signer that is gone: error %v", c.Fault())
 	}
 	c.Address, _ = serve(t, s)
 	if c.Probe(t.Context()); c.Fault() != nil {
-		t.Fatalf("a probe of a signer that is back: %v", c.Fault())
+		t.Fatalf("a probe of a signer that is back: error %v", c.Fault())
 	}
 	again, err := c.Sign(t.Context(), h)
 	if err != nil || again != first || c.Fault() != nil {
-		t.Fatalf("a signer that is back: %v, %v", err, c.Fault())
+		t.Fatalf("a signer that is back: got %v, error %v", err, c.Fault())
 	}
 }
 
@@ -342,7 +342,7 @@ func TestOthersKeepNoNodeOut(t *testing.T) {
 	all := headers(s.config.Key, 1)
 	first := newClient(t, s, address, known)
 	if _, err := first.Sign(t.Context(), all[0]); err != nil {
-		t.Fatalf("beside strangers: %v", err)
+		t.Fatalf("beside strangers: error %v", err)
 	}
 	config := known.TLS(&first.Pin, protocol)
 	for range 2 * maxStrangers {
@@ -351,10 +351,10 @@ func TestOthersKeepNoNodeOut(t *testing.T) {
 		defer lost.Close()
 	}
 	if _, err := newClient(t, s, address, known).Sign(t.Context(), all[0]); err != nil {
-		t.Fatalf("beside connections that it lost: %v", err)
+		t.Fatalf("beside connections that it lost: error %v", err)
 	}
 	if _, err := first.Sign(t.Context(), all[0]); err != nil {
-		t.Fatalf("once another took its place: %v", err)
+		t.Fatalf("once another took its place: error %v", err)
 	}
 }
 
@@ -378,7 +378,7 @@ func FuzzDecodeRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := decodeRequest(b)
 		if (err == nil) != (len(b) == requestSize) {
-			t.Fatalf("%d bytes: %v", len(b), err)
+			t.Fatalf("%d bytes: error %v", len(b), err)
 		}
 		if err == nil && !bytes.Equal(r.encode(), b) {
 			t.Fatal("it is encoded otherwise")
@@ -398,7 +398,7 @@ func FuzzDecodeAnswer(f *testing.F) {
 		}
 		if again, err := decodeAnswer(a.encode()); err != nil || again != a ||
 			(a.err() == nil) != (a.verdict == signed || a.verdict == contested) {
-			t.Fatalf("%v, %v", again, err)
+			t.Fatalf("got %v, error %v", again, err)
 		}
 	})
 }
@@ -418,7 +418,7 @@ func TestFullDisk(t *testing.T) {
 	full := errors.New("no space left on device")
 	disk.OnWrite(func() error { return full })
 	if _, err := c.Sign(t.Context(), chain[1]); !errors.Is(err, ErrFaulty) || !errors.Is(c.Fault(), ErrFaulty) {
-		t.Fatalf("on a full disk: %v", err)
+		t.Fatalf("on a full disk: error %v", err)
 	}
 	if _, err := c.Sign(t.Context(), chain[1]); err == nil {
 		t.Fatal("it signs after it failed")
@@ -431,11 +431,11 @@ func TestFullDisk(t *testing.T) {
 	c = newClient(t, again, "", node)
 	c.Address, _ = serve(t, again)
 	if _, err := c.Sign(t.Context(), chain[1]); err != nil {
-		t.Fatalf("with room again: %v", err)
+		t.Fatalf("with room again: error %v", err)
 	}
 	other := chain[1]
 	other.StateRoot[0]++
 	if _, err := c.Sign(t.Context(), other); !errors.Is(err, signstate.ErrSigned) {
-		t.Fatalf("another of its height: %v", err)
+		t.Fatalf("another of its height: error %v", err)
 	}
 }

@@ -179,7 +179,7 @@ func (c *contractChain) deploy(amount types.Amount, codes ...[]byte) []types.Con
 	var ids []types.ContractID
 	for i, r := range c.block(actions...).receipts {
 		if r.Contract == nil {
-			c.t.Fatalf("contract %d is not deployed: %+v", i, r)
+			c.t.Fatalf("contract %d is not deployed: got %+v", i, r)
 		}
 		ids = append(ids, *r.Contract)
 	}

@@ -79,7 +79,7 @@ func chainOfContracts(c *contractChain) (blocks []builtBlock) {
 	var ids []types.ContractID
 	for _, receipt := range deployed.receipts {
 		if receipt.Contract == nil {
-			c.t.Fatalf("not deployed: %+v", receipt)
+			c.t.Fatalf("not deployed: got %+v", receipt)
 		}
 		ids = append(ids, *receipt.Contract)
 	}

@@ -70,7 +70,7 @@ func TestHostileContracts(t *testing.T) {
 			call := calling(ids[0], a.function, a.args, 0, attackGas)
 			outcome, err := c.simulate(call, false)
 			if err != nil {
-				t.Fatalf("%s: %v", a.function, err)
+				t.Fatalf("%s: error %v", a.function, err)
 			}
 			receipt := c.block(call).receipts[0]
 			if outcome.Reason != a.reason || (receipt.Status == types.StatusSuccess) != (a.reason == exec.Success) {
@@ -104,7 +104,7 @@ func TestHostileContracts(t *testing.T) {
 		t.Errorf("the engine held %+v, and after more of the same %+v", stats, now)
 	}
 	if r := c.block(calling(ids[0], "sink", nil, 0, 200_000)).receipts[0]; r.Status != types.StatusSuccess {
-		t.Errorf("a well-behaved call afterwards: %+v", r)
+		t.Errorf("a well-behaved call afterwards: got %+v", r)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestViewsThatTakeAllMemory(t *testing.T) {
 	call := calling(ids[0], "growRelay", both(ids[1], ids[0]), 0, attackGas)
 	want, err := c.simulate(call, true)
 	if err != nil || want.Reason != exec.Success {
-		t.Fatalf("%+v, %v", want, err)
+		t.Fatalf("got %+v, error %v", want, err)
 	}
 	var group sync.WaitGroup
 	for range 8 {
@@ -262,7 +262,7 @@ func TestForgedPointers(t *testing.T) {
 			if failing[i] {
 				counts[0]++
 				if r.Status == types.StatusSuccess || r.GasUsed != 2_000_000 {
-					t.Errorf("%s with %x: %+v", imports[i].Name, actions[i].payload, r)
+					t.Errorf("%s with %x: got %+v", imports[i].Name, actions[i].payload, r)
 				}
 			} else {
 				counts[1]++
@@ -270,7 +270,7 @@ func TestForgedPointers(t *testing.T) {
 			seen[imports[i].Name] = counts
 		}
 		if block.Hash != other.Hash || !reflect.DeepEqual(block.receipts, other.receipts) {
-			t.Fatalf("compiler and interpreter differ: %+v, %+v", block, other)
+			t.Fatalf("compiler and interpreter differ: got %+v, %+v", block, other)
 		}
 	})
 	for _, f := range imports {
@@ -322,7 +322,7 @@ func FuzzMutatedModule(f *testing.F) {
 			hashes[i] = made.Hash
 		}
 		if hashes[0] != hashes[1] {
-			t.Errorf("compiler and interpreter differ: %x", code)
+			t.Errorf("compiler and interpreter differ: got %x", code)
 		}
 	})
 }

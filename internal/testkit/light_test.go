@@ -90,7 +90,7 @@ func TestBothVerifiersInclude(t *testing.T) {
 			}
 			success, plainErr := naiveIncluded(parts[4], parts[0], parts[1], parts[2], parts[3])
 			if (err == nil) != (plainErr == nil) || err == nil && got.Success != success {
-				t.Fatalf("%x: %+v, %v; the second verifier: %t, %v", parts, got, err, success, plainErr)
+				t.Fatalf("%x: %+v, %v; the second verifier: %t, error %v", parts, got, err, success, plainErr)
 			}
 			if err == nil {
 				accepted++
@@ -182,7 +182,8 @@ func TestBothVerifiersFollow(t *testing.T) {
 		}
 		plainErr := naiveNext(last.Encode(), encoded, known)
 		if (err == nil) != (plainErr == nil) {
-			t.Fatalf("after %x, %x with %x: %v; the second verifier: %v", last.Encode(), encoded, known, err, plainErr)
+			t.Fatalf("after %x, %x with %x: %v; the second verifier: error %v",
+				last.Encode(), encoded, known, err, plainErr)
 		}
 		if err == nil {
 			accepted++

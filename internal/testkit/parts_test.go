@@ -38,14 +38,14 @@ func TestPartsOfRandomContracts(t *testing.T) {
 			}
 			outcome, err := c.simulate(call, r.IntN(4) == 0)
 			if err != nil {
-				t.Fatalf("%+v: %v", call.payload, err)
+				t.Fatalf("%+v: error %v", call.payload, err)
 			}
 			ended[outcome.Reason]++
 		}
 	}
 	for _, reason := range []exec.Reason{exec.Success, exec.OutOfGas, exec.StackOverflow, exec.ViewWroteState} {
 		if ended[reason] == 0 {
-			t.Errorf("no call ended %q: %v", reason, ended)
+			t.Errorf("no call ended %q: got %v", reason, ended)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func decodeAs(t *testing.T, text []byte, as reflect.Type) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(value.Interface()); err != nil {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("%s: error %v", text, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		t.Errorf("%s: more than one value", text)

@@ -170,7 +170,7 @@ func (s *contractScene) block() {
 			err = b.check(receipt.GasUsed)
 		}
 		if err != nil {
-			s.t.Fatalf("%s: %v", s.about[i], err)
+			s.t.Fatalf("%s: error %v", s.about[i], err)
 		}
 		block.Transactions = append(block.Transactions, *tx.Signed())
 	}

@@ -117,7 +117,7 @@ func TestKeptRecords(t *testing.T) {
 		self := types.Account(c.Account)
 		record, err := state.DecodeAccount(self, c.Encoded)
 		if (err == nil) != (c.Record != nil) {
-			t.Errorf("%s: %v", c.Name, err)
+			t.Errorf("%s: error %v", c.Name, err)
 		}
 		if c.Record == nil || err != nil {
 			continue
@@ -162,7 +162,7 @@ func TestKeptParameters(t *testing.T) {
 		if err == nil {
 			var fromJSON types.Parameters
 			if err := json.Unmarshal(c.New, &fromJSON); err != nil || !bytes.Equal(fromJSON.Encode(), c.Encoded) {
-				t.Errorf("%s: JSON and encoding differ, %v", c.Name, err)
+				t.Errorf("%s: JSON and encoding differ, error %v", c.Name, err)
 			}
 			err = params.CheckChange(c.Present, next, c.Timestamp)
 		}
@@ -252,7 +252,7 @@ func TestKeptJSON(t *testing.T) {
 	for _, c := range v.Policies {
 		var p types.Policy
 		if err := json.Unmarshal(c.Policy, &p); err != nil || !bytes.Equal(p.Encode(), c.Encoded) {
-			t.Errorf("%s: %v", c.Policy, err)
+			t.Errorf("%s: error %v", c.Policy, err)
 		}
 		same(t, "policy", p, c.Policy)
 	}
@@ -266,12 +266,12 @@ func TestKeptJSON(t *testing.T) {
 		same(t, c.Name, tx.PayerWitness, c.Payer)
 		payload, err := types.ParsePayloadJSON(c.Transaction.Payload)
 		if err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+			t.Errorf("%s: error %v", c.Name, err)
 		}
 		again := tx
 		again.Payload = payload
 		if again.Witness, err = types.ParseWitnessJSON(c.Witness); err != nil || !bytes.Equal(again.Encode(), c.Signed) {
-			t.Errorf("%s: its JSON is encoded as %x, %v", c.Name, again.Encode(), err)
+			t.Errorf("%s: its JSON is encoded as %x, error %v", c.Name, again.Encode(), err)
 		}
 	}
 }

@@ -210,7 +210,7 @@ func compareProofs(t *testing.T, tr *tree.Tree, committed map[string][]byte, key
 		return poseidon.Digest(want.end.valueHash), nil
 	})
 	if err != nil || len(got.Siblings) != len(want.siblings) {
-		t.Fatalf("proof of %x has %d siblings, naively %d, %v", key, len(got.Siblings), len(want.siblings), err)
+		t.Fatalf("proof of %x has %d siblings, naively %d, error %v", key, len(got.Siblings), len(want.siblings), err)
 	}
 	for i, sibling := range got.Siblings {
 		if naiveDigest(sibling) != want.siblings[i] {
@@ -221,6 +221,6 @@ func compareProofs(t *testing.T, tr *tree.Tree, committed map[string][]byte, key
 		t.Errorf("proof of %x ends in %v, naively %v", key, got.End.Path, want.end.path)
 	}
 	if err := got.Verify(tr.Root(), key, committed[string(key)]); err != nil {
-		t.Errorf("proof of %x: %v", key, err)
+		t.Errorf("proof of %x: error %v", key, err)
 	}
 }

@@ -202,13 +202,13 @@ func TestRefusedStorage(t *testing.T) {
 		_, declared := describedStorage(t, encoding)
 		for _, key := range storedUnknownKeys {
 			if slot, ok := declared.Slot(key.bytes(t, encoding)); ok {
-				t.Errorf("%s key %x: %+v", encoding, key.bytes(t, encoding), slot)
+				t.Errorf("%s key %x: got %+v", encoding, key.bytes(t, encoding), slot)
 			}
 		}
 		for _, value := range storedRefused {
 			data := value.bytes(t, encoding)
 			if got, err := declared.Stored(parsedType(t, value.kind), data); err == nil {
-				t.Errorf("%s %s %x: %s", encoding, value.kind, data, got)
+				t.Errorf("%s %s %x: got %s", encoding, value.kind, data, got)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func walletSection(t *testing.T, regtest [10]crypto.PrivateKey) walletVectors {
 	seed := naiveSeed(t, mnemonic)
 	projectSeed, err := wallet.SeedFromMnemonic(mnemonic, "")
 	if err != nil || !bytes.Equal(seed, projectSeed) {
-		t.Fatalf("seed %x, naively %x, %v", projectSeed, seed, err)
+		t.Fatalf("seed %x, naively %x, error %v", projectSeed, seed, err)
 	}
 	w := walletVectors{Mnemonic: mnemonic, Seed: seed}
 

@@ -97,7 +97,7 @@ func stateWitnesses(t *testing.T) (vectors []witnessVector) {
 	at := func(shape tree.Shape) int {
 		i := slices.Index(w.Shapes, shape)
 		if i < 0 {
-			t.Fatalf("the witness has no shape %d: %v", shape, w.Shapes)
+			t.Fatalf("the witness has no shape %d: got %v", shape, w.Shapes)
 		}
 		return i
 	}

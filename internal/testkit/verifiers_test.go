@@ -41,10 +41,10 @@ func TestBothVerifiersAccept(t *testing.T) {
 		}
 		encoded := b.Bundle.Encode()
 		if _, err := proof.Verify(encoded, 100); err != nil {
-			t.Errorf("%s: %v", b.Name, err)
+			t.Errorf("%s: error %v", b.Name, err)
 		}
 		if err := naiveVerifyBundle(encoded, 100); err != nil {
-			t.Errorf("%s: the second verifier: %v", b.Name, err)
+			t.Errorf("%s: the second verifier: error %v", b.Name, err)
 		}
 		if len(b.Bundle.Accesses) == 0 {
 			continue // it has no STARK proof

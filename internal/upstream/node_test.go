@@ -114,7 +114,7 @@ func TestHeadersOfANode(t *testing.T) {
 	} {
 		headers, err := source.Headers(t.Context(), test.to)
 		if err != nil || len(headers) != int(test.to-test.from)+1 {
-			t.Fatalf("up to block %d: %d headers, %v", test.to, len(headers), err)
+			t.Fatalf("up to block %d: %d headers, error %v", test.to, len(headers), err)
 		}
 		for i, got := range headers {
 			if got != header(test.from+types.Height(i)) {
@@ -124,7 +124,7 @@ func TestHeadersOfANode(t *testing.T) {
 	}
 	if _, err := source.Headers(t.Context(), oldest-1); !errors.Is(err, api.ErrPruned) ||
 		!errors.As(err, new(*replica.Refusal)) {
-		t.Errorf("headers that are gone: %v", err)
+		t.Errorf("headers that are gone: error %v", err)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestValuesOfANode(t *testing.T) {
 	} {
 		told.End = end
 		if _, _, err := source.Value(t.Context(), 7, told.Key); !errors.Is(err, client.ErrBadAnswer) {
-			t.Errorf("a proof that ends with %+v: %v", end, err)
+			t.Errorf("a proof that ends with %+v: error %v", end, err)
 		}
 	}
 	for _, test := range []struct {
@@ -218,7 +218,7 @@ func TestValuesOfANode(t *testing.T) {
 		failure = test.told
 		if _, _, err := source.Value(t.Context(), 7, told.Key); !errors.Is(err, test.want) ||
 			!errors.As(err, new(*replica.Refusal)) {
-			t.Errorf("a value of a node that answers %q: %v", test.told, err)
+			t.Errorf("a value of a node that answers %q: error %v", test.told, err)
 		}
 	}
 }
@@ -244,10 +244,10 @@ func TestCodeThatANodeLacks(t *testing.T) {
 	check(t, err)
 	defer source.Close()
 	if code, err := source.Code(t.Context(), types.CodeHash{1}); err != nil || string(code) != "\n\v" {
-		t.Errorf("a code is %x, %v", code, err)
+		t.Errorf("a code is %x, error %v", code, err)
 	}
 	var fault *replica.FaultError
 	if _, err := source.Code(t.Context(), types.CodeHash{}); !errors.As(err, &fault) || fault.Cause != replica.Stalled {
-		t.Errorf("a code that is not there: %v", err)
+		t.Errorf("a code that is not there: error %v", err)
 	}
 }

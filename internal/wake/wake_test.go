@@ -37,7 +37,7 @@ func TestEveryoneIsWokenOnce(t *testing.T) {
 			t.Errorf("woken: %v, want each once", order)
 		}
 		if err := e.Wait(t.Context()); err != nil {
-			t.Errorf("after the event: %v", err)
+			t.Errorf("after the event: error %v", err)
 		}
 	})
 }

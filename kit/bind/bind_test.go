@@ -36,19 +36,19 @@ func TestArgumentsInTheFormThatIsTaken(t *testing.T) {
 		call, ok := action.Payload.(types.Call)
 		if err != nil || !ok || string(call.Args) != want || call.Function != "add" || action.Value != 5 ||
 			action.Target != (types.Account{9}) {
-			t.Errorf("%s: %+v, %v", form, action, err)
+			t.Errorf("%s: got %+v, error %v", form, action, err)
 		}
 	}
 	for form, want := range map[string]string{"binary": "\x01", "JSON": ""} {
 		if args, err := Arguments(both()[form], "stop", nil); err != nil || string(args) != want {
-			t.Errorf("%s: %q, %v", form, args, err)
+			t.Errorf("%s: got %q, error %v", form, args, err)
 		}
 	}
 	if _, err := Arguments(both()["JSON"], "add", (*codec.Encoder).Reset); !errors.Is(err, abi.ErrArgument) {
-		t.Errorf("arguments are missing: %v", err)
+		t.Errorf("arguments are missing: error %v", err)
 	}
 	if _, err := Arguments(both()["JSON"], "gone", nil); !errors.Is(err, abi.ErrBad) {
-		t.Errorf("there is no such function: %v", err)
+		t.Errorf("there is no such function: error %v", err)
 	}
 }
 
@@ -63,12 +63,12 @@ func TestDeployAndInstantiate(t *testing.T) {
 		deploy, err := Deploy(a, "name", []byte("code"), 5, write)
 		if p, ok := deploy.Payload.(types.Deploy); err != nil || !ok || string(p.InitArgs) != c.args || p.Name != "name" ||
 			string(p.Code) != "code" || deploy.Value != 5 || !deploy.Target.IsZero() {
-			t.Errorf("%s: %+v, %v", form, deploy, err)
+			t.Errorf("%s: got %+v, error %v", form, deploy, err)
 		}
 		instance, err := Instantiate(a, "name", types.ContractID{9}, 5, write)
 		if p, ok := instance.Payload.(types.Instantiate); err != nil || !ok || string(p.InitArgs) != c.args ||
 			p.Name != "name" || instance.Value != 5 || instance.Target != (types.Account{9}) {
-			t.Errorf("%s: %+v, %v", form, instance, err)
+			t.Errorf("%s: got %+v, error %v", form, instance, err)
 		}
 	}
 }
@@ -79,22 +79,22 @@ func TestReadsBothForms(t *testing.T) {
 			"\x01\x05\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00", `"18446744073709551621"`,
 		} {
 			if v, err := Result(a, "add", []byte(output), Uint128); err != nil || v != (abi.Uint128{Hi: 1, Lo: 5}) {
-				t.Errorf("%s: %v, %v", form, v, err)
+				t.Errorf("%s: got %v, error %v", form, v, err)
 			}
 		}
 		for _, output := range []string{"", "\x01\x05", `"x"`, "true"} {
 			if _, err := Result(a, "add", []byte(output), Uint128); !errors.Is(err, abi.ErrArgument) {
-				t.Errorf("%s: %q is read: %v", form, output, err)
+				t.Errorf("%s: %q is read: error %v", form, output, err)
 			}
 		}
 		if v, err := Event(a, "E", []byte(`{"a":-5}`), (*codec.Decoder).U8); err != nil || int8(v) != -5 {
-			t.Errorf("%s: %d, %v", form, v, err)
+			t.Errorf("%s: got %d, error %v", form, v, err)
 		}
 		for _, data := range []string{
 			"\x01\x02\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00", `{"error":"Low","code":2,"data":{"a":7}}`,
 		} {
 			if v, ok := Error(a, "Low", []byte(data), (*codec.Decoder).U64); !ok || v != 7 {
-				t.Errorf("%s: %d, %v", form, v, ok)
+				t.Errorf("%s: got %d, %v", form, v, ok)
 			}
 			if _, ok := Error(a, "None", []byte(data), (*codec.Decoder).Err); ok {
 				t.Errorf("%s: %q is another error", form, data)
@@ -111,7 +111,7 @@ func TestRevertData(t *testing.T) {
 	for _, given := range []any{api.Data("\x01\x02"), "0x0102"} {
 		data, ok := RevertData(&client.Error{Data: map[string]any{"revertData": given}})
 		if !ok || hex.EncodeToString(data) != "0102" {
-			t.Errorf("%x, %v", data, ok)
+			t.Errorf("got %x, %v", data, ok)
 		}
 	}
 	noHex := &client.Error{Data: map[string]any{"revertData": "0xz"}}

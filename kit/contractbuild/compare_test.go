@@ -20,7 +20,7 @@ func TestDifferences(t *testing.T) {
 	linked := contract(0x01)
 	built := module(linked, &hash)
 	if got := Differences(built, bytes.Clone(built), linked); got != nil {
-		t.Errorf("the same: %v", got)
+		t.Errorf("the same: got %v", got)
 	}
 	for name, c := range map[string]struct {
 		other []byte
@@ -42,7 +42,7 @@ func TestDifferences(t *testing.T) {
 	} {
 		got := Differences(built, c.other, linked)
 		if len(got) != len(c.want) {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: got %q", name, got)
 			continue
 		}
 		for i := range got {

@@ -14,7 +14,7 @@ import (
 func TestFunctionsAreFoundAgain(t *testing.T) {
 	files, err := filepath.Glob("../../contracts/wasm/*.wasm")
 	if err != nil || len(files) < 20 {
-		t.Fatalf("%d files, %v", len(files), err)
+		t.Fatalf("%d files, error %v", len(files), err)
 	}
 	for _, file := range files {
 		module, err := os.ReadFile(file)
@@ -23,11 +23,11 @@ func TestFunctionsAreFoundAgain(t *testing.T) {
 		}
 		c, err := codeOf(module)
 		if err != nil {
-			t.Fatalf("%s: %v", file, err)
+			t.Fatalf("%s: error %v", file, err)
 		}
 		matched, err := c.match(reversed(c))
 		if err != nil {
-			t.Errorf("%s: %v", file, err)
+			t.Errorf("%s: error %v", file, err)
 			continue
 		}
 		for i, k := range matched {
@@ -39,7 +39,7 @@ func TestFunctionsAreFoundAgain(t *testing.T) {
 		other.functions[0].masked = append(other.functions[0].masked, 0x01)
 		other.functions[0].shape = other.functions[0].masked
 		if _, err := c.match(other); !errors.Is(err, errOtherCode) {
-			t.Errorf("%s: other code is taken for the same: %v", file, err)
+			t.Errorf("%s: other code is taken for the same: error %v", file, err)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestSourceMap(t *testing.T) {
 	rows, err := readSourceMap([]byte(`{"version":3,"sources":["a.ts","b.ts"],"mappings":"oGAAA,ICEA,M"}`), 90)
 	want := []row{{10, Position{"a.ts", 1}}, {14, Position{"b.ts", 3}}, {20, Position{}}}
 	if err != nil || !slices.Equal(rows, want) {
-		t.Errorf("%v, %v", rows, err)
+		t.Errorf("got %v, error %v", rows, err)
 	}
 	for at, want := range map[int]Position{9: {}, 10: {"a.ts", 1}, 13: {"a.ts", 1}, 14: {"b.ts", 3}, 99: {}} {
 		if got := rowAt(rows, at); got != want {
@@ -107,7 +107,7 @@ func TestSourceMap(t *testing.T) {
 		`{"version":3,"sources":["a"],"mappings":"gggggggggggggA"}`,
 	} {
 		if _, err := readSourceMap([]byte(wrong), 0); !errors.Is(err, errSourceMap) {
-			t.Errorf("%s: %v", wrong, err)
+			t.Errorf("%s: error %v", wrong, err)
 		}
 	}
 }
@@ -143,17 +143,17 @@ func TestPlaces(t *testing.T) {
 	}
 	source := contractsource.Source{Manifest: contractsource.Manifest{Language: contractsource.Rust, Package: "bank"}}
 	if got := m.Before(0, 107, func(at Position) bool { return IsOwn(source, at) }); got != own(3) {
-		t.Errorf("before the last: %v", got)
+		t.Errorf("before the last: got %v", got)
 	}
 	if got := m.Before(0, 100, func(at Position) bool { return IsOwn(source, at) }); got != (Position{}) {
-		t.Errorf("before the first: %v", got)
+		t.Errorf("before the first: got %v", got)
 	}
 	script := contractsource.Source{Manifest: contractsource.Manifest{Language: contractsource.AssemblyScript}}
 	for file, want := range map[string]bool{
 		"assembly/index.ts": true, "assembly/index~calls.ts": false, "~lib/array.ts": false,
 	} {
 		if got := IsOwn(script, Position{file, 1}); got != want {
-			t.Errorf("%s is own: %v", file, got)
+			t.Errorf("%s is own: got %v", file, got)
 		}
 	}
 }

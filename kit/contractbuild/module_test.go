@@ -53,7 +53,7 @@ func TestStrip(t *testing.T) {
 		t.Error("the ABI is gone")
 	}
 	if _, err := checkModule(plain, linked); err != nil {
-		t.Errorf("a good contract: %v", err)
+		t.Errorf("a good contract: error %v", err)
 	}
 	for length := range len(linked) {
 		if _, err := functionsOf(linked[:length]); err == nil && length < 8 {
@@ -98,7 +98,7 @@ func TestRefusalNamesTheFunction(t *testing.T) {
 	// A fault outside functions names no function.
 	linked := bytes.Replace(contract(), []byte("memory"), []byte("remory"), 1)
 	if _, err := checkModule(linked, linked); err == nil || strings.Contains(err.Error(), "in the function") {
-		t.Errorf("without memory: %v", err)
+		t.Errorf("without memory: error %v", err)
 	}
 }
 

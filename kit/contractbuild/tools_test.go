@@ -57,11 +57,11 @@ func TestRustToolchain(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	good, err := fakeRust(t, nil).toolchain(context.Background())
 	if err != nil || good["rustc"] != "1.63.0" || good["lld"] != "14.0.6" || len(good["target"]) != 64 {
-		t.Fatalf("%v, %v", good, err)
+		t.Fatalf("got %v, error %v", good, err)
 	}
 	other, err := fakeRust(t, map[string]string{libraries + "libcore-1.rlib": "another"}).toolchain(context.Background())
 	if err != nil || other["target"] == good["target"] {
-		t.Errorf("another library has the same hash: %v", err)
+		t.Errorf("another library has the same hash: error %v", err)
 	}
 	for name, c := range map[string]struct {
 		changes map[string]string
@@ -82,7 +82,7 @@ func TestRustToolchain(t *testing.T) {
 		_, err := fakeRust(t, c.changes).toolchain(context.Background())
 		var toolchain *ToolchainError
 		if !errors.As(err, &toolchain) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestRustupIsNamed(t *testing.T) {
 	t.Setenv("PATH", rustup)
 	_, err := fakeRust(t, map[string]string{"bin/rustc": ""}).toolchain(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "found rustc 1.95.0") {
-		t.Errorf("%v", err)
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestRustCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Manifest.Name != "tally" || s.Manifest.Package != "apps/tally" || s.At("src/lib.rs") != "apps/tally/src/lib.rs" {
-		t.Errorf("%+v", s.Manifest)
+		t.Errorf("got %+v", s.Manifest)
 	}
 	want := map[string]string{
 		"apps/tally/Cargo.toml": "t", "apps/tally/src/lib.rs": "l", "apps/tally/src/deep/x.rs": "x", "sdk/Cargo.toml": "s",
@@ -159,14 +159,14 @@ func TestRustCollect(t *testing.T) {
 	}
 	for file, text := range want {
 		if string(s.Files[file]) != text {
-			t.Errorf("%s: %q", file, s.Files[file])
+			t.Errorf("%s: got %q", file, s.Files[file])
 		}
 	}
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "sdk/src/link.rs")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.collect(context.Background(), filepath.Join(dir, "apps/tally")); !errors.Is(err, contractsource.ErrSource) {
-		t.Errorf("a link: %v", err)
+		t.Errorf("a link: error %v", err)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestWhatWouldRunIsRefused(t *testing.T) {
 		described(t, r, change, "/p/tally", "/p/dependency")
 		if _, err := r.crates(context.Background(), "/p/tally", t.TempDir()); !errors.Is(err, contractsource.ErrSource) ||
 			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
+			t.Errorf("%s: error %v", want, err)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestCompileStaysInItsSource(t *testing.T) {
 	described(t, r, func(*crate) {}, filepath.Join(dir, "tally"), "/elsewhere/secret")
 	_, err := r.compile(context.Background(), contractsource.Source{Manifest: contractsource.Manifest{Package: "tally"}}, dir, t.TempDir(), Options{})
 	if !errors.Is(err, contractsource.ErrSource) || !strings.Contains(err.Error(), "/elsewhere/secret") {
-		t.Errorf("%v", err)
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -232,10 +232,10 @@ func TestScriptCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(s.Files) != 2 || string(s.Files["assembly/more/a.ts"]) != "2" || s.Manifest.Name != "raffle" {
-		t.Errorf("%v", s)
+		t.Errorf("got %v", s)
 	}
 	if s.Manifest.Toolchain["asc"] != tools.hash || len(s.Manifest.Toolchain["sdk"]) != 64 {
-		t.Errorf("%v", s.Manifest.Toolchain)
+		t.Errorf("got %v", s.Manifest.Toolchain)
 	}
 	own := filepath.Join(dir, "node_modules", scriptSDK)
 	err = eachSDKFile(func(file string, content []byte) error {
@@ -246,12 +246,12 @@ func TestScriptCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := tools.collect(context.Background(), dir); err != nil {
-		t.Errorf("with this SDK: %v", err)
+		t.Errorf("with this SDK: error %v", err)
 	}
 	write(t, own, map[string]string{"assembly/storage.ts": "changed"})
 	if _, err := tools.collect(context.Background(), dir); !errors.Is(err, contractsource.ErrSource) ||
 		!strings.Contains(err.Error(), "assembly/storage.ts") {
-		t.Errorf("with another SDK: %v", err)
+		t.Errorf("with another SDK: error %v", err)
 	}
 }
 
@@ -300,7 +300,7 @@ func TestNode(t *testing.T) {
 		}
 		_, err := findNode(context.Background())
 		if got := fmt.Sprint(err); (err == nil) != (c.want == "") || !strings.Contains(got, c.want) && err != nil {
-			t.Errorf("%s: %v", c.answer, err)
+			t.Errorf("%s: error %v", c.answer, err)
 		}
 	}
 }
@@ -309,12 +309,12 @@ func TestCollectTellsLanguages(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Collect(context.Background(), dir); !errors.Is(err, contractsource.ErrSource) ||
 		!strings.Contains(err.Error(), "neither") {
-		t.Errorf("an empty directory: %v", err)
+		t.Errorf("an empty directory: error %v", err)
 	}
 	write(t, dir, map[string]string{"Cargo.toml": "", "assembly/index.ts": ""})
 	if _, err := Collect(context.Background(), dir); !errors.Is(err, contractsource.ErrSource) ||
 		!strings.Contains(err.Error(), "or in") {
-		t.Errorf("both: %v", err)
+		t.Errorf("both: error %v", err)
 	}
 }
 
@@ -343,7 +343,7 @@ func TestOwnTestsPassRustupBy(t *testing.T) {
 	}
 	err := fakeRust(t, map[string]string{"bin/cargo": ""}).runTests(context.Background(), project, &told)
 	if err == nil || !strings.Contains(err.Error(), rustInstall) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v", err)
 	}
 	told.Reset()
 	failing := fakeRust(t, map[string]string{"bin/cargo": "#!/bin/sh\necho 'test adds ... FAILED'\nexit 101\n"})
@@ -364,12 +364,12 @@ func TestOwnTestsInAssemblyScript(t *testing.T) {
 	var told strings.Builder
 	err := scriptCompiler.runTests(context.Background(), project, &told)
 	if err == nil || !strings.Contains(err.Error(), "npm install (in "+project) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v", err)
 	}
 	script := filepath.Join(project, "node_modules", scriptSDK, "bin/cairn-test.mjs")
 	write(t, project, map[string]string{"node_modules/" + scriptSDK + "/bin/cairn-test.mjs": ""})
 	if err := RunTests(context.Background(), project, &told); err != nil ||
 		told.String() != "ran "+script+" in "+project+"\n" {
-		t.Errorf("%v, %q", err, told.String())
+		t.Errorf("got %v, %q", err, told.String())
 	}
 }

@@ -100,19 +100,19 @@ func TestFailures(t *testing.T) {
 	}
 	for function, reason := range map[string]string{"stop": "trap", "none": "no_such_function"} {
 		if r := k.Call(alice, function, nil); r.OK || r.Reason != reason || !strings.Contains(r.Err().Error(), reason) {
-			t.Errorf("%s: %+v", function, r)
+			t.Errorf("%s: got %+v", function, r)
 		}
 	}
 	if r := k.Call(alice, "increment", nil, contracttest.Options{Gas: 50_000}); r.Reason != "out_of_gas" ||
 		r.GasUsed != 50_000 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v", r)
 	}
 	if r := k.View("increment", nil); r.OK {
 		t.Error("a view call wrote")
 	}
 	if k, r := chain.TryDeploy(alice, []byte("no module"), nil); k != nil || r.Reason != "module_refused" ||
 		r.Detail == "" {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v", r)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestGasReport(t *testing.T) {
 	k.Call(alice, "fail", nil)
 	uses := chain.Gas()
 	if len(uses) != 3 || uses[1].Failed != 1 || uses[1].Average() != 0 {
-		t.Fatalf("%+v", uses)
+		t.Fatalf("got %+v", uses)
 	}
 	u := uses[2]
 	if u.Function != "increment" || u.Calls != 2 || u.Most != first || u.Least != second ||
@@ -183,7 +183,7 @@ func TestNoToken(t *testing.T) {
 	report := chain.Deploy(alice, counter(), nil).CheckToken(alice)
 	if report.Conforms() || report.Results[0].Rule != "interface" ||
 		!strings.Contains(report.Results[0].Detail, "there is no name() string") {
-		t.Errorf("%+v", report)
+		t.Errorf("got %+v", report)
 	}
 	if chain.Height() != 1 {
 		t.Errorf("the chain is at height %d after the check", chain.Height())

@@ -51,14 +51,14 @@ func TestCoverage(t *testing.T) {
 		t.Errorf("after the deploy %v ran", ran)
 	}
 	if r := k.Call(alice, "pay", nil, contracttest.Options{Gas: 1_000_000}); r.Reason != "trap" {
-		t.Fatalf("%+v", r)
+		t.Fatalf("got %+v", r)
 	}
 	if ran := ranBlocks(t, code); !slices.Equal(ran, []bool{true, true, false, false, false}) {
 		t.Errorf("after a trap %v ran", ran)
 	}
 	stage := chain.Rehearse()
 	if r := stage.Call(alice.Account, k.ID, "pay", nil, 1); !r.OK {
-		t.Fatalf("%+v", r)
+		t.Fatalf("got %+v", r)
 	}
 	if ran := ranBlocks(t, code); !slices.Equal(ran, []bool{true, true, true, true, false}) {
 		t.Errorf("after both ways %v ran", ran)
@@ -111,7 +111,7 @@ func TestStops(t *testing.T) {
 	code := m.Encode()
 	chain := contracttest.New(t)
 	if r := chain.Deploy(chain.Account("alice"), code, nil).View("outer", nil); r.Reason != "trap" || r.Stops != nil {
-		t.Errorf("without notes: %+v", r)
+		t.Errorf("without notes: got %+v", r)
 	}
 	chain.Cover()
 	k := chain.Deploy(chain.Account("alice"), code, nil)
@@ -121,7 +121,7 @@ func TestStops(t *testing.T) {
 		"a rehearsal": stage.View(k.ID, "outer", nil),
 	} {
 		if r.Reason != "trap" || len(r.Stops) != 1 || r.Stops[0].Code != sha256.Sum256(code) {
-			t.Fatalf("%s: %+v", name, r)
+			t.Fatalf("%s: got %+v", name, r)
 		}
 		places := r.Stops[0].Places
 		if len(places) != 2 || places[0].Function != 1 || places[1].Function != 2 {
@@ -135,6 +135,6 @@ func TestStops(t *testing.T) {
 		}
 	}
 	if r := k.View("fine", nil); !r.OK || r.Stops != nil {
-		t.Errorf("a call that succeeds: %+v", r)
+		t.Errorf("a call that succeeds: got %+v", r)
 	}
 }

@@ -52,7 +52,7 @@ func TestGasSnapshot(t *testing.T) {
 	written, err := os.ReadFile(file)
 	if lines := strings.Split(string(written), "\n"); err != nil || len(lines) != 7 ||
 		!strings.HasPrefix(lines[1], `"first": {"total":`) || !strings.Contains(lines[1], `"storage_write()":`) {
-		t.Errorf("%s, %v", written, err)
+		t.Errorf("got %s, error %v", written, err)
 	}
 	if w := snapshotOf(t, file, "check", 0, "first", "second", "third"); w.errors != "" {
 		t.Errorf("the same differs: %s", w.errors)

@@ -180,7 +180,7 @@ func TestAllTransfersAreSentInTheirSendersOrder(t *testing.T) {
 				t.Errorf("%d requests with %d calls, reported %d", requests, calls, report.Requests)
 			}
 			if l := report.Latency; l.P50 <= 0 || l.P50 > l.P90 || l.P90 > l.P99 || l.P99 > l.P999 || l.P999 > l.Max {
-				t.Errorf("percentiles do not ascend: %+v", l)
+				t.Errorf("percentiles do not ascend: got %+v", l)
 			}
 		})
 	}
@@ -246,10 +246,10 @@ func TestReadsGoOnUntilInterrupted(t *testing.T) {
 	}
 	report, err := Run(ctx, n, plan, queues, Options{URL: server.URL, Batch: 3, Duration: time.Hour})
 	if err != nil || !report.Interrupted || report.Calls < 3*readsPerConnection || report.Inclusion != nil {
-		t.Errorf("report %+v, %v", report, err)
+		t.Errorf("report %+v, error %v", report, err)
 	}
 	if n.sizes[3] == 0 || len(n.sizes) != 1 {
-		t.Errorf("requests by size: %v", n.sizes)
+		t.Errorf("requests by size: got %v", n.sizes)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestNodeThatIsNotThere(t *testing.T) {
 	report, err := Run(t.Context(), n, plan, queues, Options{URL: server.URL, Batch: 1, Duration: time.Hour})
 	if err != nil || report.Calls != 0 || len(report.Errors) != 1 || report.Errors[0].Code != "connection" ||
 		report.Errors[0].Count != 2*maxBroken {
-		t.Errorf("report %+v, %v", report, err)
+		t.Errorf("report %+v, error %v", report, err)
 	}
 }
 
@@ -294,7 +294,7 @@ func TestStatusesOfHTTP(t *testing.T) {
 	report, err := Run(t.Context(), n, plan, queues, Options{URL: server.URL, Batch: 1, Settle: time.Minute})
 	want := []ErrorCount{{"HTTP 403", 1, "no"}, {"HTTP 429", 1, "no"}}
 	if err != nil || report.Calls != 1 || !slices.Equal(report.Errors, want) {
-		t.Errorf("report %+v, %v", report, err)
+		t.Errorf("report %+v, error %v", report, err)
 	}
 }
 

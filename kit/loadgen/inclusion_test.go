@@ -34,11 +34,11 @@ func TestSettleReadsWhatItSaw(t *testing.T) {
 	chain.watch = w
 	w.see(blocks - 5)
 	if err := w.settle(t.Context(), blocks, 10*time.Second, func(int64) {}); err != nil || w.included != blocks {
-		t.Errorf("%d of %d, %v", w.included, blocks, err)
+		t.Errorf("%d of %d, error %v", w.included, blocks, err)
 	}
 	w = newWatcher(chain, clock, submissions, 0)
 	chain.watch = w
 	if err := w.settle(t.Context(), blocks, 10*time.Second, func(int64) {}); err != nil || w.included != 0 {
-		t.Errorf("%d where no block was seen, %v", w.included, err)
+		t.Errorf("%d where no block was seen, error %v", w.included, err)
 	}
 }

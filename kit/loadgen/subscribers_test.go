@@ -116,7 +116,7 @@ func FuzzSocket(f *testing.F) {
 func TestReadMetrics(t *testing.T) {
 	got, err := readMetrics(strings.NewReader("# HELP a b\n# TYPE a gauge\na 1.5e+03\nb{c=\"d\"} 2\n\ne 3 1700000000\n"))
 	if err != nil || len(got) != 2 || got["a"] != 1500 || got["e"] != 3 {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, error %v", got, err)
 	}
 	if _, err := readMetrics(strings.NewReader("a x\n")); err == nil {
 		t.Error("a metric that is no number is taken")
@@ -132,10 +132,10 @@ func TestReadMetricsOfANode(t *testing.T) {
 	defer node.Close()
 	read := func(names ...string) (map[string]float64, error) { return ReadMetrics(t.Context(), node.URL, names...) }
 	if got, err := read("a"); err != nil || len(got) != 1 || got["a"] != 1 {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, error %v", got, err)
 	}
 	if got, err := read("a", "b"); err == nil || !strings.Contains(err.Error(), "no metric b") {
-		t.Errorf("a metric that is missing: %v, %v", got, err)
+		t.Errorf("a metric that is missing: got %v, error %v", got, err)
 	}
 	body = strings.Repeat("a 1\n", maxMetrics/4) + "a 2\n"
 	if got, err := read(); err == nil {
@@ -228,7 +228,7 @@ func TestWhatSubscribersMiss(t *testing.T) {
 	n.accepted = nil
 	n.mu.Unlock()
 	if head, err := a.settle(t.Context(), 0, time.Minute); head != 4 || err != nil {
-		t.Fatalf("head %d, %v", head, err)
+		t.Fatalf("head %d, error %v", head, err)
 	}
 	r := a.end(4, nil, a.start)
 	if r.Subscribers != 3 || r.Blocks != 3 || r.Missed != 1+2 || r.Repeated != 1 || r.Notifications != 7 {
@@ -247,7 +247,7 @@ func TestSubscribersWhoAreRefused(t *testing.T) {
 	o := Options{URL: server.URL, Batch: 1, Audience: Audience{Subscribers: 2}}
 	if _, err := Run(t.Context(), n, plan, nil, o); err == nil ||
 		!strings.Contains(err.Error(), "503 Service Unavailable: not now") {
-		t.Errorf("refused: %v", err)
+		t.Errorf("refused: error %v", err)
 	}
 	for _, bad := range []Audience{
 		{}, {Subscribers: 1, Stalled: 2}, {Subscribers: 1, Pending: -1}, {Subscribers: MaxConnections + 1},

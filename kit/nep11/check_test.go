@@ -412,11 +412,11 @@ func TestSoundContract(t *testing.T) {
 	m := newModel(none)
 	report := checked(t, m)
 	if !report.Conforms() || report.Count(conformance.Pass) != len(rules) {
-		t.Errorf("%+v", report.Results)
+		t.Errorf("got %+v", report.Results)
 	}
 	given := types.Account(receiver)
 	if m.supply != 151 || len(m.list(&holder)) != 149 || len(m.list(&given)) != 1 || len(m.approved) != 0 {
-		t.Errorf("after the check: %+v", m)
+		t.Errorf("after the check: got %+v", m)
 	}
 }
 
@@ -462,7 +462,7 @@ func TestFlaws(t *testing.T) {
 		report := checked(t, newModel(f))
 		i := slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.Rule == rule })
 		if r := report.Results[i]; r.Verdict != conformance.Fail || r.Detail == "" || report.Conforms() {
-			t.Errorf("flaw %d: rule %s: %+v", f, rule, r)
+			t.Errorf("flaw %d: rule %s: got %+v", f, rule, r)
 		}
 	}
 	if len(broken) != len(rules) {
@@ -482,7 +482,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		m := newModel(none)
 		c.change(m)
 		if report := checked(t, m); !report.Conforms() || report.Count(conformance.LeftOut) != c.rules {
-			t.Errorf("%s: %+v", name, report.Results)
+			t.Errorf("%s: got %+v", name, report.Results)
 		}
 	}
 }

@@ -340,7 +340,7 @@ func checked(t *testing.T, m *model) Report {
 
 func TestSoundToken(t *testing.T) {
 	if report := checked(t, newModel(none)); report.Count(Pass) != len(rules) {
-		t.Errorf("%+v", report.Results)
+		t.Errorf("got %+v", report.Results)
 	}
 }
 
@@ -353,11 +353,11 @@ func TestOnAChainOfOthers(t *testing.T) {
 		t.Errorf("got %d rules left out, want %d: %+v", got, want, report.Results)
 	}
 	if m.supply != 1_000 || m.balances[holder] != 900 || m.balances[actors.A]+m.balances[actors.B] != 0 {
-		t.Errorf("after the check: %+v", m)
+		t.Errorf("after the check: got %+v", m)
 	}
 	for key, left := range m.allowances {
 		if left != 0 {
-			t.Errorf("an allowance of %d is left: %x", left, key)
+			t.Errorf("an allowance of %d is left: got %x", left, key)
 		}
 	}
 }
@@ -394,7 +394,7 @@ func TestFlaws(t *testing.T) {
 		report := checked(t, newModel(f))
 		i := slices.IndexFunc(report.Results, func(r Result) bool { return r.Rule == rule })
 		if r := report.Results[i]; r.Verdict != Fail || r.Detail == "" || report.Conforms() {
-			t.Errorf("flaw %d: rule %s: %+v", f, rule, r)
+			t.Errorf("flaw %d: rule %s: got %+v", f, rule, r)
 		}
 	}
 }
@@ -404,7 +404,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	m.owner = types.Account{9}
 	report := checked(t, m)
 	if !report.Conforms() || report.Count(LeftOut) != 2 {
-		t.Errorf("%+v", report.Results)
+		t.Errorf("got %+v", report.Results)
 	}
 }
 

@@ -182,7 +182,7 @@ func (n *fakeNode) pending(api.PendingTransactionsParams) ([]api.PendingTransact
 func (n *fakeNode) send(p api.RawTransactionParams) (types.TxID, error) {
 	tx, err := types.DecodeTx(p.Transaction)
 	if err != nil {
-		n.t.Errorf("sent: %v", err)
+		n.t.Errorf("sent: error %v", err)
 		return types.TxID{}, api.ErrUndecodable
 	}
 	nonce, next := tx.Signed().Nonce, uint64(len(n.blocks))

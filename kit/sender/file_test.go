@@ -81,7 +81,7 @@ func TestFileKeepsWhatIsAppended(t *testing.T) {
 	}
 	wantIDs(t, path, "b", "d")
 	if err := f.Append([]sender.Entry{refusal("e")}); !errors.Is(err, fs.ErrClosed) {
-		t.Errorf("append after close: %v", err)
+		t.Errorf("append after close: error %v", err)
 	}
 }
 
@@ -220,10 +220,10 @@ func TestFileIsOneProcesss(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.Open(scope); !errors.Is(err, sender.ErrLocked) {
-		t.Errorf("opened twice: %v", err)
+		t.Errorf("opened twice: error %v", err)
 	}
 	if _, err := read(path, scope); !errors.Is(err, sender.ErrLocked) {
-		t.Errorf("opened by another: %v", err)
+		t.Errorf("opened by another: error %v", err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func (e *event) happen() { e.once.Do(func() { close(e.happened) }) }
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob(scripts + "/*.json")
 	if err != nil || len(files) < 10 {
-		t.Fatalf("%d scripts: %v", len(files), err)
+		t.Fatalf("%d scripts: error %v", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {

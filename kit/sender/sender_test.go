@@ -97,7 +97,7 @@ func TestAnIDIsForOneJob(t *testing.T) {
 	}
 	_, err := s.Send(t.Context(), client.Transfer(types.Account{5}, 1), sender.Job{})
 	if !errors.Is(err, sender.ErrClosed) {
-		t.Errorf("send after close: %v", err)
+		t.Errorf("send after close: error %v", err)
 	}
 }
 
@@ -194,7 +194,7 @@ func dieCancelling(t *testing.T, written bool) (node *fakeNode, revive func() *s
 		t.Fatal(err)
 	}
 	if err := sent.Cancel(t.Context()); !errors.Is(err, errCrash) {
-		t.Fatalf("cancel: %v", err)
+		t.Fatalf("cancel: error %v", err)
 	}
 	node.mu.Lock()
 	defer node.mu.Unlock()
@@ -209,17 +209,17 @@ func TestCancellingGoesOnAfterACrash(t *testing.T) {
 	s := revive()
 	again := send(t, s, 5, "5")
 	if _, err := again.Receipt(t.Context()); !errors.Is(err, sender.ErrCancelled) {
-		t.Errorf("receipt: %v", err)
+		t.Errorf("receipt: error %v", err)
 	}
 	if _, err := again.Accepted(t.Context()); !errors.Is(err, sender.ErrCancelled) {
-		t.Errorf("accepted: %v", err)
+		t.Errorf("accepted: error %v", err)
 	}
 	if err := again.Cancel(t.Context()); err != nil {
-		t.Errorf("cancelled twice: %v", err)
+		t.Errorf("cancelled twice: error %v", err)
 	}
 	if cancelled := node.blocks[0].tx.Signed(); len(node.blocks) != 1 || cancelled.Target != s.Account() ||
 		cancelled.Value != 0 || cancelled.Payload.Kind() != types.KindTransfer {
-		t.Errorf("in blocks: %+v", node.blocks)
+		t.Errorf("in blocks: got %+v", node.blocks)
 	}
 	paid := receipt(t, send(t, s, 5, "5")) // the ID is free again
 	if paid.TransactionHash != node.blocks[1].tx.ID() {
@@ -228,7 +228,7 @@ func TestCancellingGoesOnAfterACrash(t *testing.T) {
 	var late *sender.TooLate
 	err := send(t, s, 5, "5").Cancel(t.Context())
 	if !errors.As(err, &late) || late.Receipt.TransactionHash != paid.TransactionHash {
-		t.Errorf("cancel of what was done: %v", err)
+		t.Errorf("cancel of what was done: error %v", err)
 	}
 }
 
@@ -249,16 +249,16 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := sent.Receipt(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("receipt: %v", err)
+		t.Errorf("receipt: error %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := sent.Receipt(t.Context()); !errors.Is(err, sender.ErrClosed) {
-		t.Errorf("receipt of a closed sender: %v", err)
+		t.Errorf("receipt of a closed sender: error %v", err)
 	}
 	if _, err := sent.Accepted(t.Context()); err != nil && !errors.Is(err, sender.ErrClosed) {
-		t.Errorf("hash of a closed sender: %v", err)
+		t.Errorf("hash of a closed sender: error %v", err)
 	}
 }
 

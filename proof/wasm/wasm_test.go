@@ -106,7 +106,7 @@ func cases(t *testing.T) (all []testCase) {
 		start := time.Now()
 		verdict, err := proof.Verify(bundle, 100)
 		if err != nil {
-			t.Fatalf("%s: %v", b.Name, err)
+			t.Fatalf("%s: error %v", b.Name, err)
 		}
 		t.Logf(
 			"%s: %d accesses, a bundle of %d bytes, verified in %v", b.Name, verdict.Accesses, len(bundle), time.Since(start),
@@ -244,7 +244,7 @@ func inBrowser(t *testing.T, dir string) []byte {
 		<-ended
 		return body
 	case err := <-ended:
-		t.Fatalf("the browser ended: %v", err)
+		t.Fatalf("the browser ended: error %v", err)
 		return nil
 	}
 }

@@ -79,7 +79,7 @@ func TestChangesInARow(t *testing.T) {
 			var change func(error)
 			change = func(err error) {
 				if err != nil {
-					t.Errorf("change %d: %v", told, err)
+					t.Errorf("change %d: error %v", told, err)
 				}
 				if told++; told%2 == 1 {
 					leader.step(cluster.Remove(r.ID, change))

@@ -74,7 +74,7 @@ func TestLeaderThatCannotHandsOn(t *testing.T) {
 				w.leader().step(cluster.Transfer(bad.record.ID, func(err error) { told = err }))
 				w.runUntil(w.now + 3*time.Second)
 				if l := w.leader(); told != nil || l == nil || l.machine != bad {
-					t.Errorf("once it can, leadership does not go to it: %v", told)
+					t.Errorf("once it can, leadership does not go to it: error %v", told)
 				}
 				if len(w.report.Violations) > 0 {
 					t.Errorf("%v", w.report.Violations)

@@ -28,7 +28,7 @@ func run(t *testing.T, seed uint64) (report *Report) {
 		var err error
 		report, err = Run(Setup{Seed: seed, Members: members, Faults: time.Duration(*seconds) * time.Second, Bug: *bug})
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatalf("seed %d: error %v", seed, err)
 		}
 	})
 	return report

@@ -252,7 +252,7 @@ func TestWhoMayCall(t *testing.T) {
 					t.Errorf("%s POST: %d %q, readable by %q", odd, status, body, answer.Get("Access-Control-Allow-Origin"))
 				}
 				if status == 401 && answer.Get("WWW-Authenticate") != "Bearer" {
-					t.Errorf("%s POST: %v", odd, answer)
+					t.Errorf("%s POST: got %v", odd, answer)
 				}
 			}
 			want := test.want
@@ -329,7 +329,7 @@ func TestClientOfGuardedNode(t *testing.T) {
 	next := types.Height(0)
 	for block, err := range c.SubscribeBlocks(ctx, &next) {
 		if err != nil || block.Height > 2 {
-			t.Fatalf("block %d, %v", block.Height, err)
+			t.Fatalf("block %d, error %v", block.Height, err)
 		}
 		if block.Height == 2 {
 			break
@@ -338,17 +338,17 @@ func TestClientOfGuardedNode(t *testing.T) {
 	above := types.Height(1 << 40)
 	for _, err := range c.SubscribeBlocks(ctx, &above) {
 		if !errors.Is(err, api.ErrAboveHead) {
-			t.Errorf("a height that is far away: %v", err)
+			t.Errorf("a height that is far away: error %v", err)
 		}
 	}
 	refused := node.client(t, openKey+".")
 	var status *client.StatusError
 	if _, err := refused.BlockNumber(ctx); !errors.As(err, &status) || status.Status != 401 {
-		t.Errorf("a call with a wrong key: %v", err)
+		t.Errorf("a call with a wrong key: error %v", err)
 	}
 	for _, err := range refused.SubscribeBlocks(ctx, nil) {
 		if !errors.As(err, &status) || status.Status != 401 {
-			t.Errorf("a subscription with a wrong key: %v", err)
+			t.Errorf("a subscription with a wrong key: error %v", err)
 		}
 	}
 	stranger, err := client.New(node.RPC, client.WithToken(openKey))
@@ -358,7 +358,7 @@ func TestClientOfGuardedNode(t *testing.T) {
 	defer stranger.Close()
 	var unknown x509.UnknownAuthorityError
 	if _, err := stranger.BlockNumber(ctx); !errors.Is(err, client.ErrUnreachable) || !errors.As(err, &unknown) {
-		t.Errorf("a call by who does not know the certificate: %v", err)
+		t.Errorf("a call by who does not know the certificate: error %v", err)
 	}
 }
 
@@ -371,7 +371,7 @@ func TestCommandsOfGuardedNode(t *testing.T) {
 	u.fails(exitUsage, "status", "--ca-file", node.file("key"))
 	u.environment = append(u.environment, "CAIRN_CA_FILE="+node.file("cert.pem"))
 	if f := u.fails(exitFailed, "status"); !strings.Contains(f.Message, "401") {
-		t.Errorf("without a key: %+v", f)
+		t.Errorf("without a key: got %+v", f)
 	}
 	u.environment = append(u.environment, "CAIRN_API_KEY_FILE="+node.file("key"))
 	u.succeeds(nil, "status")
@@ -417,7 +417,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	})
 	var status *client.StatusError
 	if _, err := node.client(t, openKey).BlockNumber(t.Context()); !errors.As(err, &status) || status.Status != 401 {
-		t.Errorf("the key that was taken away: %v", err)
+		t.Errorf("the key that was taken away: error %v", err)
 	}
 	// Invalid files leave the previous content in force.
 	node.write(t, "keys", "no key at all\n")

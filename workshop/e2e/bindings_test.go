@@ -92,19 +92,19 @@ func TestGoBindingsOfAToken(t *testing.T) {
 	receipt := d.send(gold.Transfer(bob, 1<<53+1))
 	moved, err := nep20.TransferResult(receipt.ReturnData)
 	if err != nil || !moved || receipt.ReturnData[0] != 1 {
-		t.Fatalf("%v, %v: %x", moved, err, receipt.ReturnData)
+		t.Fatalf("moved %v, error %v, returned %x", moved, err, receipt.ReturnData)
 	}
 	event, err := nep20.ReadTransferEvent(receipt.Logs[0].Data)
 	if want := (nep20.TransferEvent{From: alice, To: bob, Amount: 1<<53 + 1}); err != nil || event != want {
-		t.Errorf("%+v, %v", event, err)
+		t.Errorf("got %+v, error %v", event, err)
 	}
 	symbol, err := gold.Symbol(ctx, d.client, api.Latest())
 	if err != nil || symbol != "GLD" {
-		t.Errorf("%q, %v", symbol, err)
+		t.Errorf("got %q, error %v", symbol, err)
 	}
 	for at, want := range map[api.BlockRef]uint64{api.Latest(): 1<<53 + 1, api.AtHeight(deployed.BlockHeight): 0} {
 		if has, err := gold.BalanceOf(ctx, d.client, at, bob); err != nil || has != want {
-			t.Errorf("%d, %v", has, err)
+			t.Errorf("got %d, error %v", has, err)
 		}
 	}
 }
@@ -126,10 +126,10 @@ func TestGoBindingsOfEveryType(t *testing.T) {
 	pair, err := k.Kept(ctx, d.client, api.Latest(), 7)
 	if err != nil || pair.Item1 == nil || *pair.Item1.Note != note || pair.Item1.Price != 5 ||
 		*pair.Item2 != (typed.StateSold{To: alice, Price: 1 << 60}) {
-		t.Errorf("%+v, %v", pair, err)
+		t.Errorf("got %+v, error %v", pair, err)
 	}
 	if pair, err := k.Kept(ctx, d.client, api.Latest(), 8); err != nil || pair.Item1 != nil {
-		t.Errorf("%+v, %v", pair, err)
+		t.Errorf("got %+v, error %v", pair, err)
 	}
 	wide, err := abi.Uint128Of(new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1)))
 	if err != nil {
@@ -139,25 +139,25 @@ func TestGoBindingsOfEveryType(t *testing.T) {
 	seen, err := typed.ReadSeenEvent(logs[0].Data)
 	if err != nil || seen.Wide != wide || seen.Small != -1 || seen.State != (typed.StateOpen{}) ||
 		seen.Below.String() != "-"+wide.String() || seen.Pair != (typed.TupleU64Bool{Item1: 1<<64 - 1, Item2: true}) {
-		t.Errorf("%+v, %v", seen, err)
+		t.Errorf("got %+v, error %v", seen, err)
 	}
 	checkViews(ctx, t, d, k)
 
 	receipt := d.send(k.Refuse(7, 10))
 	var low typed.TooLowError
 	if err := typed.Explain(client.Failure(receipt)); !errors.As(err, &low) || low.Have != 7 || low.Need != 10 {
-		t.Errorf("%v", err)
+		t.Errorf("error %v", err)
 	}
 	var closed typed.ClosedError
 	if err := typed.Explain(client.Failure(d.send(k.Refuse(7, 7)))); !errors.As(err, &closed) ||
 		!errors.Is(err, api.ErrExecutionFailed) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v", err)
 	}
 	for _, wrong := range []error{
 		second(k.Keep(7, offer, nil)), second(k.Text(ctx, d.client, api.Latest(), "\xff")),
 	} {
 		if !errors.Is(wrong, abi.ErrArgument) {
-			t.Errorf("%v", wrong)
+			t.Errorf("error %v", wrong)
 		}
 	}
 }
@@ -168,29 +168,29 @@ func checkViews(ctx context.Context, t *testing.T, d *driver, k typed.Contract) 
 	t.Helper()
 	latest := api.Latest()
 	if v, err := k.I8(ctx, d.client, latest, -128); v != -128 || err != nil {
-		t.Errorf("%d, %v", v, err)
+		t.Errorf("got %d, error %v", v, err)
 	}
 	if v, err := k.I64(ctx, d.client, latest, -1<<63); v != -1<<63 || err != nil {
-		t.Errorf("%d, %v", v, err)
+		t.Errorf("got %d, error %v", v, err)
 	}
 	least, err := abi.Int128Of(new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), 127)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v, err := k.I128(ctx, d.client, latest, least); v != least || err != nil {
-		t.Errorf("%s, %v", v, err)
+		t.Errorf("got %s, error %v", v, err)
 	}
 	if v, err := k.Four(ctx, d.client, latest, [4]byte{1, 2, 3, 4}); v != [4]byte{1, 2, 3, 4} || err != nil {
-		t.Errorf("%x, %v", v, err)
+		t.Errorf("got %x, error %v", v, err)
 	}
 	pairs := []typed.TupleU64Bool{{Item1: 1}, {Item1: 2, Item2: true}}
 	if v, err := k.Pairs(ctx, d.client, latest, pairs); len(v) != 2 || v[1] != pairs[1] || err != nil {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("got %+v, error %v", v, err)
 	}
 	if v, err := k.Offers(ctx, d.client, latest, nil); len(v) != 0 || err != nil {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("got %+v, error %v", v, err)
 	}
 	if v, err := k.Optional(ctx, d.client, latest, nil); v != nil || err != nil {
-		t.Errorf("%v, %v", v, err)
+		t.Errorf("got %v, error %v", v, err)
 	}
 }

@@ -171,19 +171,19 @@ func (c *cluster) requireProofsOf(node *process) {
 		<-time.After(loadPause)
 	}
 	if err != nil || info.Proofs.Oldest <= info.OldestHeight {
-		t.Fatalf("proofs of blocks %+v, blocks from %d on, %v", info.Proofs, info.OldestHeight, err)
+		t.Fatalf("proofs of blocks %+v, blocks from %d on, error %v", info.Proofs, info.OldestHeight, err)
 	}
 	bundle, err := replica.ProofBundle(ctx, info.Proofs.Oldest, proof.MaxBundleBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if verdict, err := proof.Verify(bundle, 128); err != nil || verdict.Height != info.Proofs.Oldest {
-		t.Errorf("%+v, %v", verdict, err)
+		t.Errorf("got %+v, error %v", verdict, err)
 	}
 	if _, err := replica.ProofBundle(
 		ctx, info.OldestHeight, proof.MaxBundleBytes,
 	); !errors.Is(err, api.ErrProofNotStored) {
-		t.Errorf("the block of the snapshot: %v", err)
+		t.Errorf("the block of the snapshot: error %v", err)
 	}
 }
 
@@ -216,10 +216,10 @@ func TestBootstrapKilled(t *testing.T) {
 		t.Fatal("it does not ask for the second chunk")
 	}
 	if connection, err := net.Dial("tcp", address); err == nil {
-		t.Errorf("it listens before it has a state, %v", connection.Close())
+		t.Errorf("it listens before it has a state, error %v", connection.Close())
 	}
 	if _, err := os.Stat(node.ready); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it says that it serves: %v", err)
+		t.Errorf("it says that it serves: error %v", err)
 	}
 	for _, second := range [][]string{
 		append(c.fromSnapshot("replica", c.primary.RPC), anyPorts...),
@@ -325,21 +325,21 @@ func (c *cluster) requireSnapshotOf(node *process, offered *api.StateSnapshot) {
 	}
 	info, err := replica.NodeInfo(ctx)
 	if err != nil || info.OldestHeight < offered.Height {
-		t.Fatalf("the oldest height is %d, the snapshot was of %d, %v", info.OldestHeight, offered.Height, err)
+		t.Fatalf("the oldest height is %d, the snapshot was of %d, error %v", info.OldestHeight, offered.Height, err)
 	}
 	for _, height := range []types.Height{info.OldestHeight, head} {
 		want, err := primary.BlockByNumber(ctx, api.AtHeight(height), false)
 		got, gotErr := replica.BlockByNumber(ctx, api.AtHeight(height), false)
 		if err := errors.Join(err, gotErr); err != nil || want == nil || got == nil || want.Hash != got.Hash ||
 			want.StateRoot != got.StateRoot {
-			t.Fatalf("block %d is not the same: %+v, %+v, %v", height, want, got, err)
+			t.Fatalf("block %d is not the same: got %+v, %+v, error %v", height, want, got, err)
 		}
 	}
 	for i, s := range c.load.senders {
 		want, err := primary.Balance(ctx, s.account, api.AtHeight(head))
 		got, gotErr := replica.Balance(ctx, s.account, api.AtHeight(head))
 		if err := errors.Join(err, gotErr); err != nil || got != want {
-			t.Fatalf("sender %d has %d, at the primary %d, %v", i, got, want, err)
+			t.Fatalf("sender %d has %d, at the primary %d, error %v", i, got, want, err)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func TestClusterForgivesMistakes(t *testing.T) {
 
 	refused := newUser(t).run(add("d", pin, "--producer", found)...)
 	if refused.code == exitDone || !strings.Contains(refused.String(), found) {
-		t.Errorf("a member with another key is added: %s", refused)
+		t.Errorf("a member with another key is added: got %s", refused)
 	}
 	admin := freeAddress(t)
 	waiting := &process{log: filepath.Join(t.TempDir(), "log")}

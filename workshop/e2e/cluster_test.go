@@ -192,7 +192,7 @@ func (c *clusterOfNodes) checkIncluded(l *load, member string) {
 		_, err := asked.WaitReceipt(ctx, ids[len(ids)-1])
 		cancel()
 		if err != nil {
-			c.t.Fatalf("%s: acknowledged transaction %d of sender %d: %v", member, len(ids)-1, s.number, err)
+			c.t.Fatalf("%s: acknowledged transaction %d of sender %d: error %v", member, len(ids)-1, s.number, err)
 		}
 		nonce, err := asked.Nonce(c.t.Context(), s.account, api.NonceRef{})
 		if err != nil || nonce < uint64(len(ids)) {
@@ -233,7 +233,7 @@ func TestCluster(t *testing.T) {
 	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off")
 	info, err := c.clientOf(c.nodes["a"]).NodeInfo(t.Context())
 	if err != nil || info.Cluster == nil || info.BlockHeight < 3 {
-		t.Fatalf("a cluster of one: %+v, %v", info, err)
+		t.Fatalf("a cluster of one: got %+v, error %v", info, err)
 	}
 	l.chainID = info.ChainID
 	c.join("b", "a")
@@ -254,7 +254,7 @@ func TestCluster(t *testing.T) {
 
 	copied := filepath.Join(t.TempDir(), "copy")
 	if out, err := exec.Command("cp", "-a", c.dirs[leader], copied).CombinedOutput(); err != nil {
-		t.Fatalf("cp: %v, %s", err, out)
+		t.Fatalf("cp: got %v, %s", err, out)
 	}
 	refused := newUser(t).run(
 		"node",
@@ -270,7 +270,7 @@ func TestCluster(t *testing.T) {
 		"127.0.0.1:0",
 	)
 	if !strings.Contains(refused.String(), "copy of a member's") {
-		t.Errorf("a copied directory: %s", refused)
+		t.Errorf("a copied directory: got %s", refused)
 	}
 	c.start(leader)
 	c.await("who was killed is near", func() bool {

@@ -136,7 +136,7 @@ func firstTransaction(t *testing.T, c *client.Client) types.TxID {
 	t.Helper()
 	block, err := c.BlockByNumber(t.Context(), api.AtHeight(1), false)
 	if err != nil || block == nil || len(block.Transactions.Hashes) != 1 {
-		t.Fatalf("block 1: %+v, %v", block, err)
+		t.Fatalf("block 1: got %+v, error %v", block, err)
 	}
 	return block.Transactions.Hashes[0]
 }
@@ -178,7 +178,7 @@ func TestLookups(t *testing.T) {
 			people := u.run(args...)
 			if people.code != exitDone || !strings.Contains(people.stdout, tc.people) ||
 				strings.HasPrefix(people.stdout, `{"ok"`) {
-				t.Errorf("exit code %d, or without %q: %s", people.code, tc.people, people)
+				t.Errorf("exit code %d, or no %q in: %s", people.code, tc.people, people)
 			}
 			var result json.RawMessage
 			u.succeeds(&result, args...)
@@ -187,11 +187,11 @@ func TestLookups(t *testing.T) {
 			}
 			var members map[string]json.RawMessage
 			if err := json.Unmarshal(result, &members); err != nil {
-				t.Fatalf("%v: %s", err, result)
+				t.Fatalf("%v: got %s", err, result)
 			}
 			for _, field := range tc.fields {
 				if members[field] == nil {
-					t.Errorf("the result has no %q: %s", field, result)
+					t.Errorf("the result has no %q: got %s", field, result)
 				}
 			}
 		})
@@ -318,7 +318,7 @@ func TestNetworkJourney(t *testing.T) {
 
 	configureJourney(t, u, node, dir)
 	if refused := u.fails(exitFailed, "rpc", "dev_mine", "1"); refused.Code != -32601 {
-		t.Errorf("dev_mine: %+v", refused)
+		t.Errorf("dev_mine: got %+v", refused)
 	}
 	databaseJourney(t, u, node, dir)
 }
@@ -331,7 +331,7 @@ func configureJourney(t *testing.T, u *user, node *process, dir string) {
 	if refused := u.fails(
 		exitFailed, "configure", "--admin-key", key, "--min-base-fee", "0",
 	); refused.Code != api.CodeNotAllowed {
-		t.Errorf("a base fee below the floor: %+v", refused)
+		t.Errorf("a base fee below the floor: got %+v", refused)
 	}
 	stranger := filepath.Join(t.TempDir(), "stranger.key")
 	text := keyOf("stranger").Bytes()
@@ -377,7 +377,7 @@ func databaseJourney(t *testing.T, u *user, node *process, dir string) {
 	var before, after struct{ Oldest, Head, Blocks uint64 }
 	u.succeeds(&before, "db", "check", "--data-dir", dir)
 	if before.Oldest != 0 || before.Head < 3 || before.Blocks != before.Head+1 {
-		t.Errorf("before pruning: %+v", before)
+		t.Errorf("before pruning: got %+v", before)
 	}
 	blocks, copied := filepath.Join(t.TempDir(), "blocks"), t.TempDir()
 	var imported struct{ Blocks uint64 }
@@ -397,7 +397,7 @@ func databaseJourney(t *testing.T, u *user, node *process, dir string) {
 	}
 	if height, err := connect(t, start(t, "node", "--data-dir", dir)).BlockNumber(t.Context()); err != nil ||
 		uint64(height) < after.Head {
-		t.Errorf("after a restart: block %d, %v", height, err)
+		t.Errorf("after a restart: block %d, error %v", height, err)
 	}
 }
 
@@ -431,7 +431,7 @@ func TestDevelopmentMethods(t *testing.T) {
 	var id types.TxID
 	rpc(&id, "dev_fund", strings.Repeat("ef", 32), "0x64")
 	if status, err := c.TransactionStatus(ctx, id); err != nil || status.Status != api.StatusPending {
-		t.Errorf("before a block is made: %+v, %v", status, err)
+		t.Errorf("before a block is made: got %+v, error %v", status, err)
 	}
 	var ahead int64
 	rpc(&ahead, "dev_increaseTime", "1000")
@@ -462,7 +462,7 @@ func TestDevelopmentMethods(t *testing.T) {
 	}
 	if refused := u.fails(exitFailed, "rpc", "dev_revert", snapshot.String()); refused.Code != -32602 ||
 		refused.Data["reason"] != "no_snapshot" {
-		t.Errorf("a snapshot that was used: %+v", refused)
+		t.Errorf("a snapshot that was used: got %+v", refused)
 	}
 	rpc(nil, "dev_setBlockTime", "0")
 	var r receipt

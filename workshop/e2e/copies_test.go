@@ -57,7 +57,7 @@ func TestCopies(t *testing.T) {
 	hashOf := func(id *types.ContractID) types.CodeHash {
 		found, err := c.Contract(t.Context(), *id)
 		if err != nil || found == nil {
-			t.Fatalf("contract %s: %+v, %v", id, found, err)
+			t.Fatalf("contract %s: got %+v, error %v", id, found, err)
 		}
 		return found.CodeHash
 	}

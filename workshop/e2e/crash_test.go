@@ -97,7 +97,7 @@ func (s *survivor) run(kills int) {
 			err = s.live(kill)
 		}
 		if err != nil {
-			s.t.Fatalf("after %d lives: %v", s.lives, err)
+			s.t.Fatalf("after %d lives: error %v", s.lives, err)
 		}
 	}
 	if err := s.finish(); err != nil {

@@ -97,7 +97,7 @@ func TestDeadlyTransaction(t *testing.T) {
 		Name: "endless", Code: wasmgen.Hostile(false).Encode(),
 	}})
 	if receipt, err := c.SendAndWait(ctx, deploy); err != nil || receipt.Status != 1 {
-		t.Fatalf("%+v, %v", receipt, err)
+		t.Fatalf("got %+v, error %v", receipt, err)
 	}
 	// Each call runs for a considerable part of a second. On a busy machine several of them may be included before the
 	// first is noticed.
@@ -116,10 +116,10 @@ func TestDeadlyTransaction(t *testing.T) {
 	if receipt, err := c.SendAndWait(
 		ctx, sign(bob, 0, 100_000, client.Transfer(alice.account, 1)),
 	); err != nil || receipt.Status != 1 {
-		t.Fatalf("%+v, %v", receipt, err)
+		t.Fatalf("got %+v, error %v", receipt, err)
 	}
 	if status, err := c.TransactionStatus(ctx, deadly); err != nil || status.Status != api.StatusDropped {
-		t.Fatalf("the deadly transaction is %+v, %v", status, err)
+		t.Fatalf("the deadly transaction is %+v, error %v", status, err)
 	}
 	if _, err := c.Send(ctx, sign(bob, 1, 900_000_000, call)); err == nil ||
 		!strings.Contains(err.Error(), "took far too long") {

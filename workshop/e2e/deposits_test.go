@@ -265,7 +265,7 @@ func succeeded(t *testing.T, sent []*txsender.Sent) (receipts []api.Receipt) {
 			err = client.Failure(receipt)
 		}
 		if err != nil {
-			t.Fatalf("send %d: %v", i, err)
+			t.Fatalf("send %d: error %v", i, err)
 		}
 		receipts = append(receipts, receipt)
 	}
@@ -279,7 +279,7 @@ func (e *depositWalk) firstDeposits(c *client.Client, account types.Account) (fo
 		Filter: api.PaymentFilter{Accounts: []string{account.String()}, Direction: api.DirectionIn},
 	})
 	if err != nil || len(page.Payments) != 1 {
-		e.t.Fatalf("the first deposits: %+v, %v", page, err)
+		e.t.Fatalf("the first deposits: got %+v, error %v", page, err)
 	}
 	for _, p := range page.Payments {
 		found = append(found, deposit{p.TransactionHash, p.Kind, p.To, p.Amount})
@@ -308,7 +308,7 @@ func (e *depositWalk) holdTo(expected []deposit) {
 	}
 	for d, count := range missing {
 		if count > 0 {
-			e.t.Errorf("missed: %+v", d)
+			e.t.Errorf("missed: got %+v", d)
 		}
 	}
 	e.t.Logf("%d deposits to %d addresses", len(expected), len(e.deposits))
@@ -345,7 +345,7 @@ func deployExample(t *testing.T, s *txsender.Sender, name string) types.Contract
 	}
 	receipt, err := sent.Receipt(t.Context())
 	if err != nil || client.Failure(receipt) != nil || receipt.ContractAddress == nil {
-		t.Fatalf("%s: %+v, %v", name, receipt, err)
+		t.Fatalf("%s: got %+v, error %v", name, receipt, err)
 	}
 	return *receipt.ContractAddress
 }

@@ -63,7 +63,7 @@ func (w *crowd) note(kind string, receipt api.Receipt) api.Receipt {
 	}
 	tx, err := w.c.Transaction(w.t.Context(), receipt.TransactionHash)
 	if err != nil || tx == nil {
-		w.t.Errorf("%s: %v", receipt.TransactionHash, err)
+		w.t.Errorf("%s: error %v", receipt.TransactionHash, err)
 		return receipt
 	}
 	w.mu.Lock()
@@ -87,7 +87,7 @@ func (w *crowd) deploy(name string, args any) types.ContractID {
 	}
 	receipt := w.do(w.senders[0], action)
 	if err := client.Failure(receipt); err != nil || receipt.ContractAddress == nil {
-		w.t.Fatalf("%s: %v", name, err)
+		w.t.Fatalf("%s: error %v", name, err)
 	}
 	return *receipt.ContractAddress
 }

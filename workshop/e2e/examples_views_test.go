@@ -94,7 +94,7 @@ func (c *exampleChain) views() {
 		_, err := verifier.Verify(c.t.Context(), question, changed)
 		var refused *view.RefusedError
 		if !errors.As(err, &refused) {
-			c.t.Fatalf("%s: %v", lie.About, err)
+			c.t.Fatalf("%s: error %v", lie.About, err)
 		}
 		lie.Step = refused.Step
 		v.Refused = append(v.Refused, lie)

@@ -152,7 +152,7 @@ func TestEveryMethodKnowsTheNewBlock(t *testing.T) {
 	a := &asker{t: t, client: c, signer: signer, chain: chainIDOf(t, c)}
 	first, id := a.deploy()
 	if receipt, err := c.SendAndWait(t.Context(), first); err != nil || client.Failure(receipt) != nil {
-		t.Fatalf("the first token: %+v, %v", receipt, err)
+		t.Fatalf("the first token: got %+v, error %v", receipt, err)
 	}
 	record, err := c.Contract(t.Context(), id)
 	if err != nil {
@@ -192,7 +192,7 @@ func (a *asker) byReceipt(tx types.SignedTransaction) *api.Receipt {
 	a.t.Helper()
 	receipt, err := client.Invoke(a.t.Context(), a.client, api.SendRawTransactionSync, api.RawTransactionParams{Transaction: tx.Encode()})
 	if err != nil || client.Failure(receipt) != nil {
-		a.t.Fatalf("a deploy: %+v, %v", receipt, err)
+		a.t.Fatalf("a deploy: got %+v, error %v", receipt, err)
 	}
 	return &receipt
 }

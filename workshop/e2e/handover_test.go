@@ -96,7 +96,7 @@ func (h *handover) await(node *process, what string, done func(api.SyncStatus) b
 		select {
 		case <-time.After(loadPause):
 		case <-ctx.Done():
-			h.t.Fatalf("%s is not %s: %+v, %v", node.RPC, what, status, err)
+			h.t.Fatalf("%s is not %s: got %+v, error %v", node.RPC, what, status, err)
 		}
 	}
 }
@@ -182,7 +182,8 @@ func (h *handover) finish(m *model) {
 	c := h.client(h.first)
 	for missing := h.load.missing(m); len(missing) > 0; missing = h.load.missing(m) {
 		if err := m.follow(ctx, c); err != nil {
-			h.t.Fatalf("%d acknowledged transactions are in no block, %s is the first: %v", len(missing), missing[0], err)
+			h.t.Fatalf("%d acknowledged transactions are in no block, %s is the first: error %v",
+				len(missing), missing[0], err)
 		}
 		select {
 		case <-time.After(loadPause):
@@ -201,7 +202,7 @@ func (h *handover) finish(m *model) {
 	}
 	for _, node := range []*process{h.first, h.next} {
 		if err := node.Stop(); err != nil {
-			h.t.Errorf("the node did not stop well: %v", err)
+			h.t.Errorf("the node did not stop well: error %v", err)
 		}
 	}
 }
@@ -230,12 +231,12 @@ func TestKeyOfThePast(t *testing.T) {
 		for _, node := range []*process{h.first, again} {
 			block, err := h.client(node).BlockByNumber(t.Context(), api.AtHeight(height), false)
 			if err != nil || block == nil {
-				t.Fatalf("block %d of %s: %v, %v", height, node.RPC, block, err)
+				t.Fatalf("block %d of %s: got %v, error %v", height, node.RPC, block, err)
 			}
 			hashes = append(hashes, block.Hash)
 		}
 		if hashes[0] != hashes[1] {
-			t.Errorf("two blocks of height %d: %s", height, hashes)
+			t.Errorf("two blocks of height %d: got %s", height, hashes)
 		}
 	}
 }

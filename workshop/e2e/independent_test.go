@@ -55,7 +55,7 @@ func runClient(t *testing.T, args ...string) clientReport {
 	if err := command.Run(); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
-			t.Fatalf("run the independent client: %v", err)
+			t.Fatalf("run the independent client: error %v", err)
 		}
 		code = exit.ExitCode()
 	}
@@ -191,7 +191,7 @@ func TestIndependentVectors(t *testing.T) {
 	}
 	// members: no member of the file is skipped.
 	if !report.Checks["members"] || !report.Checks["headers"] {
-		t.Errorf("the report lacks checks: %v", report.Checks)
+		t.Errorf("the report lacks checks: got %v", report.Checks)
 	}
 	cases := []struct {
 		path []any

@@ -37,11 +37,11 @@ func TestMessagesCountAgainstTheRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, answer, err := ws.Read(t.Context()); err != nil || !strings.Contains(string(answer), test.want) {
-			t.Errorf("%s: %s, %v", test.want, answer, err)
+			t.Errorf("%s: got %s, error %v", test.want, answer, err)
 		}
 	}
 	if _, response, err := dial(); err == nil || response == nil || response.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("another connection: %v", err)
+		t.Errorf("another connection: error %v", err)
 	}
 }
 

@@ -34,6 +34,6 @@ func TestNetworksAreApart(t *testing.T) {
 		t.Errorf("sent to the other network: got %v, want %v", err, api.ErrWrongChain)
 	}
 	if _, err := nodes[0].Send(t.Context(), signed); err != nil {
-		t.Errorf("sent to its own network: %v", err)
+		t.Errorf("sent to its own network: error %v", err)
 	}
 }

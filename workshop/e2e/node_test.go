@@ -171,7 +171,7 @@ func launchProgram(t *testing.T, binary, address string, args ...string) *proces
 		Patience: stopTimeout,
 	})
 	if err != nil {
-		t.Fatalf("start the node: %v", err)
+		t.Fatalf("start the node: error %v", err)
 	}
 	node.Node = &program.Node{Process: started}
 	t.Cleanup(func() {

@@ -240,7 +240,7 @@ func (w *paymentWalk) watch() {
 		w.watchers = append(w.watchers, watcher)
 		running.Go(func() {
 			if err := watcher.run(ctx, w.client); err != nil {
-				w.t.Errorf("%+v: %v", filter, err)
+				w.t.Errorf("%+v: error %v", filter, err)
 			}
 		})
 	}

@@ -108,13 +108,13 @@ func TestProverElsewhere(t *testing.T) {
 	second := startProver()
 	provenUpTo(t, node, from, last.BlockHeight)
 	if err := errors.Join(second.End(os.Interrupt), second.Wait()); err != nil {
-		t.Errorf("a prover that is asked to end: %v", err)
+		t.Errorf("a prover that is asked to end: error %v", err)
 	}
 	if err := node.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	again := startDev(t, "--data-dir", dir, "--block-time", "0", "--prove", "off")
 	if _, err := connect(t, again).Proof(t.Context(), api.AtHeight(last.BlockHeight)); err != nil {
-		t.Errorf("after a restart: %v", err)
+		t.Errorf("after a restart: error %v", err)
 	}
 }

@@ -70,7 +70,7 @@ func TestPublishedSourceIsFound(t *testing.T) {
 	defer c.Close()
 	got, err := c.Source(t.Context(), hash, contractsource.MaxArchiveBytes)
 	if err != nil || !bytes.Equal(got, archive) || result.Path != "/sources/"+hash.String() {
-		t.Errorf("%d bytes at %s, %v", len(got), result.Path, err)
+		t.Errorf("%d bytes at %s, error %v", len(got), result.Path, err)
 	}
 	// The source is found, but its toolchain does not exist.
 	refused("not checked", "contract", "verify", "said", "--yes")

@@ -68,7 +68,7 @@ func TestWatch(t *testing.T) {
 	r := u.run("watch", "blocks", "--from", "0", "--count", "3")
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	if r.code != 0 || len(lines) != 3 || !strings.HasPrefix(lines[0], "0  ") || !strings.HasPrefix(lines[2], "2  ") {
-		t.Errorf("blocks: %s", r)
+		t.Errorf("blocks: got %s", r)
 	}
 	var status api.SyncStatus
 	u.succeeds(&status, "watch", "sync", "--count", "1")
@@ -82,7 +82,7 @@ func TestWatch(t *testing.T) {
 	u.succeeds(&event, "watch", "events", "--contract", "counter", "--event", "Added", "--from", "1", "--count", "1")
 	if r = u.run("watch", "events", "--after", event.Cursor, "--count", "1"); r.code != 0 || !strings.HasSuffix(r.stdout,
 		"  Added  counter  {\"by\":\"dev0\",\"amount\":4,\"count\":7}\n") {
-		t.Errorf("the event after the first: %s", r)
+		t.Errorf("the event after the first: got %s", r)
 	}
 	u.fails(exitUsage, "watch", "events", "--from", "1", "--after", event.Cursor)
 	u.succeeds(nil, "send", "dev1", "1.5", "--from", "dev0")
@@ -94,11 +94,11 @@ func TestWatch(t *testing.T) {
 	u.succeeds(nil, "send", "dev1", "2", "--from", "dev0")
 	if r = u.run("watch", "payments", "dev1", "--after", payment.Cursor, "--count", "1"); r.code != 0 ||
 		!strings.Contains(r.stdout, "  dev0 -> dev1  2 coins  by transfer  0x") {
-		t.Errorf("the payment after the first: %s", r)
+		t.Errorf("the payment after the first: got %s", r)
 	}
 	if r = u.run("account", "dev1"); r.code != 0 ||
 		!strings.Contains(r.stdout, "  in       2 coins    dev0          transfer") {
-		t.Errorf("the account's payments: %s", r)
+		t.Errorf("the account's payments: got %s", r)
 	}
 	var proof api.ProofNotice
 	u.succeeds(&proof, "watch", "proofs", "--from", "1", "--count", "1")

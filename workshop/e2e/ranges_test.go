@@ -80,7 +80,7 @@ func blockHash(t *testing.T, node *process, height types.Height) string {
 	t.Helper()
 	block, err := connect(t, node).BlockByNumber(t.Context(), api.AtHeight(height), false)
 	if err != nil || block == nil {
-		t.Fatalf("block %d: %v", height, err)
+		t.Fatalf("block %d: error %v", height, err)
 	}
 	return block.Hash.String()
 }
@@ -120,12 +120,12 @@ func TestCatchUpByRanges(t *testing.T) {
 	}
 	u.succeeds(&walked, "proof", "chain", "35", "--bits", "100", "--trusted-header", "0:"+info.GenesisHash.String())
 	if walked.FromHeight != 1 || walked.Height != 35 || walked.Ranges != 2 || walked.Blocks != 3 || !walked.ProducerShown {
-		t.Errorf("the chain is verified: %+v", walked)
+		t.Errorf("the chain is verified: got %+v", walked)
 	}
 	from34 := "34:" + blockHash(t, primary, 34)
 	u.succeeds(&walked, "proof", "chain", "--bits", "100", "--trusted-header", from34)
 	if walked.FromHeight != 35 || walked.Height < 35 || walked.Ranges != 0 {
-		t.Errorf("the chain is verified from block 34: %+v", walked)
+		t.Errorf("the chain is verified from block 34: got %+v", walked)
 	}
 	u.fails(1, "proof", "chain", "--bits", "100", "--trusted-header", "0:"+types.BlockHash{1}.String())
 	u.fails(1, "proof", "chain", "--bits", "128", "--trusted-header", "0:"+info.GenesisHash.String())
@@ -143,7 +143,7 @@ func TestCatchUpByRanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := proof.VerifyRange(encoded, 100); err != nil || v.FromHeight != 17 || v.Height != 32 {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("got %+v, error %v", v, err)
 	}
 
 	var lies, asked atomic.Int64
@@ -166,7 +166,7 @@ func TestCatchUpByRanges(t *testing.T) {
 	own, err := connect(t, replica).NodeInfo(t.Context())
 	if err != nil || own.Verification != api.VerificationRanges || len(own.RangeProofs) != 1 ||
 		own.Proofs == nil || own.Proofs.Oldest != 33 {
-		t.Errorf("node info %+v, %v", own, err)
+		t.Errorf("node info %+v, error %v", own, err)
 	}
 	lies.Store(0)
 	asked.Store(0)

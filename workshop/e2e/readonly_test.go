@@ -42,7 +42,7 @@ func TestLookingWritesNothing(t *testing.T) {
 	u.succeeds(nil, "cluster", "init", "--data-dir", dir, "--name", "a", "--address", "127.0.0.1:9")
 	snapshots, err := filepath.Glob(filepath.Join(dir, "snapshots", "*"))
 	if err != nil || len(snapshots) == 0 {
-		t.Fatalf("snapshots %q, %v", snapshots, err)
+		t.Fatalf("snapshots %q, error %v", snapshots, err)
 	}
 	height := filepath.Base(snapshots[0])
 	before := lookAtTree(t, dir)
@@ -54,10 +54,10 @@ func TestLookingWritesNothing(t *testing.T) {
 		}
 		r := u.run(args...)
 		if r.stdout == "" && r.stderr == "" {
-			t.Errorf("it says nothing: %s", r)
+			t.Errorf("it says nothing: got %s", r)
 		}
 		if after := lookAtTree(t, dir); !maps.Equal(before, after) {
-			t.Errorf("it changes the directory: %s", r)
+			t.Errorf("it changes the directory: got %s", r)
 			for name := range maps.All(after) {
 				if before[name] != after[name] {
 					t.Errorf("%s: %s, was %s", name, after[name], before[name])

@@ -229,17 +229,17 @@ func (c *cluster) caughtUp(node *process) {
 		select {
 		case <-time.After(loadPause):
 		case <-ctx.Done():
-			c.t.Fatalf("the node does not catch up with block %d: %+v", head, status)
+			c.t.Fatalf("the node does not catch up with block %d: got %+v", head, status)
 		}
 	}
 	for h := types.Height(0); h <= head; {
 		want, err := primary.Blocks(ctx, h, head, true)
 		if err != nil || len(want) == 0 {
-			c.t.Fatalf("blocks from %d: %d, %v", h, len(want), err)
+			c.t.Fatalf("blocks from %d: got %d, error %v", h, len(want), err)
 		}
 		got, err := follower.Blocks(ctx, h, h+types.Height(len(want))-1, true)
 		if err != nil || len(got) != len(want) {
-			c.t.Fatalf("blocks from %d: %d of %d, %v", h, len(got), len(want), err)
+			c.t.Fatalf("blocks from %d: %d of %d, error %v", h, len(got), len(want), err)
 		}
 		for i := range want {
 			if !bytes.Equal(want[i].Raw, got[i].Raw) {
@@ -283,7 +283,7 @@ func TestReplicas(t *testing.T) {
 	sdk := c.client(c.primary)
 	info, err := sdk.NodeInfo(t.Context())
 	if err != nil || info.PeerCount == 0 || info.PeerCount > 2+uint64(*kills) {
-		t.Errorf("the primary counts %d followers: %v", info.PeerCount, err)
+		t.Errorf("the primary counts %d followers: error %v", info.PeerCount, err)
 	}
 	sdk.Close()
 
@@ -324,15 +324,15 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 	defer cancel()
 	receipt, err := forwarding.SendAndWait(ctx, first)
 	if err != nil || receipt.Status != 1 {
-		t.Fatalf("receipt %+v, %v", receipt, err)
+		t.Fatalf("receipt %+v, error %v", receipt, err)
 	}
 	if _, err := forwarding.Send(ctx, first); !errors.Is(err, api.ErrAlreadyKnown) {
-		t.Errorf("the primary's answer to what it knows: %v", err)
+		t.Errorf("the primary's answer to what it knows: error %v", err)
 	}
 	if _, err := client.Invoke(
 		ctx, forwarding, api.SendRawTransaction, api.RawTransactionParams{Transaction: []byte{1}},
 	); !errors.Is(err, api.ErrUndecodable) {
-		t.Errorf("what is no transaction: %v", err)
+		t.Errorf("what is no transaction: error %v", err)
 	}
 	refusing := c.client(start(t, "node", "--data-dir", c.path("refusing"), "--mode", "archive",
 		"--upstream", c.links["archive"].server.URL,
@@ -341,7 +341,7 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 	var refused *client.Error
 	if _, err := refusing.Send(ctx, first); !errors.Is(err, api.ErrReadOnly) || !errors.As(err, &refused) ||
 		refused.Data["primary"] != c.links["archive"].server.URL {
-		t.Errorf("a node that refuses: %v", err)
+		t.Errorf("a node that refuses: error %v", err)
 	}
 	second, err := c.load.transaction(sender, 1)
 	if err != nil {
@@ -349,7 +349,7 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 	}
 	c.primary.Kill()
 	if _, err := forwarding.Send(ctx, second); !errors.Is(err, api.ErrNoPrimary) {
-		t.Errorf("without a primary: %v", err)
+		t.Errorf("without a primary: error %v", err)
 	}
 	if _, err := forwarding.Send(ctx, first); !errors.Is(err, api.ErrAlreadyKnown) {
 		t.Errorf("what the replica has in a block: got %v, want that it is known", err)

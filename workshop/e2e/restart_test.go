@@ -93,7 +93,7 @@ func TestSecondNodeOnADataDirectoryIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
-		t.Errorf("after the first: %v", err)
+		t.Errorf("after the first: error %v", err)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 		})
 	}
 	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
-		t.Errorf("with its own: %v", err)
+		t.Errorf("with its own: error %v", err)
 	}
 }
 
@@ -210,14 +210,14 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 	seen()
 	node.Kill()
 	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
-		t.Fatalf("it does not go on after being killed: %v", err)
+		t.Fatalf("it does not go on after being killed: error %v", err)
 	}
 	node = start(t, "node", "--data-dir", dir)
 	last := seen()
 	node.Kill()
 	locks, err := filepath.Glob(filepath.Join(dir, "signed-*"))
 	if err != nil || len(locks) != 1 {
-		t.Fatalf("locks %v, %v", locks, err)
+		t.Fatalf("locks %v, error %v", locks, err)
 	}
 	lock, err := signstate.Open(kv.FS{}, locks[0], types.BlockHash{})
 	if err != nil {
@@ -240,7 +240,7 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 	newUser(t).succeeds(nil, "promote", "--from-dead", "--alone", "--yes", "--data-dir", dir,
 		"--protocol-key", filepath.Join(dir, "protocol.key"))
 	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
-		t.Errorf("it does not go on when told to: %v", err)
+		t.Errorf("it does not go on when told to: error %v", err)
 	}
 }
 
@@ -264,7 +264,7 @@ func usedDirectory(t *testing.T) string {
 		}
 		logs, err := filepath.Glob(filepath.Join(s.dir, "db", "*.log"))
 		if err != nil || len(logs) == 0 {
-			t.Fatalf("logs %v, %v", logs, err)
+			t.Fatalf("logs %v, error %v", logs, err)
 		}
 		info, err := os.Stat(logs[len(logs)-1]) // the newest
 		if err != nil {
@@ -283,7 +283,7 @@ func damage(t *testing.T, dir, pattern string, change func([]byte) []byte) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no file %s in %s: %v", pattern, dir, err)
+		t.Fatalf("no file %s in %s: error %v", pattern, dir, err)
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)

@@ -129,7 +129,7 @@ func logsHoldNoSecret(t *testing.T, format string) {
 			t.Context(), "wss://"+address+"/ws", &websocket.DialOptions{HTTPClient: web, HTTPHeader: header},
 		)
 		if (err == nil) != (status == 200) {
-			t.Errorf("WebSocket: %v", err)
+			t.Errorf("WebSocket: error %v", err)
 		}
 		if err == nil {
 			_ = ws.Write(t.Context(), websocket.MessageBinary, []byte(credentials)) // ends the connection

@@ -85,7 +85,7 @@ func TestSendsAtOnceFromOneAccount(t *testing.T) {
 				return
 			}
 			if receipt, err := sent.Receipt(t.Context()); err != nil || client.Failure(receipt) != nil {
-				t.Errorf("send %d: %+v, %v", i, receipt, err)
+				t.Errorf("send %d: got %+v, error %v", i, receipt, err)
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestSendsAtOnceFromOneAccount(t *testing.T) {
 		before := balance(t, c, target)
 		receipt, err := sent.Receipt(t.Context())
 		if err != nil || client.Failure(receipt) != nil {
-			t.Fatalf("sweep: %+v, %v", receipt, err)
+			t.Fatalf("sweep: got %+v, error %v", receipt, err)
 		}
 		fee := types.Amount(receipt.GasUsed) * types.Amount(receipt.EffectiveGasPrice)
 		if left, got := balance(t, c, s.Account()), balance(t, c, target); left != 0 || got-before != had-fee {
@@ -121,7 +121,7 @@ func TestCommandsAtOnceFromOneAccount(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			if r := u.run("send", "dev1", "1", "--from", "dev0"); r.code != exitDone {
-				t.Errorf("exit code %d: %s", r.code, r)
+				t.Errorf("exit code %d: got %s", r.code, r)
 			}
 		})
 	}
@@ -133,11 +133,11 @@ func TestCommandsAtOnceFromOneAccount(t *testing.T) {
 	var r receipt
 	u.succeeds(&r, "send", "dev1", "all", "--from", "dev0")
 	if r.Status != 1 || r.Balance == nil || *r.Balance != 0 {
-		t.Errorf("after all was sent: %+v", r)
+		t.Errorf("after all was sent: got %+v", r)
 	}
 	f := u.run("send", "dev1", "all", "--from", "dev0")
 	if f.code != exitFailed || !strings.Contains(f.stderr, "0 coins") {
-		t.Errorf("nothing was sent: %s", f)
+		t.Errorf("nothing was sent: got %s", f)
 	}
 	u.succeeds(nil, "fund", "dev0", "2.5")
 	if got := balance(t, c, devAccount(t, node, 0)); got != 250_000_000 {
@@ -157,12 +157,12 @@ func TestCancelCommand(t *testing.T) {
 	var plan struct{ From, To, Value, Nonce, MaxFeePerGas string }
 	u.succeeds(&plan, "cancel", "1", "--from", devAccount(t, node, 0).String(), "--dry-run", "--max-fee", "1000")
 	if plan.To != plan.From || plan.Value != "0x0" || plan.Nonce != "0x1" || plan.MaxFeePerGas != "0x3e8" {
-		t.Errorf("planned: %+v", plan)
+		t.Errorf("planned: got %+v", plan)
 	}
 	for flag, fee := range map[string]string{"--max-fee": "1", "--priority-fee": "0"} {
 		r := u.run("cancel", "1", "--from", "dev0", flag, fee)
 		if r.code != exitUsage || !strings.Contains(r.stderr, flag) || !strings.Contains(r.stderr, "at least") {
-			t.Errorf("cancel with %s %s: %s", flag, fee, r)
+			t.Errorf("cancel with %s %s: got %s", flag, fee, r)
 		}
 	}
 	var all sync.WaitGroup
@@ -170,7 +170,7 @@ func TestCancelCommand(t *testing.T) {
 		all.Go(func() {
 			r := u.run("cancel", which, "--from", "dev0", "--json")
 			if r.code != exitDone || !strings.Contains(r.stdout, `"cancelled":"`+sent[i].TransactionHash.String()) {
-				t.Errorf("cancel %s: %s", which, r)
+				t.Errorf("cancel %s: got %s", which, r)
 			}
 		})
 	}
@@ -207,7 +207,7 @@ func TestCancelCommand(t *testing.T) {
 		types.TxID{1}.String(): "no pending transaction 0x01",
 	} {
 		if r := u.run("cancel", which, "--from", "dev0"); r.code != exitFailed || !strings.Contains(r.stderr, want) {
-			t.Errorf("cancel %s: %s", which, r)
+			t.Errorf("cancel %s: got %s", which, r)
 		}
 	}
 }

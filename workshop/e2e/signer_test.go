@@ -201,7 +201,7 @@ func TestTwoProducersOfOneSigner(t *testing.T) {
 			hashes[i] = block.Hash
 		}
 		if hashes[0] != hashes[1] {
-			t.Errorf("two blocks of height %d were signed: %s", height, hashes)
+			t.Errorf("two blocks of height %d were signed: got %s", height, hashes)
 		}
 	}
 	for file, want := range map[string]string{
@@ -221,7 +221,7 @@ func (s *signing) forgets() {
 	u := newUser(s.t)
 	locks, err := filepath.Glob(filepath.Join(s.signer, "signed-*"))
 	if err != nil || len(locks) != 1 {
-		s.t.Fatalf("locks %v, %v", locks, err)
+		s.t.Fatalf("locks %v, error %v", locks, err)
 	}
 	if err := os.Remove(locks[0]); err != nil {
 		s.t.Fatal(err)

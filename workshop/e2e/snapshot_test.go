@@ -22,7 +22,7 @@ func TestSnapshotIndependently(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"python3", "zstd"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("the independent reader of snapshots needs %s: %v", tool, err)
+			t.Fatalf("the independent reader of snapshots needs %s: error %v", tool, err)
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "primary")
@@ -47,11 +47,11 @@ func TestSnapshotIndependently(t *testing.T) {
 	command.Stderr = os.Stderr
 	output, err := command.Output()
 	if err != nil {
-		t.Fatalf("it disagrees: %v", err)
+		t.Fatalf("it disagrees: error %v", err)
 	}
 	var found struct{ Height, Chunks, Entries int }
 	if err := json.Unmarshal(output, &found); err != nil || found.Entries < 40 || found.Height == 0 {
-		t.Errorf("it found %s, %v", output, err)
+		t.Errorf("it found %s, error %v", output, err)
 	}
 	fetched := filepath.Join(t.TempDir(), "fetched")
 	user := newUser(t)
@@ -185,7 +185,7 @@ func TestSnapshotKilled(t *testing.T) {
 		t.Errorf("%d half made snapshots are left", left)
 	}
 	if offered, err := connect(t, node).OfferedSnapshot(t.Context(), api.Latest()); err != nil || offered == nil {
-		t.Errorf("it offers %v, %v", offered, err)
+		t.Errorf("it offers %v, error %v", offered, err)
 	}
 	if err := node.Stop(); err != nil {
 		t.Error(err)

@@ -45,7 +45,7 @@ func awaitBlocks(t *testing.T, node, primary *process, from, height types.Height
 		select {
 		case <-time.After(loadPause):
 		case <-ctx.Done():
-			t.Fatalf("block %d does not come: %+v", height, status)
+			t.Fatalf("block %d does not come: got %+v", height, status)
 		}
 	}
 	for h := from; h <= height; h++ {
@@ -86,14 +86,14 @@ func TestStatelessReplica(t *testing.T) {
 	c := connect(t, replica)
 	if own, err := c.NodeInfo(t.Context()); err != nil || own.Verification != api.VerificationStateless ||
 		own.GenesisHash != info.GenesisHash {
-		t.Errorf("node info %+v, %v", own, err)
+		t.Errorf("node info %+v, error %v", own, err)
 	}
 	if got, err := c.Receipt(t.Context(), last.TransactionHash); err != nil || got == nil || got.Status != 1 ||
 		len(got.Logs) != 1 {
-		t.Errorf("receipt %+v, %v", got, err)
+		t.Errorf("receipt %+v, error %v", got, err)
 	}
 	if events, err := c.Events(t.Context(), api.EventFilter{}); err != nil || len(events) == 0 {
-		t.Errorf("events %+v, %v", events, err)
+		t.Errorf("events %+v, error %v", events, err)
 	}
 	var refused *client.Error
 	_, balanceErr := c.Balance(t.Context(), types.Account{1}, api.Latest())
@@ -102,7 +102,7 @@ func TestStatelessReplica(t *testing.T) {
 	for _, err := range []error{balanceErr, parametersErr, contractsErr} {
 		if !errors.As(err, &refused) || refused.Code != api.CodePruned ||
 			refused.Data["reason"] != api.ErrNoState.Data["reason"] {
-			t.Errorf("state of a node that has none: %v", err)
+			t.Errorf("state of a node that has none: error %v", err)
 		}
 	}
 	if err := replica.Stop(); err != nil {
@@ -149,7 +149,7 @@ func TestStatelessReplica(t *testing.T) {
 		return err
 	})
 	if err != nil || size > maxStatelessBytes {
-		t.Errorf("the data directory has %d bytes, %v", size, err)
+		t.Errorf("the data directory has %d bytes, error %v", size, err)
 	}
 	t.Logf("%d blocks, the data directory has %d bytes", last.BlockHeight, size)
 	for _, wrong := range [][]string{
@@ -189,7 +189,7 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 	hashOf := func(h types.Height) types.BlockHash {
 		block, err := c.BlockByNumber(t.Context(), api.AtHeight(h), false)
 		if err != nil || block == nil {
-			t.Fatalf("block %d: %+v, %v", h, block, err)
+			t.Fatalf("block %d: got %+v, error %v", h, block, err)
 		}
 		return block.Hash
 	}
@@ -207,7 +207,7 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 	awaitBlocks(t, atCall, primary, last.BlockHeight-1, last.BlockHeight)
 	if proof, err := connect(t, atEmpty).Proof(t.Context(), api.AtHeight(last.BlockHeight)); err != nil ||
 		proof.BlockHash != hashOf(last.BlockHeight) {
-		t.Errorf("a replica's proof: %+v, %v", proof, err)
+		t.Errorf("a replica's proof: got %+v, error %v", proof, err)
 	}
 	// A replica with state relays the available proofs, which is all that another one needs from it.
 	full := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica",
@@ -293,7 +293,7 @@ func TestProveFromHistory(t *testing.T) {
 	}
 	block, err := connect(t, primary).BlockByNumber(t.Context(), api.AtHeight(last.BlockHeight), false)
 	if err != nil || block.Hash != verdict.BlockHash {
-		t.Errorf("the range ends with %s, not with %+v, %v", verdict.BlockHash, block, err)
+		t.Errorf("the range ends with %s, not with %+v, error %v", verdict.BlockHash, block, err)
 	}
 	replica := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--verify",
 		"stateless",

@@ -160,30 +160,30 @@ func (lie tampering) proxy(t *testing.T, url string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			t.Errorf("proxy: %v", err)
+			t.Errorf("proxy: error %v", err)
 			return
 		}
 		request, err := http.NewRequestWithContext(r.Context(), r.Method, url, bytes.NewReader(body))
 		if err != nil {
-			t.Errorf("proxy: %v", err)
+			t.Errorf("proxy: error %v", err)
 			return
 		}
 		request.Header = r.Header.Clone()
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			t.Errorf("proxy: %v", err)
+			t.Errorf("proxy: error %v", err)
 			return
 		}
 		defer response.Body.Close()
 		answer, err := io.ReadAll(response.Body)
 		if err != nil {
-			t.Errorf("proxy: %v", err)
+			t.Errorf("proxy: error %v", err)
 			return
 		}
 		w.Header().Set("Content-Type", response.Header.Get("Content-Type"))
 		w.WriteHeader(response.StatusCode)
 		if _, err := w.Write(lie.tell(t, body, answer, told)); err != nil {
-			t.Errorf("proxy: %v", err)
+			t.Errorf("proxy: error %v", err)
 		}
 	}))
 	t.Cleanup(func() {
@@ -288,7 +288,7 @@ func decodeJSON(t *testing.T, data []byte) any {
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		t.Errorf("%v: %s", err, data)
+		t.Errorf("%v: got %s", err, data)
 	}
 	return value
 }

@@ -64,30 +64,30 @@ func TestLinesOfATrace(t *testing.T) {
 			told := u.fails(exitFailed, append(call, "--trace")...).Data
 			refused, ok := told["hash"].(string)
 			if !ok || told["trace"] == nil {
-				t.Fatalf("no hash or no trace: %v", told)
+				t.Fatalf("no hash or no trace: got %v", told)
 			}
 			want := lineWith(t, source, refusal)
 			if r := u.run(append(call, "--source", dir)...); !strings.Contains(r.stderr, "\n    at "+want+"  ") {
-				t.Errorf("no %q: %s", want, r)
+				t.Errorf("no %q: got %s", want, r)
 			}
 			trace := func(source string) (read tracedLines) {
 				t.Helper()
 				u.succeeds(&read, "tx", "trace", refused, "--source", source)
 				if read.Root.Error == nil || len(read.Root.StoppedAt) == 0 || len(read.Sources) != 1 {
-					t.Fatalf("%+v", read)
+					t.Fatalf("got %+v", read)
 				}
 				return read
 			}
 			read := trace(built.Source)
 			if lines := read.Root.Lines; len(lines) != 1 || !strings.Contains(lines[0].Text, refusal) ||
 				len(read.Sources[0].Contracts) != 1 {
-				t.Errorf("%+v", read)
+				t.Errorf("got %+v", read)
 			}
 			read = trace(changed(t, source, out))
 			if read.Root.Lines != nil || len(read.Sources[0].Contracts) != 0 ||
 				!strings.Contains(read.Sources[0].Problem, "it compiles to different code than 0x") ||
 				!strings.Contains(read.Sources[0].Problem, "section data") {
-				t.Errorf("of a changed source: %+v", read)
+				t.Errorf("of a changed source: got %+v", read)
 			}
 		})
 	}

@@ -167,7 +167,7 @@ func (u *upgrade) requireHalted(name string, before types.Height) {
 		"Install a newer program",
 	} {
 		if s.Reason == nil || !strings.Contains(*s.Reason, says) {
-			u.t.Errorf("%s does not say %q: %+v", name, says, s)
+			u.t.Errorf("%s does not say %q: got %+v", name, says, s)
 		}
 		if log := node.printed(u.t); !strings.Contains(log, says) {
 			u.t.Errorf("the log of %s does not say %q", name, says)
@@ -177,7 +177,7 @@ func (u *upgrade) requireHalted(name string, before types.Height) {
 		u.t.Errorf("%s: /ready is %d, %s, want 503 and the version", name, status, reason)
 	}
 	if _, err := asked.BlockByNumber(u.t.Context(), api.AtHeight(before), true); err != nil {
-		u.t.Errorf("%s serves its last block no more: %v", name, err)
+		u.t.Errorf("%s serves its last block no more: error %v", name, err)
 	}
 }
 

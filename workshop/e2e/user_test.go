@@ -74,11 +74,11 @@ func (u *user) run(args ...string) result {
 	err := command.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
-		u.t.Fatalf("cairn %s: %v, %v", strings.Join(args, " "), err, ctx.Err())
+		u.t.Fatalf("cairn %s: got %v, error %v", strings.Join(args, " "), err, ctx.Err())
 	}
 	r := result{args, stdout.String(), stderr.String(), command.ProcessState.ExitCode()}
 	if showsTrace(r.stdout + r.stderr) {
-		u.t.Errorf("a stack trace is shown: %s", r)
+		u.t.Errorf("a stack trace is shown: got %s", r)
 	}
 	return r
 }
@@ -93,15 +93,15 @@ func (u *user) succeeds(result any, args ...string) {
 	u.t.Helper()
 	r := u.run(append(args, "--json")...)
 	if r.code != exitDone {
-		u.t.Fatalf("exit code %d: %s", r.code, r)
+		u.t.Fatalf("exit code %d: got %s", r.code, r)
 	}
 	document := u.document(r)
 	if document.OK == nil || !*document.OK || document.Result == nil || document.Error != nil {
-		u.t.Fatalf("no result: %s", r)
+		u.t.Fatalf("no result: got %s", r)
 	}
 	if result != nil {
 		if err := json.Unmarshal(document.Result, result); err != nil {
-			u.t.Fatalf("%v: %s", err, r)
+			u.t.Fatalf("%v: got %s", err, r)
 		}
 	}
 }
@@ -145,10 +145,10 @@ func (u *user) document(r result) (d document) {
 	decoder := json.NewDecoder(strings.NewReader(r.stdout))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
-		u.t.Fatalf("no JSON document: %v: %s", err, r)
+		u.t.Fatalf("no JSON document: %v: got %s", err, r)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		u.t.Fatalf("more than one JSON document: %s", r)
+		u.t.Fatalf("more than one JSON document: got %s", r)
 	}
 	return d
 }

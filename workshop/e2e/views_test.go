@@ -79,7 +79,7 @@ func TestViewsTakeBoundedMemory(t *testing.T) {
 				refused := new(jsonrpc.Error)
 				if err != nil &&
 					(!errors.As(err, &refused) || refused.Code != api.CodeExecutionFailed && refused.Code != api.ErrViewGas.Code) {
-					t.Errorf("%s: %v", function, err)
+					t.Errorf("%s: error %v", function, err)
 				}
 				if caller > 0 {
 					continue

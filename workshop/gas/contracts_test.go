@@ -49,7 +49,7 @@ func TestParts(t *testing.T) {
 		t.Errorf("of a call: %+v, code is to be %d", p, want)
 	}
 	if p := rows["router: swap"]; (p.memory-s.MemoryPage)%s.MemoryGrowPage != 0 || p.memory <= s.MemoryPage {
-		t.Errorf("of nested calls: %+v", p)
+		t.Errorf("of nested calls: got %+v", p)
 	}
 }
 

@@ -53,7 +53,7 @@ func run(t *testing.T, engine *wasm.Engine, seed uint64, bug Bug) (report *Repor
 	synctest.Test(t, func(t *testing.T) {
 		var err error
 		if report, err = Run(Setup{Seed: seed, Bug: bug, Engine: engine, Dir: dir}); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatalf("seed %d: error %v", seed, err)
 		}
 	})
 	return report

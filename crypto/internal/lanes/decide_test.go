@@ -104,13 +104,13 @@ func TestDecideExceptions(t *testing.T) {
 			if v.Unsettled>>i&1 == 1 {
 				unsettled++
 				if v.Holds>>i&1 == 1 {
-					t.Errorf("both settled and not: %+v", all[i])
+					t.Errorf("both settled and not: got %+v", all[i])
 				}
 				continue
 			}
 			settled++
 			if v.Holds>>i&1 == 1 != want[i] {
-				t.Errorf("%+v: %v", all[i], !want[i])
+				t.Errorf("%+v: got %v", all[i], !want[i])
 			}
 		}
 		all, want = all[Count:], want[Count:]
@@ -137,7 +137,7 @@ func TestDecideUnsettled(t *testing.T) {
 			}
 			equations[at] = q
 			if v := Decide(&equations); v != (Verdict{Holds: 0xff &^ (1 << at), Unsettled: 1 << at}) {
-				t.Errorf("%s in lane %d: %+v", name, at, v)
+				t.Errorf("%s in lane %d: got %+v", name, at, v)
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func TestDecideRefuses(t *testing.T) {
 			}
 			change(&equations[at])
 			if v := Decide(&equations); v != (Verdict{Holds: 0xff &^ (1 << at)}) {
-				t.Errorf("%s in lane %d: %+v", name, at, v)
+				t.Errorf("%s in lane %d: got %+v", name, at, v)
 			}
 		}
 	}

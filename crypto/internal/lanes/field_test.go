@@ -184,7 +184,7 @@ func TestLane(t *testing.T) {
 			}
 			bytes := [32]byte(w.big().FillBytes(make([]byte, 32)))
 			if got, ok := fromBytes(&bytes); got != w || !ok {
-				t.Fatalf("from bytes %x: %x, %v", bytes, got, ok)
+				t.Fatalf("from bytes %x: got %x, %v", bytes, got, ok)
 			}
 			if w != (words{}) && new(big.Int).Add(w.negated().big(), w.big()).Cmp(modulus) != 0 {
 				t.Fatalf("%x negated is %x", w, w.negated())

@@ -89,7 +89,7 @@ func TestImportByAnotherEngine(t *testing.T) {
 		var failure *EngineFailure
 		if err == nil { // no contract ran
 			if err := c.importBlock(block, bundle, fetch); err != nil || len(imported) != 1 {
-				t.Fatalf("block %d: %v", h, err)
+				t.Fatalf("block %d: error %v", h, err)
 			}
 			continue
 		}
@@ -97,20 +97,20 @@ func TestImportByAnotherEngine(t *testing.T) {
 		if !errors.As(err, &failure) || failure.Claimed != block.Signed() ||
 			!strings.Contains(err.Error(), "another: execute") ||
 			len(imported) != 0 || c.before.Tip().Header.Header.Height != h-1 {
-			t.Fatalf("block %d: %v", h, err)
+			t.Fatalf("block %d: error %v", h, err)
 		}
 		if err := c.importBlock(block, bundle, fetch); !errors.As(err, &failure) || c.Tip().Header.Header.Height != h-1 {
-			t.Fatalf("block %d, without state: %v", h, err)
+			t.Fatalf("block %d, without state: error %v", h, err)
 		}
 
 		some := Fallback{
 			Engines:  []NamedEngine{named("one", bad, &first), named("another", good, &second)},
-			Mistaken: func(m Mistake) { t.Errorf("an engine that failed is mistaken: %+v", m) },
+			Mistaken: func(m Mistake) { t.Errorf("an engine that failed is mistaken: got %+v", m) },
 		}
 		c.before.Fallback, c.Stateless.Fallback = some, some
 		must(c.before.Import(received))(t)
 		if err := c.importBlock(block, bundle, fetch); err != nil {
-			t.Fatalf("block %d, without state: %v", h, err)
+			t.Fatalf("block %d, without state: error %v", h, err)
 		}
 		if c.Tip().Hash != c.before.Tip().Hash {
 			t.Fatalf("block %d: other tips", h)
@@ -203,13 +203,13 @@ func TestOneExecutionCondemnsNobody(t *testing.T) {
 		} {
 			mistakes, asked = nil, 0
 			if err := judged(); err != nil {
-				t.Fatalf("block %d, %s: %v", h, name, err)
+				t.Fatalf("block %d, %s: error %v", h, name, err)
 			}
 			checkMistakes(t, mistakes, block, ran, asked)
 		}
 		mistakes, asked = nil, 0
 		if _, err := c.before.Import(must(Receive(types.Regtest, block.Encode()))(t)); err != nil {
-			t.Fatalf("block %d, with state: %v", h, err)
+			t.Fatalf("block %d, with state: error %v", h, err)
 		}
 		checkMistakes(t, mistakes, block, ran, asked)
 		if c.Tip().Hash != c.before.Tip().Hash || c.Tip().Hash != block.Header.Hash() {
@@ -324,7 +324,7 @@ func TestNoEngineComesToTheHeader(t *testing.T) {
 		for i, e := range engines {
 			fallback = append(fallback, named([]string{"first", "second", "third"}[i], e, &asked[i]))
 		}
-		c.before.Fallback = Fallback{fallback, func(m Mistake) { t.Errorf("nobody is right: %+v", m) }}
+		c.before.Fallback = Fallback{fallback, func(m Mistake) { t.Errorf("nobody is right: got %+v", m) }}
 		c.Stateless.Fallback = c.before.Fallback
 	}
 	judged := func(b types.Block) []error {

@@ -73,11 +73,11 @@ func TestRangeWitness(t *testing.T) {
 		}))(t)
 		r, w, err := RangeWitness(t.Context(), store, from, from, silent)
 		if err != nil || !bytes.Equal(w.Encode(), want.Encode()) || len(r.Headers) != 2 {
-			t.Errorf("the range of block %d is not the block: %v", from, err)
+			t.Errorf("the range of block %d is not the block: error %v", from, err)
 		}
 		r, w, err = RangeWitness(t.Context(), store, from, head, silent)
 		if err != nil || len(r.Headers) != int(head-from)+2 {
-			t.Fatalf("blocks %d to %d: %d headers, %v", from, head, len(r.Headers), err)
+			t.Fatalf("blocks %d to %d: %d headers, error %v", from, head, len(r.Headers), err)
 		}
 		if from > 2 { // shown by two proofs
 			continue

@@ -64,7 +64,7 @@ func TestImportGivesTheSameChain(t *testing.T) {
 		}
 		blocks, err := replica.Import(received)
 		if err != nil || len(blocks) != 1 {
-			t.Fatalf("%d blocks, %v", len(blocks), err)
+			t.Fatalf("%d blocks, error %v", len(blocks), err)
 		}
 		imported := blocks[0]
 		if imported.Hash != built.Hash || imported.Header != built.Header || len(imported.Included) != 2 ||
@@ -135,7 +135,7 @@ func TestReceiveAll(t *testing.T) {
 			altered[bad] = alter(bytes.Clone(was))
 			blocks, err := ReceiveAll(types.Regtest, altered)
 			if !errors.Is(err, ErrAltered) {
-				t.Errorf("block %d, %s: %v", bad+1, name, err)
+				t.Errorf("block %d, %s: error %v", bad+1, name, err)
 			}
 			check(blocks, bad)
 		}
@@ -240,7 +240,7 @@ func TestImportRefuses(t *testing.T) {
 			byProducer := c.signer == producer && c.want != ErrOtherHeight && c.want != ErrOtherParent &&
 				c.want != exec.ErrUnknownVersion
 			if errors.As(err, &invalid) != byProducer {
-				t.Errorf("the producer's fault: %v", err)
+				t.Errorf("the producer's fault: error %v", err)
 			}
 			if byProducer &&
 				(invalid.Claimed.Header.Hash() != received.Header().Header.Hash() || !invalid.Claimed.VerifySeal()) {
@@ -283,7 +283,7 @@ func TestImportStopsBeforeAnUnknownVersion(t *testing.T) {
 	var invalid *InvalidBlock
 	_, err := replica.Import(must(Receive(g.Network, old.Encode()))(t))
 	if !errors.As(err, &invalid) || !errors.Is(err, exec.ErrUnknownVersion) {
-		t.Errorf("a block of the old version, at the time of the upgrade: %v", err)
+		t.Errorf("a block of the old version, at the time of the upgrade: error %v", err)
 	}
 	header := types.Header{Version: newer, ChainID: g.ChainID, Height: 1, Parent: replica.Tip().Hash, Timestamp: from}
 	for name, c := range map[string]struct {
@@ -304,7 +304,7 @@ func TestImportStopsBeforeAnUnknownVersion(t *testing.T) {
 		var unknown *UnknownVersion
 		for _, err := range []error{replica.CheckNext(received), second(replica.Import(received))} {
 			if !errors.As(err, &unknown) || unknown.Announced() != c.announced || unknown.Version != h.Version {
-				t.Errorf("a block %s: %v, %+v", name, err, unknown)
+				t.Errorf("a block %s: got %v, error %+v", name, err, unknown)
 			}
 		}
 		if !bytes.Equal(received.Encoded(), encoded) {
@@ -313,10 +313,10 @@ func TestImportStopsBeforeAnUnknownVersion(t *testing.T) {
 	}
 	header.Parent[0] ^= 1
 	if err := replica.CheckNext(must(Receive(g.Network, header.Encode()))(t)); !errors.Is(err, ErrOtherParent) {
-		t.Errorf("a block after another one: %v", err)
+		t.Errorf("a block after another one: error %v", err)
 	}
 	if _, err := Receive(g.Network, header.Encode()[:59]); !errors.Is(err, ErrAltered) {
-		t.Errorf("a header that ends early: %v", err)
+		t.Errorf("a header that ends early: error %v", err)
 	}
 	if replica.Tip().Header.Header.Height != 0 {
 		t.Error("the chain has changed")

@@ -92,7 +92,7 @@ func TestImportRun(t *testing.T) {
 			}
 		}
 		if _, err := replica.Store().Witnesses(); err != nil {
-			t.Errorf("no witness is kept: %v", err)
+			t.Errorf("no witness is kept: error %v", err)
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestImportRunUpToABadBlock(t *testing.T) {
 			imported, err := replica.Import(blocks...)
 			if invalid := new(InvalidBlock); !errors.As(err, &invalid) || len(imported) != bad ||
 				int(invalid.Claimed.Header.Height) != bad+1 {
-				t.Errorf("block %d is bad: %d are imported, %v", bad+1, len(imported), err)
+				t.Errorf("block %d is bad: %d are imported, error %v", bad+1, len(imported), err)
 			}
 			checkMemory(t, replica)
 			left, leftDB := openStore(t, disk.Crash(0, 1))
@@ -207,13 +207,13 @@ func TestRunThatIsLost(t *testing.T) {
 		}
 		disk.OnWrite(nil)
 		if _, err := replica.Prove(state.AccountKey(types.Account{9})); !errors.Is(err, kv.ErrFailed) {
-			t.Errorf("a proof: %v", err)
+			t.Errorf("a proof: error %v", err)
 		}
 		if _, err := replica.Import(received(t, primary)[1]); !errors.Is(err, kv.ErrFailed) {
-			t.Errorf("another block: %v", err)
+			t.Errorf("another block: error %v", err)
 		}
 		if _, err := replica.Build(Batch{Time: before.Header.Header.Timestamp + 1}, nil); !errors.Is(err, kv.ErrFailed) {
-			t.Errorf("a block of its own: %v", err)
+			t.Errorf("a block of its own: error %v", err)
 		}
 		_ = must(0, store.Close())(t)
 		if db.Close() == nil {

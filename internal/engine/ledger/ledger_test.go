@@ -211,7 +211,7 @@ func TestOpenRefusesAnotherGenesis(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(store, nil, nil, nil); err != nil {
-		t.Errorf("a store with a chain needs no genesis: %v", err)
+		t.Errorf("a store with a chain needs no genesis: error %v", err)
 	}
 	g.Time++
 	if _, err := Open(store, &g, nil, nil); !errors.Is(err, chain.ErrOtherGenesis) {
@@ -237,7 +237,7 @@ func TestOverrideHandsProductionOver(t *testing.T) {
 	block := build(t, l)
 	h := block.Header.Header
 	if h.Producer != next.Producer || h.BaseFee != 50 || h.GasLimit != 4_000_000 {
-		t.Errorf("header of the override's block: %+v", h)
+		t.Errorf("header of the override's block: got %+v", h)
 	}
 	// A block without transactions accesses just the parameters, which it writes like any other key.
 	if len(block.Accesses) != 1 || string(block.Accesses[0].Key) != string(state.ParametersKey()) ||
@@ -281,7 +281,7 @@ func TestProve(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := proof.Merkle.Verify(proof.StateRoot, key, proof.Value); err != nil {
-			t.Errorf("%x: %v", key, err)
+			t.Errorf("%x: error %v", key, err)
 		}
 		if err := proof.Merkle.Verify(proof.StateRoot, key, append(proof.Value, 1)); err == nil {
 			t.Errorf("%x: another value is proven too", key)
@@ -311,10 +311,10 @@ func TestProveAt(t *testing.T) {
 		for i, key := range keys {
 			proof, err := l.ProveAt(t.Context(), h, key)
 			if err != nil {
-				t.Fatalf("key %d after block %d: %v", i, h, err)
+				t.Fatalf("key %d after block %d: error %v", i, h, err)
 			}
 			if err := proof.Merkle.Verify(header.Header.StateRoot, key, proof.Value); err != nil || proof.Height != h {
-				t.Errorf("key %d after block %d: of block %d, %v", i, h, proof.Height, err)
+				t.Errorf("key %d after block %d: of block %d, error %v", i, h, proof.Height, err)
 			}
 		}
 	}
@@ -345,12 +345,12 @@ func TestProveAt(t *testing.T) {
 	<-proven
 
 	if _, err := l.ProveAt(t.Context(), 45, keys[0]); !errors.Is(err, chain.ErrAboveHead) {
-		t.Errorf("above the head: %v", err)
+		t.Errorf("above the head: error %v", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := l.ProveAt(cancelled, 3, keys[0]); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that has ended: %v", err)
+		t.Errorf("with a context that has ended: error %v", err)
 	}
 	if err := l.Rewind(10); err != nil {
 		t.Fatal(err)
@@ -396,7 +396,7 @@ func proveWhile(t *testing.T, l *Ledger, work func()) {
 			}
 			header, headerErr := l.Header(proof.Height)
 			if err := errors.Join(err, headerErr); err != nil || header.Header.StateRoot != proof.StateRoot {
-				t.Errorf("a proof at block %d: %v", proof.Height, err)
+				t.Errorf("a proof at block %d: error %v", proof.Height, err)
 				return
 			}
 			n++
@@ -438,7 +438,7 @@ func TestRewind(t *testing.T) {
 		t.Errorf("after the rewind: height %d", again.Header.Header.Height)
 	}
 	if err := l.Rewind(9); !errors.Is(err, chain.ErrAboveHead) {
-		t.Errorf("above the head: %v", err)
+		t.Errorf("above the head: error %v", err)
 	}
 }
 
@@ -473,7 +473,7 @@ func TestSignatureLeavesOnlyAfterTheBlockIsOnDisk(t *testing.T) {
 		store, db = openStore(t, crashed)
 		again, err := Open(store, &g, nil, nil)
 		if err != nil {
-			t.Fatalf("write %d: %v", crashAt, err)
+			t.Fatalf("write %d: error %v", crashAt, err)
 		}
 		if hash := again.Tip().Hash; hash != block.Hash && (hash != head.Hash || writes <= crashAt) {
 			t.Errorf("write %d of %d: reopened at %s", crashAt, writes, hash)

@@ -127,7 +127,7 @@ func TestReceiveProposal(t *testing.T) {
 		"of another transaction": types.EncodeBlock(types.SignedHeader{Header: made.Header()}, []*types.Tx{alice.Tx()}),
 	} {
 		if _, err := ReceiveProposal(types.Regtest, encoded); !errors.Is(err, ErrAltered) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

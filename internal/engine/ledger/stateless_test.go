@@ -136,7 +136,7 @@ func (c *provenChain) follow() {
 	c.t.Helper()
 	block, accesses := c.next()
 	if err := c.importBlock(block, c.prove(block.Signed(), accesses), c.fetch()); err != nil {
-		c.t.Fatalf("block %d: %v", block.Header.Height, err)
+		c.t.Fatalf("block %d: error %v", block.Header.Height, err)
 	}
 	must(c.before.Import(must(Receive(types.Regtest, block.Encode()))(c.t)))(c.t)
 	if got, want := c.Tip(), c.before.Tip(); got.Hash != want.Hash || !got.Parameters.Equal(want.Parameters) ||
@@ -242,12 +242,12 @@ func TestStatelessFollowsAChain(t *testing.T) {
 	}
 	report, err := chain.Check(t.Context(), c.store, nil)
 	if err != nil || !report.OK() || report.StateKeys != 1 || report.Codes != 1 {
-		t.Errorf("the store: %+v, %v", report, err)
+		t.Errorf("the store: got %+v, error %v", report, err)
 	}
 	if _, err := c.store.Account(
 		c.store.Head().Header.Height, testKey(t, "alice").PublicKey(),
 	); !errors.Is(err, chain.ErrNoState) {
-		t.Errorf("an account can be read: %v", err)
+		t.Errorf("an account can be read: error %v", err)
 	}
 	view := must(c.store.StateAt(3))(t)
 	defer view.Close()
@@ -265,7 +265,7 @@ func TestOpenStatelessRefusesState(t *testing.T) {
 	}
 	c := newProvenChain(t)
 	if _, err := Open(c.store, &g, nil, nil); !errors.Is(err, chain.ErrNoState) {
-		t.Errorf("a store without state is opened as one with: %v", err)
+		t.Errorf("a store without state is opened as one with: error %v", err)
 	}
 }
 
@@ -452,7 +452,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 			case test.invalid && !errors.As(err, &invalid), !test.invalid && !errors.Is(err, ErrEvidence):
 				t.Errorf("error %v", err)
 			case test.invalid && errors.Is(err, ErrEvidence):
-				t.Errorf("nobody is clearly to blame: %v", err)
+				t.Errorf("nobody is clearly to blame: error %v", err)
 			}
 			if c.store.Head().Header.Height != 1 || c.Tip().Hash != c.before.Tip().Hash {
 				t.Fatal("the false block is taken")
@@ -528,7 +528,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 	// The headers in a bundle are ignored: no false header can prevent a proof that holds.
 	other := changedBundle(t, honest, func(b *blockproof.Bundle) { b.Parent, b.Header = first.Signed(), first.Signed() })
 	if err := c.importBlock(block, other, c.fetch()); err != nil {
-		t.Errorf("the honest block, after all: %v", err)
+		t.Errorf("the honest block, after all: error %v", err)
 	}
 }
 
@@ -624,14 +624,14 @@ func TestStatelessKeepsCodes(t *testing.T) {
 		}
 		_, missing := store.Code(hash)
 		if errors.Is(missing, chain.ErrNotFound) != (test.want != nil) {
-			t.Errorf("%s: reading the code: %v", test.name, missing)
+			t.Errorf("%s: reading the code: error %v", test.name, missing)
 		}
 		if err == nil {
 			c.follow()
 		}
 	}
 	if report := must(chain.Check(t.Context(), store, nil))(t); !report.OK() || report.Codes != 1 {
-		t.Errorf("the store: %+v", report)
+		t.Errorf("the store: got %+v", report)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestStatelessImportsRanges(t *testing.T) {
 			t.Errorf("block %d is another", h)
 		}
 		if _, err := c.store.Proof(h); !errors.Is(err, chain.ErrNotFound) {
-			t.Errorf("block %d has a proof of its own: %v", h, err)
+			t.Errorf("block %d has a proof of its own: error %v", h, err)
 		}
 	}
 	for c.Tip().Header.Header.Height < head {
@@ -182,7 +182,7 @@ func TestStatelessIsNotFooledByRanges(t *testing.T) {
 		}
 	}
 	if err := c.importRange(blocks, honest); err != nil {
-		t.Errorf("the honest range: %v", err)
+		t.Errorf("the honest range: error %v", err)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestFitTogether(t *testing.T) {
 		"one that does not follow": {apart, false},
 	} {
 		if FitTogether(c.blocks) != c.fit {
-			t.Errorf("%s: %t", name, !c.fit)
+			t.Errorf("%s: got %t", name, !c.fit)
 		}
 	}
 }

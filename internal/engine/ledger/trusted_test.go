@@ -50,12 +50,12 @@ func TestStartStateless(t *testing.T) {
 		for i, f := range followers {
 			proven := must(f.Verify(must(Receive(types.Regtest, block.Encode()))(t), bundle))(t)
 			if _, err := f.Import(proven, c.fetch()); err != nil {
-				t.Fatalf("begun at %d, block %d: %v", i+1, h, err)
+				t.Fatalf("begun at %d, block %d: error %v", i+1, h, err)
 			}
 		}
 		store, err := c.start(block.Header.Hash(), c.startOf(block, bundle))
 		if err != nil {
-			t.Fatalf("begin at block %d: %v", h, err)
+			t.Fatalf("begin at block %d: error %v", h, err)
 		}
 		followers = append(followers, must(OpenStateless(store, &g, nil, c.engine, testBits))(t))
 		must(c.before.Import(must(Receive(types.Regtest, block.Encode()))(t)))(t)
@@ -72,7 +72,7 @@ func TestStartStateless(t *testing.T) {
 		if i > 0 {
 			first = types.Height(i + 2)
 			if _, err := f.Store().Proof(first - 1); !errors.Is(err, chain.ErrPruned) {
-				t.Errorf("begun at %d, the proof of the block without its parent: %v", i+1, err)
+				t.Errorf("begun at %d, the proof of the block without its parent: error %v", i+1, err)
 			}
 		}
 		for h := first; h <= f.Tip().Header.Header.Height; h++ {
@@ -81,7 +81,7 @@ func TestStartStateless(t *testing.T) {
 			}
 		}
 		if report := must(chain.Check(t.Context(), f.Store(), nil))(t); !report.OK() || report.StateKeys != 1 {
-			t.Errorf("begun at %d: %+v", i+1, report)
+			t.Errorf("begun at %d: got %+v", i+1, report)
 		}
 	}
 }
@@ -193,10 +193,10 @@ func TestStartStatelessRefuses(t *testing.T) {
 	s.Trusted = empty.Header.Hash()
 	err := StartStateless(c.store, foreign, nil, c.only(), testBits, s)
 	if !errors.Is(err, ErrUntrusted) {
-		t.Errorf("a block of another chain: %v", err)
+		t.Errorf("a block of another chain: error %v", err)
 	}
 	if _, err := c.store.Restore(); !errors.Is(err, chain.ErrBadEntry) {
-		t.Errorf("a store that has a chain is begun anew: %v", err)
+		t.Errorf("a store that has a chain is begun anew: error %v", err)
 	}
 }
 
@@ -261,14 +261,14 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 			s.Fetch.Value = func([]byte) ([]byte, tree.MerkleProof, error) { return nil, tree.MerkleProof{}, gone }
 			store, err := c.start(s.Block.hash, s)
 			if err != nil {
-				t.Errorf("begin at block %d: %v: %v", h, gone, err)
+				t.Errorf("begin at block %d: %v: error %v", h, gone, err)
 				continue
 			}
 			g := testGenesis(t)
 			begun := must(OpenStateless(store, &g, nil, c.engine, testBits))(t)
 			if got := begun.Tip(); got.Header.Header.Height != h || got.Parameters.Equal(p) != (h > changed) ||
 				h == last && !sameTip(got, c.primary.Tip()) {
-				t.Errorf("begun at block %d: %+v", h, got)
+				t.Errorf("begun at block %d: got %+v", h, got)
 			}
 		}
 	}
@@ -332,12 +332,12 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 		}
 		if gone := test.want == lost; gone &&
 			!strings.Contains(err.Error(), "use another upstream, or trust a block that is newer or has transactions") {
-			t.Errorf("%s: nothing says what to do: %v", test.name, err)
+			t.Errorf("%s: nothing says what to do: error %v", test.name, err)
 		}
 	}
 	// A chain with only empty blocks, whose genesis is a different one.
 	if _, err := first.parameters(testGenesis(t), types.StateRoot{}, testBits); !errors.Is(err, ErrUntrusted) {
-		t.Errorf("of another genesis: %v", err)
+		t.Errorf("of another genesis: error %v", err)
 	}
 }
 

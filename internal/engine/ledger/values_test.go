@@ -40,7 +40,7 @@ func checkMemory(t testing.TB, l *Ledger) {
 			t.Fatalf("block %d: key %x: read %x, %v; %x on disk", view.Height(), row.Key, read, err, row.New)
 		}
 		if read, err := l.reader(view).Get(append(row.Key, 0)); err != nil || read != nil {
-			t.Fatalf("block %d: key %x and a byte: read %x, %v", view.Height(), row.Key, read, err)
+			t.Fatalf("block %d: key %x and a byte: read %x, error %v", view.Height(), row.Key, read, err)
 		}
 	}
 	if l.values.Len() != len(all) {

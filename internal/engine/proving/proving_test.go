@@ -93,10 +93,10 @@ func TestAcceptRefusesWhatDoesNotHold(t *testing.T) {
 	must(t, q.Accept(1, proof))
 	<-changed
 	if err := q.Accept(1, proof); !errors.Is(err, ErrUnwanted) {
-		t.Errorf("a second proof: %v", err)
+		t.Errorf("a second proof: error %v", err)
 	}
 	if _, err := q.Bundle(2); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("a bundle without a proof: %v", err)
+		t.Errorf("a bundle without a proof: error %v", err)
 	}
 	if strict := NewQueue(n.Store(), 128); strict.Accept(2, proof) == nil {
 		t.Error("a proof of too few bits is accepted")
@@ -136,7 +136,7 @@ func TestLeases(t *testing.T) {
 	ended, stop := context.WithCancel(context.Background())
 	stop()
 	if _, _, err := q.Next(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("a queue of taken blocks: %v", err)
+		t.Errorf("a queue of taken blocks: error %v", err)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestStatusWhileProofsCome(t *testing.T) {
 		go func() { kept <- q.Accept(blockproof.Span(height), proof) }()
 		for state := Queued; state != Proven; {
 			if state, _, err = q.Status(height); err != nil || state == NotStored {
-				t.Fatalf("block %d: %s, %v", height, state, err)
+				t.Fatalf("block %d: got %s, error %v", height, state, err)
 			}
 		}
 		must(t, <-kept)
@@ -170,7 +170,7 @@ func TestTaskEncoding(t *testing.T) {
 	encoded, err := NewQueue(n.Store(), testBits).task(2)
 	must(t, err)
 	if row, err := n.Store().Witness(2); err != nil || !bytes.HasSuffix(encoded, row) {
-		t.Errorf("the witness of a task is not the stored one, %v", err)
+		t.Errorf("the witness of a task is not the stored one, error %v", err)
 	}
 	task, err := DecodeTask(encoded)
 	must(t, err)

@@ -71,11 +71,11 @@ func TestSpansAreProven(t *testing.T) {
 		decoded, err := blockproof.DecodeRange(r.Encode())
 		must(t, err)
 		if bits, err := decoded.Verify(testBits, blockproof.InOrder); err != nil || bits != testBits {
-			t.Errorf("blocks %d to %d: %d bits, %v", s.First(), s.Last(), bits, err)
+			t.Errorf("blocks %d to %d: %d bits, error %v", s.First(), s.Last(), bits, err)
 		}
 	}
 	if oldest, err := n.Store().OldestSpent(); err != nil || oldest != 5 {
-		t.Errorf("witnesses are left from block %d on, %v", oldest, err)
+		t.Errorf("witnesses are left from block %d on, error %v", oldest, err)
 	}
 	if accepted, made := q.Ranges(); accepted != 4 || made != 4 || q.Proven() != 7 {
 		t.Errorf("%d proofs of blocks, %d of spans, %d made", q.Proven(), accepted, made)
@@ -85,7 +85,7 @@ func TestSpansAreProven(t *testing.T) {
 		t.Errorf("after another block %x are proven", made)
 	}
 	if kept, err := n.Store().WitnessBytes(); err != nil || kept != 0 {
-		t.Errorf("%d bytes of witnesses are left, %v", kept, err)
+		t.Errorf("%d bytes of witnesses are left, error %v", kept, err)
 	}
 }
 
@@ -127,18 +127,18 @@ func TestSpansThatAreRefused(t *testing.T) {
 	}
 	must(t, q.Accept(first, proofs[first]))
 	if err := q.Accept(first, proofs[first]); !errors.Is(err, ErrUnwanted) {
-		t.Errorf("a second proof: %v", err)
+		t.Errorf("a second proof: error %v", err)
 	}
 	q.Refuse(second)
 	q.Refuse(whole)
 	if err := q.Accept(second, proofs[second]); !errors.Is(err, ErrUnwanted) {
-		t.Errorf("a span that is given up: %v", err)
+		t.Errorf("a span that is given up: error %v", err)
 	}
 	if made := proveAll(t, q); len(made) > 0 {
 		t.Errorf("%x are proven", made)
 	}
 	if _, err := n.Store().OldestSpent(); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("witnesses are left: %v", err)
+		t.Errorf("witnesses are left: error %v", err)
 	}
 }
 
@@ -163,11 +163,11 @@ func TestSpansAreLeased(t *testing.T) {
 	q.Release(span(t, 1, 4))
 	away = errors.New("no leader")
 	if got, err := q.leaseSpan(t.Context()); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("nobody can be asked: %x, %v", got, err)
+		t.Errorf("nobody can be asked: got %x, error %v", got, err)
 	}
 	now, others, away = now.Add(leaseTime), nil, nil
 	if got, err := q.leaseSpan(t.Context()); err != nil || got != span(t, 1, 2) {
-		t.Errorf("after the lease %x is taken, %v", got, err)
+		t.Errorf("after the lease %x is taken, error %v", got, err)
 	}
 }
 
@@ -178,12 +178,12 @@ func TestSpansAreTakenBack(t *testing.T) {
 	must(t, n.Rewind(6))
 	for _, s := range []blockproof.Span{span(t, 5, 6), span(t, 1, 4)} {
 		if _, err := q.Range(s, Uncounted); err != nil {
-			t.Errorf("blocks %d to %d: %v", s.First(), s.Last(), err)
+			t.Errorf("blocks %d to %d: error %v", s.First(), s.Last(), err)
 		}
 	}
 	must(t, n.Rewind(5))
 	if _, err := q.Range(span(t, 5, 6), Uncounted); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("a span with a block that was taken back: %v", err)
+		t.Errorf("a span with a block that was taken back: error %v", err)
 	}
 	n.Nonce = 3
 	for i := range 3 {
@@ -208,13 +208,13 @@ func TestSpansLongPast(t *testing.T) {
 		t.Errorf("%d proofs are made", len(made))
 	}
 	if oldest, err := n.Store().OldestSpent(); err != nil || oldest != 9 {
-		t.Errorf("witnesses are left from block %d on, %v", oldest, err)
+		t.Errorf("witnesses are left from block %d on, error %v", oldest, err)
 	}
 	if err := NewQueue(n.Store(), testBits).dropSpent(); err != nil {
 		t.Error(err)
 	}
 	if _, err := n.Store().OldestSpent(); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("witnesses are left where no span gets a proof: %v", err)
+		t.Errorf("witnesses are left where no span gets a proof: error %v", err)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestGathersSpans(t *testing.T) {
 	encoded, err := q.Range(whole, Uncounted)
 	must(t, err)
 	if err := gathering.KeepRange(span(t, 1, 2), encoded.Encode()); !errors.Is(err, blockproof.ErrProof) {
-		t.Errorf("another range is kept: %v", err)
+		t.Errorf("another range is kept: error %v", err)
 	}
 	must(t, gathering.KeepRange(whole, encoded.Encode()))
 }

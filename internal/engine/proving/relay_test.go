@@ -74,11 +74,11 @@ func TestKeepsProofsAfterASnapshot(t *testing.T) {
 	relaying.follow(t, n, 3, 3)
 	q := NewQueue(relaying.Store(), testBits)
 	if err := q.Keep(2, bundles[2]); !errors.Is(err, chain.ErrPruned) {
-		t.Errorf("a block without its parent: %v", err)
+		t.Errorf("a block without its parent: error %v", err)
 	}
 	first, err := q.NextToRelay(0)
 	if err != nil || first != 3 {
-		t.Fatalf("the first block to ask for is %d, %v", first, err)
+		t.Fatalf("the first block to ask for is %d, error %v", first, err)
 	}
 	q.Await(&first)
 	requireStatus(t, q, 2, NotStored, 0)
@@ -90,7 +90,7 @@ func TestKeepsProofsAfterASnapshot(t *testing.T) {
 	}
 	must(t, relaying.Store().Close())
 	if _, err := q.NextToRelay(0); !errors.Is(err, chain.ErrClosed) {
-		t.Errorf("of a store that is closed: %v", err)
+		t.Errorf("of a store that is closed: error %v", err)
 	}
 }
 
@@ -119,10 +119,10 @@ func TestKeepsProofsOfOthers(t *testing.T) {
 		t.Errorf("lag %d, %v, from block %d on", lag, err, first)
 	}
 	if err := q.Keep(1, bundles[2]); !errors.Is(err, blockproof.ErrProof) {
-		t.Errorf("another block's proof: %v", err)
+		t.Errorf("another block's proof: error %v", err)
 	}
 	if err := q.Keep(1, bundles[1][:100]); !errors.Is(err, blockproof.ErrProof) {
-		t.Errorf("a cut bundle: %v", err)
+		t.Errorf("a cut bundle: error %v", err)
 	}
 	if _, err := q.Bundle(1); err == nil {
 		t.Error("there is a proof")

@@ -139,7 +139,7 @@ func TestRefuse(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		if err := call(b.Guard(sound)); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	if s := b.Stats(); s.Faults != 1 {
@@ -163,10 +163,10 @@ func TestSpare(t *testing.T) {
 		t.Errorf("the book has %+v", s)
 	}
 	if err := run(nil)(b.Guard(broken)); err == nil || !b.Quarantined(hash) {
-		t.Fatalf("of an engine of blocks: %v", err)
+		t.Fatalf("of an engine of blocks: error %v", err)
 	}
 	if err := compile(b.DenyOnly(faulty{compile: func() error { return nil }})); !errors.Is(err, ErrQuarantined) {
-		t.Errorf("a code in quarantine: %v", err)
+		t.Errorf("a code in quarantine: error %v", err)
 	}
 }
 
@@ -204,14 +204,14 @@ func TestWaits(t *testing.T) {
 		}
 		c.now = c.now.Add(want)
 		if err := b.Check(accounts(alice), code(hash)); err != nil {
-			t.Fatalf("after %v: %v", want, err)
+			t.Fatalf("after %v: error %v", want, err)
 		}
 		want = min(2*want, 24*time.Hour)
 	}
 	c.now = c.now.Add(24 * time.Hour)
 	b.Overran(accounts(bob), nil) // forgets
 	if got := b.Overran(accounts(alice), codes(hash)); got != time.Minute {
-		t.Errorf("after a quiet day: %v", got)
+		t.Errorf("after a quiet day: got %v", got)
 	}
 	if s := b.Stats(); s.Overruns != 16 || s.Waiting != 3 {
 		t.Errorf("the book has %+v", s)
@@ -238,7 +238,7 @@ func TestBounds(t *testing.T) {
 		b.Overran(accounts(id(maxWaits+i)), codes(id(maxWaits+i)))
 	}
 	if len(b.kept.Quarantined) != maxQuarantined || len(b.kept.Senders) != maxWaits || len(b.kept.Codes) != maxWaits {
-		t.Errorf("%d, %d, %d", len(b.kept.Quarantined), len(b.kept.Senders), len(b.kept.Codes))
+		t.Errorf("got %d, %d, %d", len(b.kept.Quarantined), len(b.kept.Senders), len(b.kept.Codes))
 	}
 	if b.Quarantined([32]byte{0, 0, 0, 1}) || b.kept.Senders[[32]byte{0, 0, 0, 1}].Times != 0 {
 		t.Error("the oldest did not make room")
@@ -305,7 +305,7 @@ func TestCrash(t *testing.T) {
 		cut.Overran(accounts(types.Account{2}), codes(types.CodeHash{2}))
 		after := open(t, Options{Path: path, Now: c.Now})
 		if !after.Quarantined(hash) || len(after.kept.Senders) < 1 || after.Codes()[hash].Function != "f" {
-			t.Fatalf("cut at %d: %+v", operations, after.kept)
+			t.Fatalf("cut at %d: got %+v", operations, after.kept)
 		}
 		failed := strings.Contains(log.String(), "cannot write the quarantine file")
 		if written := len(after.kept.Senders) == 2; failed != (left < 0) || !failed && !written {
@@ -331,7 +331,7 @@ func TestClear(t *testing.T) {
 		cleared int
 	}{{[]types.CodeHash{{1}, {7}}, 1}, {nil, 2}, {nil, 0}} {
 		if cleared, err := b.Clear(want.codes...); err != nil || cleared != want.cleared {
-			t.Errorf("%v: %d, %v", want.codes, cleared, err)
+			t.Errorf("%v: got %d, error %v", want.codes, cleared, err)
 		}
 	}
 	if again := open(t, Options{Path: path}); len(again.Codes()) != 0 {
@@ -424,7 +424,7 @@ func TestWrongResults(t *testing.T) {
 		ran = nil
 		for name, call := range map[string]func(vm.Engine) error{"load": load(nil), "compile": compile, "run": run(nil)} {
 			if err := call(e); err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: error %v", name, err)
 			}
 		}
 		return ran
@@ -453,7 +453,7 @@ func TestWrongResults(t *testing.T) {
 		t.Errorf("opened again: %v ran, another was asked for %d times", got, asked)
 	}
 	if err := load(nil)(b.Deny(engine("compiler"))); !errors.Is(err, ErrQuarantined) {
-		t.Errorf("in a block that is made: %v", err)
+		t.Errorf("in a block that is made: error %v", err)
 	}
 	if _, err := b.Divert(engine("compiler"), func() (vm.Engine, error) { return nil, errInjected }); err != errInjected {
 		t.Errorf("no other engine: got %v, want %v", err, errInjected)

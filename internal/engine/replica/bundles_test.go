@@ -59,7 +59,7 @@ func take(t *testing.T, ctx context.Context, b *bundles, from Source, first, las
 	for h := first; h <= last; h++ {
 		bundle, err := b.get(ctx, from, h, maxBundleBytes)
 		if err != nil || !bytes.Equal(bundle[:8], binary.BigEndian.AppendUint64(nil, uint64(h))) {
-			t.Fatalf("block %d: %x, %v", h, bundle[:min(8, len(bundle))], err)
+			t.Fatalf("block %d: got %x, error %v", h, bundle[:min(8, len(bundle))], err)
 		}
 		b.ask(ctx, from, h+1, int(last-h))
 		if len(b.ahead) > mostAhead {
@@ -116,7 +116,7 @@ func TestBundlesThatAreToCome(t *testing.T) {
 			}
 			b.ask(ctx, from, h+1, 100)
 			if _, err := b.get(ctx, from, h+1, maxBundleBytes); !errors.Is(err, ErrNotProven) {
-				t.Fatalf("a proof that is to come: %v", err)
+				t.Fatalf("a proof that is to come: error %v", err)
 			}
 			server.mu.Lock()
 			server.proven++

@@ -58,7 +58,7 @@ func TestEvidence(t *testing.T) {
 		f.pass(5 * time.Second)
 		h, err := ReadHalt(f.haltFile)
 		if err != nil || h == nil || h.Unexplained != "" {
-			f.t.Fatalf("%+v, %v", h, err)
+			f.t.Fatalf("got %+v, error %v", h, err)
 		}
 		r, w := h.FirstReceipt, h.FirstWrite
 		if r == nil || r.Index != 0 || r.Here == nil || r.Here.GasUsed != receipts[0].GasUsed ||
@@ -73,7 +73,7 @@ func TestEvidence(t *testing.T) {
 		}
 		block, err = types.DecodeBlock(h.Block)
 		if err != nil || block.Header.Hash() != h.Headers[0].Hash {
-			f.t.Errorf("the block is another one: %v", err)
+			f.t.Errorf("the block is another one: error %v", err)
 		}
 	})
 }

@@ -59,7 +59,7 @@ func TestBlocksWaitByTheirBytes(t *testing.T) {
 		synctest.Wait()
 		f.take(f.waiting.Load())
 		if err := f.awaitRoom(t.Context(), 2*waitingBytes); err != nil || f.waiting.Load() != 2*waitingBytes {
-			t.Errorf("what is larger than the room waits where nothing else does: %v", err)
+			t.Errorf("what is larger than the room waits where nothing else does: error %v", err)
 		}
 	})
 }

@@ -66,10 +66,10 @@ func TestForwardPassesAnswersOn(t *testing.T) {
 		encoded := append(encodedPayments(3), []byte("no transaction"))
 		results := pool.AddMany(f.t.Context(), encoded, "somebody")
 		if results[0].Err != nil || results[0].Tx.ID() != idOf(encoded[0]) || results[2].Err != nil {
-			f.t.Errorf("taken: %+v", results)
+			f.t.Errorf("taken: got %+v", results)
 		}
 		if results[1].Err != error(full) || !errors.Is(results[3].Err, mempool.ErrMalformed) {
-			f.t.Errorf("refused: %+v", results)
+			f.t.Errorf("refused: got %+v", results)
 		}
 		if fmt.Sprint(batches) != "[3]" {
 			f.t.Errorf("sent in batches of %v", batches)
@@ -79,7 +79,7 @@ func TestForwardPassesAnswersOn(t *testing.T) {
 			f.t.Errorf("%+v are pending", pool.pool.Stats())
 		}
 		if next, err := pool.pool.NextNonce(alice.PublicKey()); err != nil || next != 1 {
-			f.t.Errorf("the next nonce is %d, %v", next, err)
+			f.t.Errorf("the next nonce is %d, error %v", next, err)
 		}
 		batches = nil
 		pool.AddMany(f.t.Context(), encodedPayments(2*forwardItems+1), "somebody")
@@ -101,7 +101,7 @@ func TestForwardTriesAnotherUpstream(t *testing.T) {
 		r := pool.AddMany(f.t.Context(), encodedPayments(2), "")
 		var elsewhere *ElsewhereError
 		if !errors.Is(r[1].Err, ErrNoPrimary) || !errors.As(r[1].Err, &elsewhere) || elsewhere.Primary != "source 0" {
-			f.t.Errorf("%+v", r)
+			f.t.Errorf("got %+v", r)
 		}
 	})
 }
@@ -191,7 +191,7 @@ func TestForwardVerifiesFirst(t *testing.T) {
 				}
 			}
 			if r := pool.AddMany(f.t.Context(), [][]byte{encoded}, "honest")[0]; r.Err != nil {
-				f.t.Fatalf("payment %d of another client: %v", i, r.Err)
+				f.t.Fatalf("payment %d of another client: error %v", i, r.Err)
 			}
 		}
 		if len(taken.sent) != len(payments) {
@@ -243,13 +243,13 @@ func TestForwardInACircle(t *testing.T) {
 			}
 		})
 		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; !errors.Is(r.Err, ErrBusy) || circles != 1 {
-			f.t.Errorf("after %d circles: %v", circles, r.Err)
+			f.t.Errorf("after %d circles: error %v", circles, r.Err)
 		}
 		f.sources[0].set(func(s *faultySource) {
 			s.sent = func(encoded [][]byte) []error { return make([]error, len(encoded)) }
 		})
 		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; r.Err != nil {
-			f.t.Errorf("once the upstream makes blocks: %v", r.Err)
+			f.t.Errorf("once the upstream makes blocks: error %v", r.Err)
 		}
 	})
 }
@@ -363,7 +363,7 @@ func TestRefuse(t *testing.T) {
 		for _, r := range NewRefuser(f.Replica).AddMany(f.t.Context(), encodedPayments(2), "") {
 			var elsewhere *ElsewhereError
 			if !errors.Is(r.Err, ErrReadOnly) || !errors.As(r.Err, &elsewhere) || elsewhere.Primary != "source 0" {
-				f.t.Errorf("%+v", r)
+				f.t.Errorf("got %+v", r)
 			}
 		}
 	})

@@ -457,7 +457,7 @@ func (f *fixture) synced() {
 	f.t.Helper()
 	s := f.Status()
 	if f.chain.Tip().Hash != f.primary.Tip().Hash || !s.Synced || s.State != StateFollowing || s.Behind() != 0 {
-		f.t.Fatalf("at %d of %d: %+v", f.height(), f.primary.Tip().Header.Header.Height, s)
+		f.t.Fatalf("at %d of %d: got %+v", f.height(), f.primary.Tip().Header.Header.Height, s)
 	}
 }
 

@@ -36,7 +36,7 @@ func waitsForProofs(f *fixture) {
 	f.pass(2 * time.Minute)
 	if s := f.Status(); s.State != StateHolding || !strings.HasPrefix(s.Reason, "proof_pending: block 8 ") ||
 		!strings.Contains(s.Reason, " 13 blocks") || s.Local != 7 {
-		f.t.Errorf("while the proof is awaited: %+v", s)
+		f.t.Errorf("while the proof is awaited: got %+v", s)
 	}
 	for i := range f.sources {
 		if n := f.faults(i, Stalled) + f.faults(i, Behind) + f.faults(i, Unreachable) + f.faults(i, Lied); n != 0 {
@@ -106,7 +106,7 @@ func TestAsksForCodes(t *testing.T) {
 		var fault *FaultError
 		if test.cause == "" && (err != nil || string(code) != "\x07") ||
 			test.cause != "" && (!errors.As(err, &fault) || fault.Cause != test.cause) {
-			t.Errorf("%s: %x, %v", test.name, code, err)
+			t.Errorf("%s: got %x, error %v", test.name, code, err)
 		}
 	}
 }

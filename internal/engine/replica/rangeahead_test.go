@@ -106,7 +106,7 @@ func TestRangesAreAskedForAhead(t *testing.T) {
 			}
 			imported, err := i.Import(ctx, from, blocks)
 			if err != nil || len(imported) != 4 {
-				t.Fatalf("block %d: %d are imported, %v", first, len(imported), err)
+				t.Fatalf("block %d: %d are imported, error %v", first, len(imported), err)
 			}
 			blocks = blocks[len(imported):]
 			if first < 13 {
@@ -131,7 +131,7 @@ func TestRangeAheadEndsWithARefusal(t *testing.T) {
 		server.change = func(_ types.Height, served []byte) { served[len(served)-1] ^= 1 }
 		i.Gather(ctx, from, blocks, 8)
 		if _, err := i.Import(ctx, from, blocks); !errors.Is(err, ledger.ErrEvidence) {
-			t.Fatalf("a range that does not hold: %v", err)
+			t.Fatalf("a range that does not hold: error %v", err)
 		}
 		if asked := server.requests(); !slices.Equal(asked, []types.Height{1, 5}) || server.ended != 1 {
 			t.Errorf("%d are asked for, %d requests ended", asked, server.ended)
@@ -154,7 +154,7 @@ func TestRangeAheadIsJudgedInItsTurn(t *testing.T) {
 			i.Gather(ctx, from, blocks, 8)
 			imported, err := i.Import(ctx, from, blocks)
 			if len(imported) != n || (err == nil) != (n > 0) || err != nil && !errors.Is(err, ledger.ErrEvidence) {
-				t.Fatalf("%d are imported, %v", len(imported), err)
+				t.Fatalf("%d are imported, error %v", len(imported), err)
 			}
 			blocks = blocks[len(imported):]
 		}

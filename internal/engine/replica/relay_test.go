@@ -75,7 +75,7 @@ func TestRelaysProofs(t *testing.T) {
 		ready := time.Now().Add(time.Minute)
 		f.sources[0].bundle = func(_ context.Context, h types.Height, limit int64) ([]byte, error) {
 			if block, err := f.chain.Store().Header(h); err != nil || limit != MostBundle(block) || limit > 1<<20 {
-				t.Errorf("%d bytes of the bundle of block %d are taken, %v", limit, h, err)
+				t.Errorf("%d bytes of the bundle of block %d are taken, error %v", limit, h, err)
 			}
 			switch {
 			case h < 5 || h == 9:

@@ -217,10 +217,10 @@ func TestLyingUpstream(t *testing.T) {
 				f.synced()
 				s := f.Status()
 				if f.faults(0, c.cause) == 0 || !s.Upstreams[1].InUse || s.Upstreams[0].InUse {
-					t.Errorf("%+v", s.Upstreams)
+					t.Errorf("got %+v", s.Upstreams)
 				}
 				if f.Halt() != nil {
-					t.Errorf("halted: %+v", f.Halt())
+					t.Errorf("halted: got %+v", f.Halt())
 				}
 			})
 		})
@@ -239,13 +239,13 @@ func TestUpstreamBehindIsLeft(t *testing.T) {
 		extend(t, f.primary, muchBehind)
 		f.pass(10 * time.Second)
 		if s := f.Status(); f.height() != 30 || s.Synced || s.Behind() != muchBehind || !s.Upstreams[0].InUse {
-			t.Errorf("a little behind: %+v", s)
+			t.Errorf("a little behind: got %+v", s)
 		}
 		extend(t, f.primary, 1)
 		f.pass(10 * time.Second)
 		f.synced()
 		if f.faults(0, Behind) != 1 || !f.Status().Upstreams[1].InUse {
-			t.Errorf("%+v", f.Status().Upstreams)
+			t.Errorf("got %+v", f.Status().Upstreams)
 		}
 	})
 }
@@ -287,7 +287,7 @@ func TestLyingProducer(t *testing.T) {
 						t.Errorf("derived %+v", h.Derived)
 					}
 					if s := f.Status(); s.State != StateHalted || s.Synced || s.Reason != h.Message || f.height() != 19 {
-						t.Errorf("%+v", s)
+						t.Errorf("got %+v", s)
 					}
 					f.start() // again
 					f.pass(5 * time.Second)
@@ -334,7 +334,7 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 					f.sources[0].set(func(s *faultySource) { s.chain = fork })
 					f.pass(10 * time.Second)
 					if f.Halt() != nil || f.height() != 30 {
-						t.Fatalf("%+v", f.Halt())
+						t.Fatalf("got %+v", f.Halt())
 					}
 					for fork.Tip().Header.Header.Height <= 30 {
 						_, err := fork.Build(emptyBatch(fork.Tip().Header.Header.Timestamp+1), sign)
@@ -353,7 +353,7 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 					header, err := types.DecodeSignedHeader(signed.Raw)
 					if err != nil || !header.VerifySeal() || header.Header.Producer != producerKey.PublicKey() ||
 						header.Header.Height != c.since {
-						t.Errorf("the evidence is not the producer's: %+v, %v", header, err)
+						t.Errorf("the evidence is not the producer's: got %+v, error %v", header, err)
 					}
 				}
 				if f.height() != 30 {
@@ -361,7 +361,7 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 				}
 				kept, err := ReadHalt(f.haltFile)
 				if err != nil || kept == nil || kept.Reason != Equivocation || len(kept.Headers) != 2 {
-					t.Errorf("the file has %+v, %v", kept, err)
+					t.Errorf("the file has %+v, error %v", kept, err)
 				}
 			})
 		})
@@ -378,12 +378,12 @@ func TestHoldsABlockFromTheFuture(t *testing.T) {
 		f.pass(40 * time.Second)
 		if s := f.Status(); s.State != StateHolding || !strings.Contains(s.Reason, "future") || f.height() != 10 ||
 			s.Synced || s.Behind() != 1 {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v", s)
 		}
 		f.pass(10 * time.Second)
 		f.synced()
 		if f.faults(0, Lied)+f.faults(0, Stalled)+f.faults(0, Unreachable) != 0 {
-			t.Errorf("the upstream is blamed: %+v", f.Status().Upstreams)
+			t.Errorf("the upstream is blamed: got %+v", f.Status().Upstreams)
 		}
 	})
 }
@@ -421,7 +421,7 @@ func TestTheTimeOfDayJumps(t *testing.T) {
 			f.synced()
 		}
 		if f.faults(0, Lied)+f.faults(0, Stalled)+f.faults(0, Unreachable) != 0 {
-			t.Errorf("the upstream is blamed: %+v", f.Status().Upstreams)
+			t.Errorf("the upstream is blamed: got %+v", f.Status().Upstreams)
 		}
 	})
 }
@@ -434,7 +434,7 @@ func TestStatusWithoutUpstreams(t *testing.T) {
 		f.sources[0].set(func(s *faultySource) { s.fault = func() error { return errDropped } })
 		f.pass(contactTime + probeInterval*2)
 		if s := f.Status(); s.Synced || s.State != StateSyncing || s.Reason == "" || s.ETAKnown || s.Silence < contactTime {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v", s)
 		}
 		extend(t, f.primary, 5)
 		f.sources[0].set(func(s *faultySource) { s.fault = nil })
@@ -456,7 +456,7 @@ func TestProgress(t *testing.T) {
 		f.pass(10 * time.Second) // four ranges at a time, of which the first is imported
 		s := f.Status()
 		if s.State != StateSyncing || s.Synced || s.Primary != 300 || s.Rate < 4 || s.Rate > 6 {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v", s)
 		}
 		if want := float64(s.Behind()) / s.Rate; !s.ETAKnown || s.ETA.Seconds() < want-1 || s.ETA.Seconds() > want+1 {
 			t.Errorf("%s left with %d blocks at %.1f a second", s.ETA, s.Behind(), s.Rate)
@@ -479,7 +479,7 @@ func TestBoastfulUpstream(t *testing.T) {
 			f.synced()
 		}
 		if f.faults(0, Stalled) == 0 || f.faults(1, Behind) > 1 {
-			t.Errorf("%+v", f.Status().Upstreams)
+			t.Errorf("got %+v", f.Status().Upstreams)
 		}
 	})
 }

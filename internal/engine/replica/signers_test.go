@@ -117,7 +117,7 @@ func TestWhoSignsWhat(t *testing.T) {
 				}
 				f.synced()
 				if f.faults(0, c.cause) == 0 {
-					t.Errorf("%+v", f.Status().Upstreams[0])
+					t.Errorf("got %+v", f.Status().Upstreams[0])
 				}
 			})
 		})

@@ -98,13 +98,13 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 					if s.Block.Header().Header.Height != height || s.Block.Header().Header.Parent != s.Parent.Header.Hash() ||
 						string(s.Bundle) != "bundle" ||
 						string(value) != "value" || err != nil || s.Fetch.Code == nil || s.Trusted != hash {
-						t.Errorf("%+v, the value %q, %v", s, value, err)
+						t.Errorf("%+v, the value %q, error %v", s, value, err)
 					}
 					headers, err := s.Headers(height - 2)
 					earlier, bundleErr := s.Earlier(types.SignedHeader{Header: types.Header{Height: height - 2}})
 					if len(headers) != height-2 || string(earlier) != "bundle" ||
 						errors.Join(err, bundleErr) != nil {
-						t.Errorf("%d headers, the bundle %q, %v, %v", len(headers), earlier, err, bundleErr)
+						t.Errorf("%d headers, the bundle %q, %v, error %v", len(headers), earlier, err, bundleErr)
 					}
 					return test.begin
 				}
@@ -130,6 +130,6 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 	if err := StartAt(
 		ended, types.Regtest, []Source{away}, Trusted{Height: 1}, slog.New(slog.DiscardHandler), nil,
 	); !errors.Is(err, context.Canceled) {
-		t.Errorf("after its end: %v", err)
+		t.Errorf("after its end: error %v", err)
 	}
 }

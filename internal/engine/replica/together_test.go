@@ -32,7 +32,7 @@ func TestBelievesRangesThatCanBe(t *testing.T) {
 		source.ranges = append(source.ranges, good[1])
 	}
 	if believed, err := requestRanges(t.Context(), source); err != nil || !slices.Equal(believed, good) {
-		t.Errorf("%v are believed, %v", believed, err)
+		t.Errorf("%v are believed, error %v", believed, err)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestGathers(t *testing.T) {
 		importer := Stateless(openStateless(t), true)
 		source := &faultySource{evidence: evidence{ranges: test.ranges}}
 		if waits := importer.Gather(t.Context(), source, test.blocks, test.newest); waits != test.waits {
-			t.Errorf("%s: %t", test.name, waits)
+			t.Errorf("%s: got %t", test.name, waits)
 		}
 	}
 	source := &faultySource{evidence: evidence{ranges: []Ranges{{4, 1, 8}}}}

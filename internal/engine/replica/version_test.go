@@ -85,7 +85,7 @@ func TestUnknownVersion(t *testing.T) {
 			u.t.Fatalf("before its time: at %d, %+v", u.height(), s)
 		}
 		if u.faults(0, Lied)+u.faults(1, Lied) != 0 {
-			u.t.Errorf("nobody is known to lie: %+v", u.Status().Upstreams)
+			u.t.Errorf("nobody is known to lie: got %+v", u.Status().Upstreams)
 		}
 
 		_, err := u.primary.Build(emptyBatch(u.from-20_000), sign)
@@ -108,7 +108,7 @@ func TestUnknownVersion(t *testing.T) {
 			u.t.Errorf("at %d, %+v", u.height(), s)
 		}
 		if _, err := os.Stat(u.haltFile); !os.IsNotExist(err) {
-			u.t.Errorf("there is evidence against nobody: %v", err)
+			u.t.Errorf("there is evidence against nobody: error %v", err)
 		}
 		u.start() // once more
 		u.pass(time.Minute)

@@ -176,7 +176,7 @@ func TestSlowTransactionIsDroppedAtOnce(t *testing.T) {
 	f.clock.step = 0
 	f.send(alice, 1, 5, payment)
 	if made, err := f.instant(); err != nil || made {
-		t.Fatalf("a block of a transaction whose sender waits: %v, %v", made, err)
+		t.Fatalf("a block of a transaction whose sender waits: got %v, error %v", made, err)
 	}
 }
 

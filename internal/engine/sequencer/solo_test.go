@@ -269,7 +269,7 @@ func TestTimeTravel(t *testing.T) {
 		f.pass(10 * time.Second)
 		f.expect("time goes on from there", mine(), begin/1000*1000+510_000)
 		if err := f.SetNextBlockTime(begin / 1000); !errors.Is(err, ErrTimeInPast) {
-			f.t.Errorf("a time before the head's: %v", err)
+			f.t.Errorf("a time before the head's: error %v", err)
 		}
 		if _, err := f.IncreaseTime(1 << 62); err == nil {
 			f.t.Error("time was moved beyond what it can hold")
@@ -298,7 +298,7 @@ func TestSnapshotAndRevert(t *testing.T) {
 		check(f.Revert(ctx, first))
 		f.expect("height", f.height(), types.Height(2))
 		if err := f.Revert(ctx, second); !errors.Is(err, ErrUnknownSnapshot) {
-			f.t.Errorf("a later snapshot is still there: %v", err)
+			f.t.Errorf("a later snapshot is still there: error %v", err)
 		}
 		before := f.timestamp()
 		f.nonce[types.Account(alice.PublicKey())] = 0

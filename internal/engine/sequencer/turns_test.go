@@ -28,7 +28,7 @@ func TestWhoRanInVainWaitsForItsTurn(t *testing.T) {
 			tried[next.ID()] = true
 		}
 		if len(tried) == 0 || tried[call] != c.again {
-			t.Errorf("%s: tried before its turn: %v", name, tried[call])
+			t.Errorf("%s: tried before its turn: got %v", name, tried[call])
 		}
 		if first := f.newBatch(f.best(), f.BlockTime()).Next(); first.ID() != call {
 			t.Errorf("%s: %s is tried first, want %s", name, first.ID(), call)

@@ -51,7 +51,7 @@ func TestDirectory(t *testing.T) {
 	}
 	requireHeights(t, d, 1, 2, 3, 4)
 	if m, ok := d.Newest(3); !ok || m.Height != 3 {
-		t.Errorf("at 3: %d, %t", m.Height, ok)
+		t.Errorf("at 3: got %d, %t", m.Height, ok)
 	}
 	if _, ok := d.Newest(0); ok {
 		t.Error("there is one at 0")
@@ -74,7 +74,7 @@ func TestDirectory(t *testing.T) {
 	requireIs(t, "a manifest that is none", err, ErrManifest)
 	for name, want := range map[string]bool{"5.new": false, "2.new": false, "6.part": true} {
 		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) == want {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestDemand(t *testing.T) {
 	for range 4 {
 		c.grow(blockOf{accounts: 3})
 		if first, again := demand(), demand(); identify(first) != identify(again) {
-			t.Errorf("made twice: %+v, %+v", first, again)
+			t.Errorf("made twice: got %+v, %+v", first, again)
 		}
 	}
 	requireHeights(t, d, 3, 4)
@@ -243,7 +243,7 @@ func TestExport(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	must(t, os.WriteFile(other, []byte("no archive"), 0o644))
 	if _, _, err := Open(other); err == nil || !strings.Contains(err.Error(), "neither") {
-		t.Errorf("a file that is none: %v", err)
+		t.Errorf("a file that is none: error %v", err)
 	}
 	_, _, err = Open(other + "s")
 	requireIs(t, "no file", err, fs.ErrNotExist)

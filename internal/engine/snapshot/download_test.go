@@ -103,7 +103,7 @@ func requireWhole(t *testing.T, c *testChain, path string, err error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	must(t, err)
 	if len(entries) != 1 {
-		t.Errorf("left behind: %v", entries)
+		t.Errorf("left behind: got %v", entries)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestFetchContinues(t *testing.T) {
 	_, err := c.download(t, into, sources...).Fetch(broken)
 	requireIs(t, "broken off", err, context.Canceled)
 	if manifests, err := List(into); err != nil || len(manifests) != 0 {
-		t.Fatalf("it is listed: %v, %v", manifests, err)
+		t.Fatalf("it is listed: got %v, error %v", manifests, err)
 	}
 	again := &fakeSource{name: "again", files: sources[0].files}
 	path, err := c.download(t, into, again).Fetch(t.Context())
@@ -285,7 +285,7 @@ func TestFetchOfAnotherOfTheBlock(t *testing.T) {
 	path, err := d.Fetch(t.Context())
 	requireWhole(t, c, path, err)
 	if entries, err := os.ReadDir(path); err != nil || len(entries) != int(other.ChunkCount)+1 {
-		t.Errorf("%d files of %d chunks, %v", len(entries), other.ChunkCount, err)
+		t.Errorf("%d files of %d chunks, error %v", len(entries), other.ChunkCount, err)
 	}
 }
 
@@ -332,7 +332,7 @@ func TestFetchRefuses(t *testing.T) {
 			_, err := c.download(t, into, sources[0]).Fetch(t.Context())
 			requireIs(t, "alone", err, tc.want)
 			if entries, err := os.ReadDir(into); err != nil || len(entries) > 0 {
-				t.Errorf("left behind: %v, %v", entries, err)
+				t.Errorf("left behind: got %v, error %v", entries, err)
 			}
 			path, err := c.download(t, into, sources...).Fetch(t.Context())
 			requireWhole(t, c, path, err)

@@ -12,7 +12,7 @@ import (
 func TestIndependentReader(t *testing.T) {
 	for _, tool := range []string{"python3", "zstd"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("the independent reader needs %s: %v", tool, err)
+			t.Fatalf("the independent reader needs %s: error %v", tool, err)
 		}
 	}
 	c := newTestChain(t, 8)

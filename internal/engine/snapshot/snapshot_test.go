@@ -46,7 +46,7 @@ func TestRoundtrip(t *testing.T) {
 			files := os.DirFS(filepath.Join(parent, strconv.FormatUint(uint64(m.Height), 10)))
 			trust := Trust{Genesis: genesisHash(t, c.store)}
 			if got, err := Verify(t.Context(), files, trust, noProgress); err != nil || got.BlockHash != c.store.HeadHash() {
-				t.Fatalf("%s, %v", got.BlockHash, err)
+				t.Fatalf("got %s, error %v", got.BlockHash, err)
 			}
 			into := openStore(t)
 			_, err = Import(t.Context(), files, trust, into, noProgress)
@@ -139,6 +139,6 @@ func TestCreateRefuses(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	must(t, err)
 	if len(entries) != 1 || entries[0].Name() != "1" {
-		t.Errorf("what is left: %v", entries)
+		t.Errorf("what is left: got %v", entries)
 	}
 }

@@ -56,16 +56,16 @@ func TestCheckConstraints(t *testing.T) {
 		}
 		i := slices.IndexFunc(c.Constraints(), func(c air.Constraint) bool { return c.Name == test.name })
 		if err := c.Without(i).Check(test.columns, test.public, nil); errors.As(err, &v) && v.Constraint == test.name {
-			t.Errorf("%s deleted: %v", test.name, err)
+			t.Errorf("%s deleted: error %v", test.name, err)
 		}
 	}
 	for _, columns := range [][]field.Vector{nil, good[:1], {good[0], good[1][:3]}, {{}, {}}} {
 		if err := c.Check(columns, public, nil); !errors.Is(err, air.ErrShape) {
-			t.Errorf("%v: %v", columns, err)
+			t.Errorf("%v: error %v", columns, err)
 		}
 	}
 	if err := c.Check(good, public[:2], nil); !errors.Is(err, air.ErrShape) {
-		t.Errorf("public inputs: %v", err)
+		t.Errorf("public inputs: error %v", err)
 	}
 }
 
@@ -105,13 +105,13 @@ func TestCheckBuses(t *testing.T) {
 	} {
 		var imbalance *air.Imbalance
 		if err := c.Check(columns, nil, terms); !errors.As(err, &imbalance) || imbalance.Bus != "pairs" {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	terms := receive(bus, [2]uint64{4, 8})
 	terms[0].Tuple = terms[0].Tuple[:1]
 	if err := c.Check(columns, nil, terms); !errors.Is(err, air.ErrShape) {
-		t.Errorf("a short tuple: %v", err)
+		t.Errorf("a short tuple: error %v", err)
 	}
 }
 
@@ -219,12 +219,12 @@ func TestZeroFingerprint(t *testing.T) {
 	c, bus := sorting()
 	zeroes := liftSum(beta, field.New(4), field.New(8))
 	if _, err := c.NewChallenges(*zeroes, beta, receive(bus, [2]uint64{4, 8}), 2); !errors.Is(err, air.ErrDenominator) {
-		t.Errorf("a fingerprint of zero: %v", err)
+		t.Errorf("a fingerprint of zero: error %v", err)
 	}
 	terms := receive(bus, [2]uint64{4, 8})
 	terms[0].Tuple = append(terms[0].Tuple, field.New(0))
 	if _, err := c.NewChallenges(beta, beta, terms, 2); !errors.Is(err, air.ErrTuple) {
-		t.Errorf("a tuple longer than the circuit's: %v", err)
+		t.Errorf("a tuple longer than the circuit's: error %v", err)
 	}
 }
 

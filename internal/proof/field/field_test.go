@@ -153,18 +153,18 @@ func TestCodec(t *testing.T) {
 			b = AppendExt(b, &x[i])
 		}
 		if y, err := DecodeExts(b); err != nil || !slices.Equal(x, y) {
-			t.Fatalf("%v comes back as %v, %v", x, y, err)
+			t.Fatalf("%v comes back as %v, error %v", x, y, err)
 		}
 	}
 	for i := range Degree {
 		b := make([]byte, ExtSize)
 		copy(b[Size*i:], []byte{0, 0, 0, 0x7f})
 		if _, err := DecodeExts(b); err != nil {
-			t.Errorf("p − 1 at %d: %v", i, err)
+			t.Errorf("p − 1 at %d: error %v", i, err)
 		}
 		b[Size*i] = 1
 		if _, err := DecodeExts(b); !errors.Is(err, ErrCanonical) {
-			t.Errorf("p at %d: %v", i, err)
+			t.Errorf("p at %d: error %v", i, err)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestHonestProofs(t *testing.T) {
 	for log := range 11 {
 		f := values(toy.Domain(log), random(r, 1<<log))
 		if err := verify(toy, log, f, prove(toy, log, f)); err != nil {
-			t.Errorf("2^%d coefficients: %v", log, err)
+			t.Errorf("2^%d coefficients: error %v", log, err)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestTooManyCoefficients(t *testing.T) {
 	for log := range 9 {
 		f := values(toy.Domain(log), random(r, 1<<log+1))
 		if err := verify(toy, log, f, prove(toy, log, f)); !errors.Is(err, ErrFinal) {
-			t.Errorf("2^%d + 1 coefficients: %v", log, err)
+			t.Errorf("2^%d + 1 coefficients: error %v", log, err)
 		}
 	}
 }
@@ -145,13 +145,13 @@ func TestNoByteMayChange(t *testing.T) {
 		}
 	}
 	if err := verify(toy, log, f, append(proof, 0)); !errors.Is(err, transcript.ErrLong) {
-		t.Errorf("one byte more: %v", err)
+		t.Errorf("one byte more: error %v", err)
 	}
 	for i := range f { // another function, one of whose values a query reads
 		f[i].Double(&f[i])
 	}
 	if err := verify(toy, log, f, proof); !errors.Is(err, merkle.ErrRoot) {
-		t.Errorf("another function: %v", err)
+		t.Errorf("another function: error %v", err)
 	}
 }
 

@@ -84,23 +84,23 @@ func TestOpenings(t *testing.T) {
 		opening := tree.AppendOpening(nil, indices)
 		root := tree.Root()
 		if left, err := verify(&root, log, indices, rows, append(opening, 9)); err != nil || left != 1 {
-			t.Fatalf("honest opening: %d bytes left, %v", left, err)
+			t.Fatalf("honest opening: %d bytes left, error %v", left, err)
 		}
 		if len(opening) > 0 {
 			if _, err := verify(&root, log, indices, rows, opening[:len(opening)-1]); !errors.Is(err, errShort) {
-				t.Fatalf("cut opening: %v", err)
+				t.Fatalf("cut opening: error %v", err)
 			}
 			at := rapid.IntRange(0, len(opening)-1).Draw(t, "at")
 			opening[at] ^= 1
 			if _, err := verify(&root, log, indices, rows, opening); !errors.Is(err, ErrRoot) {
-				t.Fatalf("changed opening: %v", err)
+				t.Fatalf("changed opening: error %v", err)
 			}
 			opening[at] ^= 1
 		}
 		at := rapid.IntRange(0, len(rows)-1).Draw(t, "row")
 		rows[at] ^= 1
 		if _, err := verify(&root, log, indices, rows, opening); !errors.Is(err, ErrRoot) {
-			t.Fatalf("changed row: %v", err)
+			t.Fatalf("changed row: error %v", err)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 func unhex(t *testing.T, s string) (b [32]byte) {
 	t.Helper()
 	if n, err := hex.Decode(b[:], []byte(s)); err != nil || n != len(b) {
-		t.Fatalf("%q: %d bytes, %v", s, n, err)
+		t.Fatalf("%q: %d bytes, error %v", s, n, err)
 	}
 	return b
 }
@@ -252,7 +252,7 @@ func TestParseDigest(t *testing.T) {
 	good := unhex(t, "00000001000000020000000300000004000000050000000600000007"+"7f000000")
 	d, err := ParseDigest(good)
 	if err != nil || d != (Digest{1, 2, 3, 4, 5, 6, 7, P - 1}) {
-		t.Errorf("ParseDigest: %v, %v", d, err)
+		t.Errorf("ParseDigest: got %v, error %v", d, err)
 	}
 	for i := range d {
 		for _, v := range []uint32{P, P + 1, 1<<32 - 1} {

@@ -129,7 +129,7 @@ func TestUse(t *testing.T) {
 	before := Active()
 	for _, k := range Available() {
 		if err := Use(k); err != nil {
-			t.Errorf("Use(%q): %v", k, err)
+			t.Errorf("Use(%q): error %v", k, err)
 		}
 		if Active() != k {
 			t.Errorf("after Use(%q) the kernel is %q", k, Active())

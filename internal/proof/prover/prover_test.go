@@ -72,21 +72,21 @@ func TestForgedHelperColumn(t *testing.T) {
 		return proof
 	}
 	if _, err := verifier.Verify(s, 100, prove(s, false)); err != nil {
-		t.Fatalf("honest: %v", err)
+		t.Fatalf("honest: error %v", err)
 	}
 	columns[0][3] = field.New(1000)
 	if _, err := verifier.Verify(s, 100, prove(s, false)); !errors.Is(err, verifier.ErrConstraints) {
-		t.Errorf("wrong value: %v", err)
+		t.Errorf("wrong value: error %v", err)
 	}
 	if _, err := verifier.Verify(s, 100, prove(s, true)); !errors.Is(err, verifier.ErrConstraints) {
-		t.Errorf("wrong value, forged helper column: %v", err)
+		t.Errorf("wrong value, forged helper column: error %v", err)
 	}
 	if name := c.Constraints()[0].Name; name != "bus helper 0" {
 		t.Fatalf("the first constraint is %q", name)
 	}
 	s.Circuit = c.Without(0)
 	if _, err := verifier.Verify(s, 100, prove(s, true)); err != nil {
-		t.Errorf("without the constraint: %v", err)
+		t.Errorf("without the constraint: error %v", err)
 	}
 }
 
@@ -115,7 +115,8 @@ func TestProofDependsOnNothingElse(t *testing.T) {
 			}{{large, wantLarge}, {small, wantSmall}} {
 				got, err := p.Prove(s, 1, c.columns, parallel)
 				if err != nil || !bytes.Equal(got, c.want) {
-					t.Errorf("%d points kept, schedule %d, %d rows: another proof, %v", kept, i, len(c.columns[0]), err)
+					t.Errorf("%d points kept, schedule %d, %d rows: another proof, error %v",
+						kept, i, len(c.columns[0]), err)
 				}
 			}
 		}
@@ -155,7 +156,7 @@ func TestOverwritesItsMemory(t *testing.T) {
 		}
 		got, err := p.Prove(s, level, columns, threads)
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d points kept: another proof, %v", kept, err)
+			t.Errorf("%d points kept: another proof, error %v", kept, err)
 		}
 		if &elements[0] != &p.arena.elements.buffer[0] || &digests[0] != &p.arena.digests.buffer[0] {
 			t.Errorf("%d points kept: the memory reserved is not used", kept)
@@ -178,22 +179,22 @@ func TestShapes(t *testing.T) {
 		"too many rows":   copiesTrace(2 << stark.MaxLogRows),
 	} {
 		if _, err := p.Prove(s, 0, columns, serial); !errors.Is(err, stark.ErrShape) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	if _, err := p.Prove(
 		&stark.Statement{Circuit: copies(false), Public: make([]field.Element, 1)}, 0, good, serial,
 	); !errors.Is(err, stark.ErrShape) {
-		t.Errorf("public inputs that the circuit has not: %v", err)
+		t.Errorf("public inputs that the circuit has not: error %v", err)
 	}
 	if _, err := p.Prove(&stark.Statement{Circuit: copies(true)}, 0, good, serial); !errors.Is(err, stark.ErrShape) {
-		t.Errorf("another circuit: %v", err)
+		t.Errorf("another circuit: error %v", err)
 	}
 	b := air.NewBuilder()
 	x := b.Column("x")
 	b.Constrain("degree 4", x.Mul(x).Mul(x).Mul(x))
 	steep := b.Build()
 	if _, err := New(steep).Prove(&stark.Statement{Circuit: steep}, 0, good[:1], serial); !errors.Is(err, stark.ErrShape) {
-		t.Errorf("degree 4: %v", err)
+		t.Errorf("degree 4: error %v", err)
 	}
 }

@@ -16,7 +16,7 @@ func TestHeader(t *testing.T) {
 		for logRows := MinLogRows; logRows <= Levels[level].Most; logRows++ {
 			want := Header{level, logRows}
 			if got, err := ReadHeader(transcript.NewReader(want.Append(nil))); err != nil || got != want {
-				t.Errorf("%+v comes back as %+v, %v", want, got, err)
+				t.Errorf("%+v comes back as %+v, error %v", want, got, err)
 			}
 		}
 	}
@@ -26,11 +26,11 @@ func TestHeader(t *testing.T) {
 		"too many rows for the level": {1, 1, MaxLogRows}, "2^255 rows": {1, 0, 255},
 	} {
 		if h, err := ReadHeader(transcript.NewReader(b)); !errors.Is(err, ErrHeader) {
-			t.Errorf("%s: %+v, %v", name, h, err)
+			t.Errorf("%s: got %+v, error %v", name, h, err)
 		}
 	}
 	if _, err := ReadHeader(transcript.NewReader([]byte{1, 0})); !errors.Is(err, transcript.ErrShort) {
-		t.Errorf("two bytes: %v", err)
+		t.Errorf("two bytes: error %v", err)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestShape(t *testing.T) {
 		{"next helpers", o.AuxNext, 1},
 	} {
 		if len(part.values) != part.n || !slices.Equal(part.values, values[at:at+part.n]) {
-			t.Errorf("%s: %v", part.name, part.values)
+			t.Errorf("%s: got %v", part.name, part.values)
 		}
 		at += part.n
 	}
@@ -117,7 +117,7 @@ func TestCheck(t *testing.T) {
 		"an entry of 3 values": {Circuit: c, Public: tuple[:1], Terms: []air.Term{{Bus: bus, Tuple: tuple}}},
 	} {
 		if err := s.Check(); !errors.Is(err, ErrShape) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	good := Statement{Circuit: c, Public: tuple[:1], Terms: []air.Term{{Bus: bus, Tuple: tuple[:2]}}}

@@ -22,7 +22,7 @@ func TestSecondVerifierAgrees(t *testing.T) {
 			e := build(c.logRows)
 			proof, s := e.prove(t, c.level), plainverifier.Of(e.statement)
 			if err := plainverifier.Verify(s, proof); err != nil {
-				t.Errorf("%s, 2^%d rows, level %d: %v", name, c.logRows, c.level, err)
+				t.Errorf("%s, 2^%d rows, level %d: error %v", name, c.logRows, c.level, err)
 			}
 			for range c.changes {
 				changed := append([]byte{}, proof...)

@@ -120,14 +120,14 @@ func TestHonestProofs(t *testing.T) {
 				proof := e.prove(t, level)
 				bits, err := verifier.Verify(e.statement, 100, proof)
 				if err != nil || bits != stark.Levels[level].Bits {
-					t.Errorf("%s, 2^%d rows, level %d: %d bits, %v", name, logRows, level, bits, err)
+					t.Errorf("%s, 2^%d rows, level %d: %d bits, error %v", name, logRows, level, bits, err)
 				}
 				if most := verifier.MostBytes(e.statement.Circuit); len(proof) > most {
 					t.Errorf("%s, 2^%d rows, level %d: %d bytes, at most %d", name, logRows, level, len(proof), most)
 				}
 				if level == 0 {
 					if _, err := verifier.Verify(e.statement, 101, proof); !errors.Is(err, verifier.ErrLevel) {
-						t.Errorf("100 bits where 101 are asked for: %v", err)
+						t.Errorf("100 bits where 101 are asked for: error %v", err)
 					}
 				}
 			}
@@ -162,7 +162,7 @@ func TestNoByteMayChange(t *testing.T) {
 				}
 			}
 			if _, err := verifier.Verify(e.statement, 100, append(proof, 0)); !errors.Is(err, transcript.ErrLong) {
-				t.Errorf("%s, 2^%d rows: one byte more: %v", name, c.logRows, err)
+				t.Errorf("%s, 2^%d rows: one byte more: error %v", name, c.logRows, err)
 			}
 			t.Logf("%s, 2^%d rows: %d of %d bytes changed, none accepted", name, c.logRows, tried, len(proof))
 		}
@@ -221,7 +221,7 @@ func TestStatementIsBound(t *testing.T) {
 		if _, err := verifier.Verify(
 			&stark.Statement{Circuit: e.statement.Circuit}, 100, proof,
 		); !errors.Is(err, stark.ErrShape) {
-			t.Errorf("%s, no public inputs: %v", name, err)
+			t.Errorf("%s, no public inputs: error %v", name, err)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func TestWrongWitness(t *testing.T) {
 				t.Fatalf("%s: column %d does not matter in row %d", name, k, row)
 			}
 			if _, err := verifier.Verify(e.statement, 100, e.prove(t, 0)); !errors.Is(err, verifier.ErrConstraints) {
-				t.Errorf("%s, column %d: %v", name, k, err)
+				t.Errorf("%s, column %d: error %v", name, k, err)
 			}
 			e.columns[k][row] = was
 		}
@@ -304,7 +304,7 @@ func TestEachConstraintMatters(t *testing.T) {
 			}
 			forge[constraint.Name](e)
 			if _, err := verifier.Verify(e.statement, 100, e.prove(t, 0)); !errors.Is(err, verifier.ErrConstraints) {
-				t.Errorf("%s, %s: %v", name, constraint.Name, err)
+				t.Errorf("%s, %s: error %v", name, constraint.Name, err)
 			}
 			i := slices.Index(e.statement.Circuit.Constraints(), constraint)
 			e.statement.Circuit = e.statement.Circuit.Without(i)
@@ -389,7 +389,7 @@ func FuzzVerify(f *testing.F) {
 		high := min(low+int(removed), len(honest))
 		proof := slices.Concat(honest[:low], put, honest[high:])
 		if _, err := verifier.Verify(e.statement, 0, proof); (err == nil) != bytes.Equal(proof, honest) {
-			t.Errorf("%d bytes at %d replaced by %x: %v", high-low, low, put, err)
+			t.Errorf("%d bytes at %d replaced by %x: error %v", high-low, low, put, err)
 		}
 	})
 }

@@ -70,10 +70,10 @@ func TestBundle(t *testing.T) {
 		b := newBundle(t, height)
 		decoded, err := DecodeBundle(b.Encode())
 		if err != nil || !reflect.DeepEqual(decoded, b) {
-			t.Fatalf("height %d: decoding gives another bundle, %v", height, err)
+			t.Fatalf("height %d: decoding gives another bundle, error %v", height, err)
 		}
 		if bits, err := decoded.Verify(100, InOrder); err != nil || bits != 100 {
-			t.Fatalf("height %d: %d bits, %v", height, bits, err)
+			t.Fatalf("height %d: %d bits, error %v", height, bits, err)
 		}
 		for name, change := range map[string]func(b *Bundle){
 			"height": func(b *Bundle) { b.Header.Header.Height++; b.Header = sign(t, b.Header.Header) },
@@ -103,13 +103,13 @@ func TestBundle(t *testing.T) {
 			changed := b
 			change(&changed)
 			if _, err := changed.Verify(100, InOrder); !errors.Is(err, ErrStatement) && !errors.Is(err, ErrProof) {
-				t.Errorf("height %d, %s: %v", height, name, err)
+				t.Errorf("height %d, %s: error %v", height, name, err)
 			}
 		}
 		unsigned := b
 		unsigned.Parent.Seal = types.Seal{} // as genesis has it, and no other block
 		if _, err := unsigned.Verify(100, InOrder); errors.Is(err, ErrStatement) != (height > 1) {
-			t.Errorf("height %d, a parent that nobody signed: %v", height, err)
+			t.Errorf("height %d, a parent that nobody signed: error %v", height, err)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestStatementIsOfTheBlocksParent(t *testing.T) {
 			test.after(&parent)
 		}
 		if _, err := NewStatement(&parent, &header, accesses); !errors.Is(err, test.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestListIsBoundedByGas(t *testing.T) {
 		var err error
 		bytes := testing.AllocsPerRun(1, func() { _, err = DecodeBundleOf(encoded, parent, header) })
 		if refused := errors.Is(err, codec.ErrTooLong); refused != test.refused || !refused && err != nil {
-			t.Errorf("%s: %v", test.name, err)
+			t.Errorf("%s: error %v", test.name, err)
 		}
 		if test.refused && bytes > 100 {
 			t.Errorf("%s: refused with %v allocations", test.name, bytes)
@@ -239,7 +239,7 @@ func TestListIsBoundedByGas(t *testing.T) {
 		Accesses: []types.Access{{Key: []byte("k"), Old: make([]byte, params.MostListBytes(gas))}},
 	}
 	if _, err := DecodeBundle(b.Encode()); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("a long value: %v", err)
+		t.Errorf("a long value: error %v", err)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestSegmentsAreBounded(t *testing.T) {
 	} {
 		proof := EncodeProof([]Proven{segment(test.entries, test.others, test.argument)})
 		if _, err := decodeProof(proof); test.refused != errors.Is(err, codec.ErrTooLong) || !test.refused && err != nil {
-			t.Errorf("%s: %v", test.name, err)
+			t.Errorf("%s: error %v", test.name, err)
 		}
 	}
 }
@@ -382,7 +382,7 @@ func TestProofInIsTheBundles(t *testing.T) {
 	encoded := b.Encode()
 	got, err := ProofIn(encoded)
 	if err != nil || !bytes.Equal(got, b.Proof) {
-		t.Fatalf("%d bytes, %v", len(got), err)
+		t.Fatalf("%d bytes, error %v", len(got), err)
 	}
 	for at := range len(encoded) - len(b.Proof) {
 		if _, err := ProofIn(encoded[:at]); err == nil {

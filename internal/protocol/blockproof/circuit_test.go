@@ -39,7 +39,7 @@ func check(tb testing.TB, segments []Segment) {
 	for i := range segments {
 		s := &segments[i]
 		if err := circuit.Check(s.Columns(new(Scratch), InOrder), s.Instance.Public, s.Instance.Terms); err != nil {
-			tb.Fatalf("segment %d of %d: %v", i, len(segments), err)
+			tb.Fatalf("segment %d of %d: error %v", i, len(segments), err)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestRandomBatches(t *testing.T) {
 		s := b.statement()
 		segments, err := s.all(b.entries(), w, largest)
 		if err != nil {
-			t.Fatalf("batch %d: %v", n, err)
+			t.Fatalf("batch %d: error %v", n, err)
 		}
 		check(t, segments)
 		rows += segments[0].Rows()
@@ -129,13 +129,13 @@ func TestNamedBatches(t *testing.T) {
 		s := b.statement()
 		segments, err := s.all(b.entries(), b.witness(), largest)
 		if err != nil {
-			t.Errorf("%s: %v", test.name, err)
+			t.Errorf("%s: error %v", test.name, err)
 			continue
 		}
 		if err := circuit.Check(
 			segments[0].Columns(new(Scratch), InOrder), segments[0].Instance.Public, segments[0].Instance.Terms,
 		); err != nil {
-			t.Errorf("%s: %v", test.name, err)
+			t.Errorf("%s: error %v", test.name, err)
 		}
 	}
 }
@@ -234,7 +234,7 @@ func TestUnopenedWitness(t *testing.T) {
 	}
 	check(t, segments)
 	if _, err := s.all(b.entries(), w, cutAt(1<<maxLogRows, 1)); !errors.Is(err, ErrWitness) {
-		t.Errorf("cut where nothing stands beside: %v", err)
+		t.Errorf("cut where nothing stands beside: error %v", err)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestOtherLists(t *testing.T) {
 		f.retell()
 		var imbalance *air.Imbalance
 		if err := circuit.Check(table, segment.Instance.Public, f.terms); !errors.As(err, &imbalance) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 		refused++
 	}
@@ -389,7 +389,7 @@ func TestWitnessRefused(t *testing.T) {
 			change(&w)
 			for _, most := range []size{largest, cutAt(largest.rows, largest.entries)} {
 				if _, err := s.all(entries, w, most); !errors.Is(err, ErrWitness) {
-					t.Fatalf("%s: %v", name, err)
+					t.Fatalf("%s: error %v", name, err)
 				}
 			}
 		}
@@ -435,7 +435,7 @@ func TestSplicedSegments(t *testing.T) {
 		for k := range segments {
 			err := circuit.Check(tables[i], segments[k].Instance.Public, segments[k].Instance.Terms)
 			if (err == nil) != (i == k) {
-				t.Errorf("table %d with the public side of segment %d: %v", i, k, err)
+				t.Errorf("table %d with the public side of segment %d: error %v", i, k, err)
 			}
 			if i != k && circuit.Check(tables[i], segments[i].Instance.Public, segments[k].Instance.Terms) == nil {
 				t.Errorf("table %d with the list of segment %d is accepted", i, k)
@@ -472,7 +472,7 @@ func TestSecurity(t *testing.T) {
 	for _, level := range stark.Levels {
 		terms := security.Best(level.Parameters, security.Of(Circuit(), level.Most, 2<<level.Most+pathBits))
 		if terms.Bits() < level.Bits {
-			t.Errorf("%d bits of %d: %+v", terms.Bits(), level.Bits, terms)
+			t.Errorf("%d bits of %d: got %+v", terms.Bits(), level.Bits, terms)
 		}
 		t.Logf("%d bits: %+v", level.Bits, terms)
 	}

@@ -49,7 +49,7 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 	covered := entries[:len(entries)-1]
 	segments, err := statement.all(covered, w, largest)
 	if err != nil || len(segments) != 1 {
-		t.Fatalf("%d segments, %v", len(segments), err)
+		t.Fatalf("%d segments, error %v", len(segments), err)
 	}
 	root, err := poseidon.ParseDigest(statement.PreRoot)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 	}
 	segments[0].Instance = statement.instance(chain{0, 1, len(full), 0, root}, covered, &segments[0].part)
 	if _, err := VerifyProof(statement, full, prove(t, segments), 100, InOrder); !errors.Is(err, ErrProof) {
-		t.Errorf("a list of which one entry is in no segment: %v", err)
+		t.Errorf("a list of which one entry is in no segment: error %v", err)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestListIsTheStatements(t *testing.T) {
 	swapped[0], swapped[1] = swapped[1], swapped[0]
 	twice := slices.Insert(slices.Clone(accesses), 1, accesses[0])
 	if _, err := newEntries(twice, true, InOrder); !errors.Is(err, ErrAccesses) {
-		t.Errorf("one twice: %v", err)
+		t.Errorf("one twice: error %v", err)
 	}
 	for _, test := range []struct {
 		name   string
@@ -97,7 +97,7 @@ func TestListIsTheStatements(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := VerifyProof(statement, test.list, prove(t, segments), 100, InOrder); !errors.Is(err, test.want) {
-			t.Errorf("%s: %v", test.name, err)
+			t.Errorf("%s: error %v", test.name, err)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestSegmentsCoverTheList(t *testing.T) {
 		"another root after":            func(s []Proven) []Proven { s[last].after[0] ^= 1; return s },
 	} {
 		if _, err := b.statement.cover(b.accesses, change(slices.Clone(honest))); !errors.Is(err, ErrProof) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestProofFormIsOne(t *testing.T) {
 	statement, accesses, w := s.apply(t, absent)
 	honest, err := collect(Trace(statement, accesses, w, InOrder))
 	if err != nil || len(honest) != 1 || len(honest[0].part.others) < 2 {
-		t.Fatalf("%d segments, %v", len(honest), err)
+		t.Fatalf("%d segments, error %v", len(honest), err)
 	}
 	encoded := EncodeProof([]Proven{{part: honest[0].part}}) // the argument is opaque here
 	if _, err := decodeProof(encoded); err != nil {
@@ -156,7 +156,7 @@ func TestProofFormIsOne(t *testing.T) {
 	}
 	encoded[0]++
 	if _, err := decodeProof(encoded); !errors.Is(err, ErrProof) {
-		t.Errorf("another version: %v", err)
+		t.Errorf("another version: error %v", err)
 	}
 	for name, change := range map[string]func(p *part){
 		"an entry at the root":       func(p *part) { p.levels[0] = 0 },
@@ -177,7 +177,7 @@ func TestProofFormIsOne(t *testing.T) {
 		p.levels, p.others, p.steps = slices.Clone(p.levels), slices.Clone(p.others), slices.Clone(p.steps)
 		change(&p)
 		if _, err := decodeProof(EncodeProof([]Proven{{part: p}})); !errors.Is(err, ErrProof) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func TestProofOfBlocks(t *testing.T) {
 		proof := prove(t, segments)
 		bits, err := VerifyProof(statement, accesses, proof, 100, goroutines)
 		if err != nil || bits != 100 {
-			t.Fatalf("%d bits, %v", bits, err)
+			t.Fatalf("%d bits, error %v", bits, err)
 		}
 		t.Logf("%d accesses, %d rows: %d bytes", len(accesses), segments[0].Rows(), len(proof))
 	}
@@ -146,7 +146,7 @@ func TestProofOfRefilledHalf(t *testing.T) {
 	statement, accesses, w := s.apply(t, changes)
 	segments, err := collect(trace(statement, accesses, w, cutAt(1<<maxLogRows, 1), goroutines))
 	if err != nil || len(segments) != len(accesses) {
-		t.Fatalf("%d segments of %d accesses, %v", len(segments), len(accesses), err)
+		t.Fatalf("%d segments of %d accesses, error %v", len(segments), len(accesses), err)
 	}
 	if _, err := VerifyProof(statement, accesses, prove(t, segments), 100, goroutines); err != nil {
 		t.Error(err)
@@ -194,7 +194,7 @@ func (b *provenBlock) refuse(
 	change(&s, &accesses, &proof)
 	if _, err := VerifyProof(s, accesses, proof, 100, goroutines); !errors.Is(err, ErrProof) &&
 		!errors.Is(err, ErrStatement) && !errors.Is(err, ErrAccesses) {
-		t.Errorf("%s: %v", name, err)
+		t.Errorf("%s: error %v", name, err)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestOtherStatementsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 128, InOrder); !errors.Is(err, ErrProof) {
-		t.Errorf("a proof of 100 bits where 128 are asked for: %v", err)
+		t.Errorf("a proof of 100 bits where 128 are asked for: error %v", err)
 	}
 	for name, change := range map[string]func(s *Statement){
 		"chain id":               func(s *Statement) { s.ChainID++ },
@@ -327,15 +327,15 @@ func TestEmptyBlock(t *testing.T) {
 	s := Statement{Height: 3, AccessesDigest: types.DigestAccesses(nil)}
 	segments, err := collect(Trace(s, nil, tree.Witness{}, goroutines))
 	if err != nil || len(segments) > 0 {
-		t.Fatalf("%d segments, %v", len(segments), err)
+		t.Fatalf("%d segments, error %v", len(segments), err)
 	}
 	proof := EncodeProof(nil)
 	if bits, err := VerifyProof(s, nil, proof, 128, InOrder); err != nil || bits != 128 {
-		t.Errorf("%d bits, %v", bits, err)
+		t.Errorf("%d bits, error %v", bits, err)
 	}
 	s.PostRoot[31] = 1
 	if _, err := VerifyProof(s, nil, proof, 128, InOrder); !errors.Is(err, ErrStatement) {
-		t.Errorf("a changed root: %v", err)
+		t.Errorf("a changed root: error %v", err)
 	}
 }
 

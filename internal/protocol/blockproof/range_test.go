@@ -83,7 +83,7 @@ func rangeOf(tb testing.TB, r *rand.Rand, height types.Height, n int) (Range, []
 	}
 	joined, err := tree.JoinWitnesses(made.Accesses, lists, witnesses)
 	if err == nil && !bytes.Equal(joined.Encode(), w.Encode()) || err != nil && !errors.Is(err, tree.ErrUnopened) {
-		tb.Fatalf("the witnesses of %d blocks make another: %v", n, err)
+		tb.Fatalf("the witnesses of %d blocks make another: error %v", n, err)
 	}
 	statement, err := NewRangeStatement(made.Headers, made.Accesses)
 	if err != nil {
@@ -153,11 +153,11 @@ func TestUnionOfListsThatDoNotMeet(t *testing.T) {
 		{{Key: []byte{1}, Old: []byte{3}, New: []byte{4}}},
 	}
 	if _, err := UnionAccesses(lists); !errors.Is(err, ErrAccesses) {
-		t.Errorf("a value that no block left: %v", err)
+		t.Errorf("a value that no block left: error %v", err)
 	}
 	full := make([]types.Access, params.MostAccesses(MaxRangeGas)/2+MaxRange*params.MostAccesses(0))
 	if _, err := UnionAccesses([][]types.Access{full, full}); !errors.Is(err, ErrAccesses) {
-		t.Errorf("more accesses than a range has: %v", err)
+		t.Errorf("more accesses than a range has: error %v", err)
 	}
 }
 
@@ -180,14 +180,14 @@ func TestRangeGas(t *testing.T) {
 			}})
 		}
 		if got := FitsRange(headers[1:]); got != c.fits {
-			t.Errorf("%v: %t", c.gas, got)
+			t.Errorf("%v: got %t", c.gas, got)
 		}
 		if _, err := DecodeRange((&Range{Headers: headers}).Encode()); (err == nil) != c.fits {
-			t.Errorf("%v: decoding: %v", c.gas, err)
+			t.Errorf("%v: decoding: error %v", c.gas, err)
 		}
 		_, err := NewRangeStatement(headers, nil)
 		if wrong := len(c.gas) > 0 && c.fits != (err == nil); wrong || err != nil && !errors.Is(err, ErrStatement) {
-			t.Errorf("%v: %v", c.gas, err)
+			t.Errorf("%v: error %v", c.gas, err)
 		}
 	}
 }
@@ -203,22 +203,22 @@ func TestRange(t *testing.T) {
 		made.Proof = prove(t, segments)
 		decoded, err := DecodeRange(made.Encode())
 		if err != nil || !reflect.DeepEqual(decoded, made) {
-			t.Fatalf("height %d: decoding gives another range, %v", height, err)
+			t.Fatalf("height %d: decoding gives another range, error %v", height, err)
 		}
 		if of, err := DecodeRangeOf(made.Encode(), made.Headers); err != nil || !reflect.DeepEqual(of, made) {
-			t.Fatalf("height %d: decoding with the headers gives another range, %v", height, err)
+			t.Fatalf("height %d: decoding with the headers gives another range, error %v", height, err)
 		}
 		if proof, err := ProofInRange(made.Encode()); err != nil || !bytes.Equal(proof, made.Proof) {
-			t.Fatalf("height %d: another proof is in it, %v", height, err)
+			t.Fatalf("height %d: another proof is in it, error %v", height, err)
 		}
 		if most := MostRangeBytes(made.Headers[1:]); int64(len(made.Encode())) > most {
 			t.Errorf("height %d: %d bytes, at most %d", height, len(made.Encode()), most)
 		}
 		if bits, err := decoded.Verify(100, InOrder); err != nil || bits != 100 {
-			t.Fatalf("height %d: %d bits, %v", height, bits, err)
+			t.Fatalf("height %d: %d bits, error %v", height, bits, err)
 		}
 		if _, err := decoded.Verify(128, InOrder); !errors.Is(err, ErrWeak) {
-			t.Errorf("height %d: 128 bits: %v", height, err)
+			t.Errorf("height %d: 128 bits: error %v", height, err)
 		}
 		other, otherSegments := rangeOf(t, r, height, 6)
 		other.Proof = prove(t, otherSegments)
@@ -283,7 +283,7 @@ func TestRange(t *testing.T) {
 			change(&forged)
 			_, err := forged.Verify(100, InOrder)
 			if !errors.Is(err, ErrStatement) && !errors.Is(err, ErrProof) && !errors.Is(err, ErrAccesses) {
-				t.Errorf("height %d, %s: %v", height, name, err)
+				t.Errorf("height %d, %s: error %v", height, name, err)
 			}
 		}
 	}
@@ -302,7 +302,7 @@ func TestRangeOfOneBlock(t *testing.T) {
 	b := newBundle(t, 5)
 	r := Range{Headers: []types.SignedHeader{b.Parent, b.Header}, Accesses: b.Accesses, Proof: b.Proof}
 	if _, err := r.Verify(100, InOrder); !errors.Is(err, ErrProof) {
-		t.Errorf("a block's proof for its range: %v", err)
+		t.Errorf("a block's proof for its range: error %v", err)
 	}
 	made, segments := rangeOf(t, rand.New(rand.NewPCG(3, 3)), 5, 1)
 	made.Proof = prove(t, segments)
@@ -311,7 +311,7 @@ func TestRangeOfOneBlock(t *testing.T) {
 	}
 	block := Bundle{made.Headers[0], made.Headers[1], made.Accesses, made.Proof}
 	if _, err := block.Verify(100, InOrder); !errors.Is(err, ErrProof) {
-		t.Errorf("a range's proof for its block: %v", err)
+		t.Errorf("a range's proof for its block: error %v", err)
 	}
 	if _, err := DecodeBundle(made.Encode()); err == nil {
 		t.Error("a range is decoded as a bundle")

@@ -30,7 +30,7 @@ func TestSecondVerifier(t *testing.T) {
 		instance := plainverifier.Of(&segments[i].Instance)
 		argument := proven[i].argument
 		if err := plainverifier.Verify(instance, argument); err != nil {
-			t.Errorf("segment %d: %v", i, err)
+			t.Errorf("segment %d: error %v", i, err)
 		}
 		instance.Public[0] ^= 1
 		if err := plainverifier.Verify(instance, argument); err == nil {

@@ -18,7 +18,7 @@ func TestSpans(t *testing.T) {
 		s, is := SpanOf(c.first, c.last)
 		switch {
 		case is != (c.log >= 0):
-			t.Errorf("%d to %d: %t", c.first, c.last, is)
+			t.Errorf("%d to %d: got %t", c.first, c.last, is)
 		case is && (s.Log() != c.log || s.First() != c.first || s.Last() != c.last || !s.Valid()):
 			t.Errorf("%d to %d: %d to %d, %d", c.first, c.last, s.First(), s.Last(), s.Log())
 		}

@@ -31,7 +31,7 @@ func TestTransferPaysValueFeeBurnAndTip(t *testing.T) {
 	}
 	burned, err := state.DecodeSupply(c.state[string(state.SupplyKey())])
 	if err != nil || burned.Burned != 10_000*10 || c.supply() != supply {
-		t.Errorf("burned %d, supply %d of %d, %v", burned.Burned, c.supply(), supply, err)
+		t.Errorf("burned %d, supply %d of %d, error %v", burned.Burned, c.supply(), supply, err)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestConfigureIsJudgedByTheParentAndTheLastOneStands(t *testing.T) {
 	}
 	old := c.transfer(producer, with(types.Configure{Parameters: next}).in)
 	if _, err := c.begin().Apply(old); !errors.Is(err, ErrNotAdmin) {
-		t.Errorf("the old admin may still configure: %v", err)
+		t.Errorf("the old admin may still configure: error %v", err)
 	}
 }
 
@@ -127,10 +127,10 @@ func TestBlockFull(t *testing.T) {
 	}
 	// The gas used counts against the block, not the gas limit.
 	if _, err := run.Apply(big(1, params.DefaultGasLimit-10_000+1)); !errors.Is(err, ErrBlockFull) {
-		t.Errorf("over the gas that is left: %v", err)
+		t.Errorf("over the gas that is left: error %v", err)
 	}
 	if _, err := run.Apply(big(1, params.DefaultGasLimit-10_000)); err != nil {
-		t.Errorf("just the gas that is left: %v", err)
+		t.Errorf("just the gas that is left: error %v", err)
 	}
 }
 
@@ -139,10 +139,10 @@ func TestBlockBytes(t *testing.T) {
 	run := c.begin()
 	run.bytes = int(c.params.BlockBytes) - len(c.transfer(alice).Encoded())
 	if _, err := run.Apply(c.transfer(alice)); err != nil {
-		t.Errorf("just the bytes that are left: %v", err)
+		t.Errorf("just the bytes that are left: error %v", err)
 	}
 	if _, err := run.Apply(c.transfer(bob)); !errors.Is(err, ErrBlockFull) {
-		t.Errorf("over the bytes that are left: %v", err)
+		t.Errorf("over the bytes that are left: error %v", err)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestSupplyIsCheckedInEveryBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := run.Finish(); !errors.Is(err, ErrSupply) {
-		t.Errorf("a unit from nothing: %v", err)
+		t.Errorf("a unit from nothing: error %v", err)
 	}
 }
 
@@ -256,6 +256,6 @@ func TestCallAsksNeitherNonceNorFees(t *testing.T) {
 		})
 	}
 	if _, err := c.simulate(poor, 109_999, pay(account(bob), 0), false); !errors.Is(err, ErrIntrinsicGas) {
-		t.Errorf("without the gas of an entry: %v", err)
+		t.Errorf("without the gas of an entry: error %v", err)
 	}
 }

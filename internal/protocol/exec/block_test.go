@@ -72,7 +72,7 @@ func TestExecuteDerivesTheHeader(t *testing.T) {
 			result, err := execute(p, parent, committed, header, txs, Machine{})
 			if tc.want == "" {
 				if err != nil || !reflect.DeepEqual(result, built) {
-					t.Errorf("executing again gives %+v, %v", result, err)
+					t.Errorf("executing again gives %+v, error %v", result, err)
 				}
 				return
 			}
@@ -82,41 +82,41 @@ func TestExecuteDerivesTheHeader(t *testing.T) {
 		})
 	}
 	if _, err := execute(p, parent, committed, built.Header, txs[:1], Machine{}); !errors.Is(err, ErrHeader) {
-		t.Errorf("a transaction left out: %v", err)
+		t.Errorf("a transaction left out: error %v", err)
 	}
 	if _, err := execute(p, parent, committed, built.Header, []*types.VerifiedTx{
 		txs[1], txs[0],
 	}, Machine{}); !errors.Is(err, ErrHeader) {
-		t.Errorf("another order: %v", err)
+		t.Errorf("another order: error %v", err)
 	}
 	if _, err := execute(
 		p, parent, committed, built.Header, append(txs, txs[0]), Machine{},
 	); !errors.Is(err, ErrNonceTooLow) {
-		t.Errorf("a transaction twice: %v", err)
+		t.Errorf("a transaction twice: error %v", err)
 	}
 }
 
 func TestSeedRefuses(t *testing.T) {
 	c := newTestChain(t)
 	if _, err := HeaderTemplate(c.head, c.params, c.head.Timestamp-1); !errors.Is(err, ErrTimestamp) {
-		t.Errorf("time before the parent's: %v", err)
+		t.Errorf("time before the parent's: error %v", err)
 	}
 	if _, err := HeaderTemplate(c.head, c.params, c.head.Timestamp); err != nil {
-		t.Errorf("the parent's time: %v", err)
+		t.Errorf("the parent's time: error %v", err)
 	}
 	if _, err := HeaderTemplate(c.head, c.params, types.MaxTime); err != nil {
-		t.Errorf("the end of the year 9999: %v", err)
+		t.Errorf("the end of the year 9999: error %v", err)
 	}
 	if _, err := HeaderTemplate(c.head, c.params, types.MaxTime+1); !errors.Is(err, ErrTimestamp) {
-		t.Errorf("time after the year 9999: %v", err)
+		t.Errorf("time after the year 9999: error %v", err)
 	}
 	from := c.head.Timestamp + 5
 	c.params.Upgrade = &types.Upgrade{Version: 9, From: from}
 	if h, err := HeaderTemplate(c.head, c.params, from-1); err != nil || h.Version != params.Version {
-		t.Errorf("before an upgrade: %d, %v", h.Version, err)
+		t.Errorf("before an upgrade: got %d, error %v", h.Version, err)
 	}
 	if _, err := HeaderTemplate(c.head, c.params, from); !errors.Is(err, ErrUnknownVersion) {
-		t.Errorf("an unknown version: %v", err)
+		t.Errorf("an unknown version: error %v", err)
 	}
 }
 

@@ -117,7 +117,7 @@ func TestDeploy(t *testing.T) {
 	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])
 	if want := (state.Contract{CodeHash: record.CodeHash, Deployer: account(alice), Height: 1, Name: "n"}); err != nil ||
 		record != want {
-		t.Errorf("record %+v, %v", record, err)
+		t.Errorf("record %+v, error %v", record, err)
 	}
 	t.Run("what fails leaves nothing", func(t *testing.T) {
 		result := deploy("args", func(tx *types.Transaction) { tx.GasLimit = price + inside - 1 })
@@ -225,7 +225,7 @@ func TestInstantiate(t *testing.T) {
 			run := c.begin()
 			receipt, err := run.Apply(c.action(alice, limit, made))
 			if err != nil || receipt.Status != types.StatusFailed || receipt.GasUsed != limit || receipt.Contract != nil {
-				t.Fatalf("with %d gas: %+v, %v", limit, receipt, err)
+				t.Fatalf("with %d gas: got %+v, error %v", limit, receipt, err)
 			}
 			result, err := run.Finish()
 			if err != nil {
@@ -484,12 +484,12 @@ func TestLivePages(t *testing.T) {
 	id = *result.Receipts[0].Contract
 	c.outcome(c.run(id, "deep"), Success, "")
 	if !slices.Equal(codes, append([]uint64{codeLimits}, make([]uint64, 15)...)) {
-		t.Errorf("deep: %v", codes)
+		t.Errorf("deep: got %v", codes)
 	}
 	codes = nil
 	c.outcome(c.run(id, "wide"), Success, "")
 	if !slices.Equal(codes, make([]uint64, 20)) {
-		t.Errorf("wide: %v", codes)
+		t.Errorf("wide: got %v", codes)
 	}
 	c.outcome(c.run(id, "grow"), Success, "true false")
 }
@@ -521,7 +521,7 @@ func TestViews(t *testing.T) {
 	} {
 		got, err := c.simulate(types.Account{}, 1_000_000, calling(id, function, 0), true)
 		if err != nil || got.Reason != want.Reason || string(got.Output) != string(want.Output) {
-			t.Errorf("%s: %+v, %v", function, got, err)
+			t.Errorf("%s: got %+v, error %v", function, got, err)
 		}
 		if want.Reason == ViewWroteState && got.GasUsed != 1_000_000 {
 			t.Errorf("%s used %d gas: a trap takes all", function, got.GasUsed)

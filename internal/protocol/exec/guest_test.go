@@ -204,7 +204,7 @@ func (c *testChain) deploy(e *scripted, label string, value types.Amount, script
 		c.t.Fatalf("the block has the codes %v", result.Codes)
 	}
 	if n := len(e.compiled); n == 0 || e.compiled[n-1] != sha256.Sum256(code) {
-		c.t.Fatalf("the deploy did not compile its code: %v", e.compiled)
+		c.t.Fatalf("the deploy did not compile its code: got %v", e.compiled)
 	}
 	return *r.Contract
 }

@@ -305,7 +305,7 @@ func TestCreateAtEachGas(t *testing.T) {
 		}
 		for _, key := range keys {
 			if left[string(key)] != (end == "0") {
-				t.Fatalf("with %d gas it ended %q and writes %x: %v", limit, end, key, left[string(key)])
+				t.Fatalf("with %d gas it ended %q and writes %x: got %v", limit, end, key, left[string(key)])
 			}
 		}
 		if gas := receipt.GasUsed; len(result.Accesses) > 8+int(gas/4_000) {
@@ -517,7 +517,7 @@ func TestViewsChangeNoContracts(t *testing.T) {
 	for _, function := range []string{"creates", "replaces"} {
 		got, err := c.simulate(types.Account{}, 1_000_000, calling(id, function, 0), true)
 		if err != nil || got.Reason != ViewWroteState || got.GasUsed != 1_000_000 {
-			t.Errorf("%s: %+v, %v", function, got, err)
+			t.Errorf("%s: got %+v, error %v", function, got, err)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestLoadOfBlock(t *testing.T) {
 				function = "fails"
 			}
 			if _, err := run.Apply(call(uint64(i), ids[i], function)); err != nil {
-				t.Fatalf("call %d of %d: %v", i, fits, err)
+				t.Fatalf("call %d of %d: error %v", i, fits, err)
 			}
 		}
 		before := run.state.Accesses()
@@ -92,7 +92,7 @@ func TestLoadOfBlock(t *testing.T) {
 			call(uint64(fits), ids[0], "f"), call(uint64(fits+1), ids[1], "works"), c.transfer(bob),
 		} {
 			if _, err := run.Apply(tx); err != nil {
-				t.Errorf("transaction %d that loads nothing new: %v", i, err)
+				t.Errorf("transaction %d that loads nothing new: error %v", i, err)
 			}
 		}
 	})
@@ -112,7 +112,7 @@ func TestLoadOfBlock(t *testing.T) {
 		half := fits / 2
 		for i := range half {
 			if _, err := run.Apply(call(uint64(i), ids[i], "f")); err != nil {
-				t.Fatalf("call %d: %v", i, err)
+				t.Fatalf("call %d: error %v", i, err)
 			}
 		}
 		if _, err := run.Apply(call(uint64(half), ids[half], "f")); !errors.Is(err, ErrLoadFull) {
@@ -120,7 +120,7 @@ func TestLoadOfBlock(t *testing.T) {
 		}
 		for i := half; i < fits; i++ {
 			if _, err := run.Apply(call(uint64(i), ids[i], "works")); err != nil {
-				t.Fatalf("call %d that pays for its load: %v", i, err)
+				t.Fatalf("call %d that pays for its load: error %v", i, err)
 			}
 		}
 		if _, err := run.Apply(call(uint64(fits), ids[fits], "works")); !errors.Is(err, ErrLoadFull) {

@@ -177,7 +177,7 @@ func TestPaymentsAreAllThatMovesCoins(t *testing.T) {
 		"batch", "batch to itself", "contract", "sponsored",
 	} {
 		if ran[needed] < 5 {
-			t.Errorf("%q came %d times only: %v", needed, ran[needed], ran)
+			t.Errorf("%q came %d times only: got %v", needed, ran[needed], ran)
 		}
 	}
 }

@@ -202,7 +202,7 @@ func TestEveryOrder(t *testing.T) {
 			}
 			again, err := execute(c.params, c.head, c.state, result.Header, taken, c.machine)
 			if err != nil || again.Header != result.Header {
-				t.Errorf("an importer has %+v, %v", again.Header, err)
+				t.Errorf("an importer has %+v, error %v", again.Header, err)
 			}
 			c.state.commit(result.Accesses)
 			if c.supply() != supply {
@@ -375,7 +375,7 @@ func TestAuthorityAgainstModel(t *testing.T) {
 	}
 	for _, what := range []string{"refused", "spent", "recoveries", "policies", "due"} {
 		if took[what] < histories/2 {
-			t.Errorf("%s came %d times only: %v", what, took[what], took)
+			t.Errorf("%s came %d times only: got %v", what, took[what], took)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestStoppedTransactionLeavesNoTrace(t *testing.T) {
 						return nil
 					})
 					if _, err := run.Apply(c.action(alice, 400_000_000, test.action)); !errors.Is(err, errLate) || IsInvalid(err) {
-						t.Fatalf("%s: %v", name, err)
+						t.Fatalf("%s: error %v", name, err)
 					}
 					if asked != test.asked+1 {
 						t.Fatalf("%s: asked %d times", name, asked)
@@ -73,7 +73,7 @@ func TestStoppedTransactionLeavesNoTrace(t *testing.T) {
 				if _, err := run.Apply(c.transfer(alice, func(tx *types.Transaction) { tx.Nonce++ })); !errors.Is(
 					err, ErrNonceTooHigh,
 				) {
-					t.Fatalf("%s: the stopped one's successor: %v", name, err)
+					t.Fatalf("%s: the stopped one's successor: error %v", name, err)
 				}
 				result, err := run.Finish()
 				if err != nil {

@@ -122,7 +122,7 @@ func checkApply(t *testing.T, c *testChain, tx *types.VerifiedTx, want error) {
 		return
 	}
 	if after := run.state.Accesses(); !reflect.DeepEqual(before, after) || run.header.GasUsed != 0 {
-		t.Errorf("an invalid transaction left a trace: %v", after)
+		t.Errorf("an invalid transaction left a trace: got %v", after)
 	}
 }
 

@@ -300,7 +300,7 @@ func ruleOf(t *testing.T, run *BlockExecutor, tx *types.Tx, err error) int {
 	case errors.Is(err, ErrBadPolicy):
 		return 10
 	}
-	t.Fatalf("an unknown rule: %v", err)
+	t.Fatalf("an unknown rule: error %v", err)
 	return 0
 }
 
@@ -370,7 +370,7 @@ func TestChainVectors(t *testing.T) {
 				}
 				result, err := c.judge(t, b.bytes())
 				if err != nil {
-					t.Fatalf("block %d: %v", i, err)
+					t.Fatalf("block %d: error %v", i, err)
 				}
 				b.check(t, result)
 				c.commit(t, result)
@@ -541,7 +541,7 @@ func TestReceiptVectors(t *testing.T) {
 	for _, c := range readVectors(t).Receipts {
 		r, err := types.DecodeReceipt(c.Encoded)
 		if err != nil || !bytes.Equal(r.Encode(), c.Encoded) {
-			t.Errorf("%s: %x, %v", c.Name, r.Encode(), err)
+			t.Errorf("%s: got %x, error %v", c.Name, r.Encode(), err)
 		}
 	}
 }

@@ -130,10 +130,10 @@ func TestInclusion(t *testing.T) {
 		for i := range txs {
 			p, q := txTree.Prove(i), receiptsTree.Prove(i)
 			if err := CheckTransaction(txRoot, txs[i], &p); err != nil {
-				t.Fatalf("transaction %d of %d: %v", i, n, err)
+				t.Fatalf("transaction %d of %d: error %v", i, n, err)
 			}
 			if err := CheckReceipt(receiptsRoot, &receipts[i], &q); err != nil {
-				t.Fatalf("receipt %d of %d: %v", i, n, err)
+				t.Fatalf("receipt %d of %d: error %v", i, n, err)
 			}
 			for change, broken := range corrupted(p) {
 				if err := CheckTransaction(txRoot, txs[i], &broken); !errors.Is(err, ErrInclusion) {

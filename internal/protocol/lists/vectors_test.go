@@ -84,7 +84,7 @@ func TestLeafVectors(t *testing.T) {
 	for _, c := range v.Transactions {
 		tx, err := types.DecodeTx(c.Signed)
 		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
+			t.Fatalf("%s: error %v", c.Name, err)
 		}
 		if got := TransactionLeaf(tx); got != c.Leaf.digest(t) {
 			t.Errorf("%s: leaf %x, want %x", c.Name, got.Bytes(), c.Leaf)
@@ -93,7 +93,7 @@ func TestLeafVectors(t *testing.T) {
 	for _, c := range v.Receipts {
 		r, err := types.DecodeReceipt(c.Encoded)
 		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
+			t.Fatalf("%s: error %v", c.Name, err)
 		}
 		if got := r.Details(); string(got[:]) != string(c.Details) {
 			t.Errorf("%s: details %x, want %x", c.Name, got, c.Details)
@@ -198,7 +198,7 @@ func TestProofVectors(t *testing.T) {
 			err = check(tags[c.List], types.MerkleRoot(c.Root), &p)
 			switch {
 			case c.Holds && err != nil:
-				t.Errorf("refused: %v", err)
+				t.Errorf("refused: error %v", err)
 			case !c.Holds && !errors.Is(err, ErrInclusion):
 				t.Errorf("error %v, want ErrInclusion", err)
 			case !c.Holds && !contains(err.Error(), whys[c.Why]):

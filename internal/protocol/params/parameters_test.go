@@ -142,7 +142,7 @@ func TestCheck(t *testing.T) {
 			good, bad := params.Default(producer(t)), params.Default(producer(t))
 			test.good(&good)
 			if err := params.Check(good); err != nil {
-				t.Errorf("%+v: %v", good, err)
+				t.Errorf("%+v: error %v", good, err)
 			}
 			test.bad(&bad)
 			if err := params.Check(bad); !errors.Is(err, test.want) {
@@ -160,7 +160,7 @@ func TestCheckAccounts(t *testing.T) {
 	p := params.Default(producer(t))
 	p.FeeRecipient, p.Admin = types.Account{}, types.Account{}
 	if err := params.Check(p); err != nil || bip340.IsXOnly(p.FeeRecipient) {
-		t.Errorf("the zero account: %v", err)
+		t.Errorf("the zero account: error %v", err)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestParameterVectors(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.Name, got, c.Encoded)
 		}
 		if err := params.Check(c.Parameters); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+			t.Errorf("%s: error %v", c.Name, err)
 		}
 	}
 	for _, c := range v.Changes {

@@ -102,7 +102,7 @@ func TestOverlayDeletes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := o.Get([]byte(key)); got != nil || err != nil {
-			t.Errorf("a deleted key has %v, %v", got, err)
+			t.Errorf("a deleted key has %v, error %v", got, err)
 		}
 	}
 	expectAccesses(t, o, access("a", "1", ""), access("b", "2", ""))
@@ -135,7 +135,7 @@ func TestOverlayPeekIsNotListed(t *testing.T) {
 	set(t, o, "a", "3")
 	expectAccesses(t, o, access("a", "1", "3"), access("b", "2", "2"))
 	if got, err := o.Peek([]byte("a")); err != nil || string(got) != "3" {
-		t.Errorf("a peek after a write gives %q, %v", got, err)
+		t.Errorf("a peek after a write gives %q, error %v", got, err)
 	}
 	if parent.reads != 3 {
 		t.Errorf("3 keys took %d reads", parent.reads)
@@ -193,20 +193,20 @@ func TestOverlayFault(t *testing.T) {
 	parent := &committed{values: map[string][]byte{"a": []byte("1")}, broken: map[string]bool{"a": true}}
 	o := state.NewOverlay(parent)
 	if _, err := o.Get([]byte("a")); !errors.Is(err, errBroken) {
-		t.Errorf("get: %v", err)
+		t.Errorf("get: error %v", err)
 	}
 	if _, err := o.Peek([]byte("a")); !errors.Is(err, errBroken) {
-		t.Errorf("peek: %v", err)
+		t.Errorf("peek: error %v", err)
 	}
 	if err := o.Set([]byte("a"), []byte("2")); !errors.Is(err, errBroken) {
-		t.Errorf("set: %v", err)
+		t.Errorf("set: error %v", err)
 	}
 	if _, err := o.Account(types.Account{}); err != nil {
-		t.Errorf("another key: %v", err)
+		t.Errorf("another key: error %v", err)
 	}
 	parent.broken = map[string]bool{string(state.AccountKey(types.Account{1})): true}
 	if _, err := o.Account(types.Account{1}); !errors.Is(err, errBroken) {
-		t.Errorf("account: %v", err)
+		t.Errorf("account: error %v", err)
 	}
 	expect(t, o, "a", "1")
 }
@@ -220,7 +220,7 @@ func TestOverlayAccounts(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if got, err := o.Account(types.Account{2}); err != nil || got != (state.Account{}) {
-		t.Errorf("an absent account is %+v, %v", got, err)
+		t.Errorf("an absent account is %+v, error %v", got, err)
 	}
 	if err := o.SetAccount(rich, state.Account{}); err != nil {
 		t.Fatal(err)

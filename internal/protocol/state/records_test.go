@@ -41,7 +41,7 @@ func TestKeys(t *testing.T) {
 	}
 	longest := state.StorageKey(id, make([]byte, types.MaxStorageKeyBytes))
 	if _, err := types.DecodeAccesses(types.EncodeAccesses([]types.Access{{Key: longest}})); err != nil {
-		t.Errorf("the longest key does not fit an access: %v", err)
+		t.Errorf("the longest key does not fit an access: error %v", err)
 	}
 }
 
@@ -130,14 +130,14 @@ func TestRecords(t *testing.T) {
 				long, short = state.ErrAccountForm, state.ErrAccountForm
 			}
 			if _, _, err := r.decode(append(b, 0)); !errors.Is(err, long) {
-				t.Errorf("with a byte behind: %v", err)
+				t.Errorf("with a byte behind: error %v", err)
 			}
 			for n := 1; n < len(b); n++ {
 				if account && (n == 16 || n == 48) { // a shorter form
 					continue
 				}
 				if _, _, err := r.decode(b[:n]); !errors.Is(err, short) {
-					t.Errorf("cut to %d bytes: %v", n, err)
+					t.Errorf("cut to %d bytes: error %v", n, err)
 				}
 			}
 		})
@@ -150,34 +150,34 @@ func TestAbsentRecords(t *testing.T) {
 		t.Errorf("the zero account encodes to %x", b)
 	}
 	if got, err := state.DecodeAccount(self, nil); err != nil || got != (state.Account{}) {
-		t.Errorf("no account record is %+v, %v", got, err)
+		t.Errorf("no account record is %+v, error %v", got, err)
 	}
 	if _, err := state.DecodeAccount(self, make([]byte, 16)); !errors.Is(err, state.ErrAccountForm) {
-		t.Errorf("an account record of zeros: %v", err)
+		t.Errorf("an account record of zeros: error %v", err)
 	}
 	if b := (state.Supply{}).Encode(); len(b) != 16 {
 		t.Errorf("a supply of 0 encodes to %x", b)
 	}
 	if _, err := state.DecodeSupply(nil); !errors.Is(err, codec.ErrTruncated) {
-		t.Errorf("no supply record: %v", err)
+		t.Errorf("no supply record: error %v", err)
 	}
 	if _, err := state.DecodeContract(nil); !errors.Is(err, codec.ErrTruncated) {
-		t.Errorf("no contract record: %v", err)
+		t.Errorf("no contract record: error %v", err)
 	}
 }
 
 func TestContractName(t *testing.T) {
 	longest := state.Contract{Name: strings.Repeat("n", types.MaxNameBytes)}
 	if got, err := state.DecodeContract(longest.Encode()); err != nil || got != longest {
-		t.Errorf("the longest name: %+v, %v", got, err)
+		t.Errorf("the longest name: got %+v, error %v", got, err)
 	}
 	tooLong := state.Contract{Name: strings.Repeat("n", types.MaxNameBytes+1)}
 	if _, err := state.DecodeContract(tooLong.Encode()); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("a name too long: %v", err)
+		t.Errorf("a name too long: error %v", err)
 	}
 	notUTF8 := state.Contract{Name: "\xff"}
 	if _, err := state.DecodeContract(notUTF8.Encode()); !errors.Is(err, codec.ErrBadUTF8) {
-		t.Errorf("a name that is not UTF-8: %v", err)
+		t.Errorf("a name that is not UTF-8: error %v", err)
 	}
 }
 
@@ -186,18 +186,18 @@ func TestRecordRoundTrips(t *testing.T) {
 		first, second := types.Amount(rapid.Uint64().Draw(t, "first")), rapid.Uint64().Draw(t, "second")
 		supply := state.Supply{Supply: first, Burned: types.Amount(second)}
 		if got, err := state.DecodeSupply(supply.Encode()); err != nil || got != supply {
-			t.Fatalf("%+v decodes to %+v, %v", supply, got, err)
+			t.Fatalf("%+v decodes to %+v, error %v", supply, got, err)
 		}
 		account := drawAccount(t)
 		if got, err := state.DecodeAccount(self, account.Encode(self)); err != nil || !got.Equal(self, account) {
-			t.Fatalf("%+v decodes to %+v, %v", account, got, err)
+			t.Fatalf("%+v decodes to %+v, error %v", account, got, err)
 		}
 		contract := state.Contract{
 			CodeHash: fill[types.CodeHash](rapid.Byte().Draw(t, "code")), Height: types.Height(second),
 			Deployer: fill[types.Account](rapid.Byte().Draw(t, "deployer")), Name: rapid.StringN(0, 16, 64).Draw(t, "name"),
 		}
 		if got, err := state.DecodeContract(contract.Encode()); err != nil || got != contract {
-			t.Fatalf("%+v decodes to %+v, %v", contract, got, err)
+			t.Fatalf("%+v decodes to %+v, error %v", contract, got, err)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func FuzzDecodeWitness(f *testing.F) {
 		}
 		again, err := DecodeWitness(w.Encode())
 		if err != nil || !reflect.DeepEqual(again, w) {
-			t.Errorf("it comes back as another: %v", err)
+			t.Errorf("it comes back as another: error %v", err)
 		}
 	})
 }

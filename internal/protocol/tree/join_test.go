@@ -122,7 +122,7 @@ func TestJoinOtherWitnesses(t *testing.T) {
 	lists := [][]types.Access{a.accesses}
 	joined, err := JoinWitnesses(a.accesses, lists, []Witness{a.witness})
 	if err != nil || !slices.Equal(joined.Digests, a.witness.Digests) {
-		t.Fatalf("one list: %v", err)
+		t.Fatalf("one list: error %v", err)
 	}
 	for name, w := range map[string][]Witness{
 		"none": nil, "two": {a.witness, a.witness}, "another's": {b.witness}, "empty": {{}},
@@ -147,6 +147,6 @@ func TestJoinOtherWitnesses(t *testing.T) {
 		}
 	}
 	if _, err := JoinWitnesses(a.accesses[1:], lists, []Witness{a.witness}); !errors.Is(err, ErrWitness) {
-		t.Errorf("a union without a key: %v", err)
+		t.Errorf("a union without a key: error %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func TestOutline(t *testing.T) {
 			}
 			got, err := parts.prepare(items, workers)
 			if err != nil {
-				t.Fatalf("seed %d, round %d: %v", seed, round, err)
+				t.Fatalf("seed %d, round %d: error %v", seed, round, err)
 			}
 			if r.IntN(2) == 0 {
 				if err := parts.LoadMore(1, forwards); err != nil {
@@ -80,7 +80,7 @@ func TestOutline(t *testing.T) {
 				t.Fatal(err)
 			}
 			if w, err := got.Witness(m.valueHash); err != nil || !reflect.DeepEqual(w, wantWitness) {
-				t.Fatalf("seed %d, round %d: another witness, %v", seed, round, err)
+				t.Fatalf("seed %d, round %d: another witness, error %v", seed, round, err)
 			}
 			whole.Commit(want, forwards)
 			parts.Commit(got, workers)
@@ -93,7 +93,7 @@ func TestOutline(t *testing.T) {
 			}
 		}
 		if err := parts.LoadMore(1<<depth, workers); err != nil || !parts.Whole() {
-			t.Fatalf("seed %d: whole: %t, %v", seed, parts.Whole(), err)
+			t.Fatalf("seed %d: whole %t, error %v", seed, parts.Whole(), err)
 		}
 		checkNodes(t, parts)
 	}
@@ -125,7 +125,7 @@ func TestOutlineEmptyPart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, after, err := verifyWitness(m.proven(items), w); err != nil || after != parts.current.digest {
-			t.Errorf("the witness leads to %v, %v", after, err)
+			t.Errorf("the witness leads to %v, error %v", after, err)
 		}
 	}
 }
@@ -143,17 +143,17 @@ func TestOutlineShowsDamage(t *testing.T) {
 		parts, sound, path := outlined(t, m.tree(t), depth, &m), maps.Clone(m), m.paths()[50]
 		damage(m, path)
 		if _, err := parts.prepare([]item{sound.read(path)}, forwards); !errors.Is(err, ErrOutline) {
-			t.Errorf("%s: a change in its part: %v", name, err)
+			t.Errorf("%s: a change in its part: error %v", name, err)
 		}
 		if err := parts.LoadMore(1<<depth, forwards); !errors.Is(err, ErrOutline) {
-			t.Errorf("%s: loading all: %v", name, err)
+			t.Errorf("%s: loading all: error %v", name, err)
 		}
 	}
 	m := randomModel(r, 100)
 	parts := outlined(t, m.tree(t), depth, &m)
 	parts.current.leaves++
 	if err := parts.LoadMore(1<<depth, forwards); !errors.Is(err, ErrOutline) {
-		t.Errorf("another number of leaves: %v", err)
+		t.Errorf("another number of leaves: error %v", err)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestPastProofsOfModel(t *testing.T) {
 			for _, path := range []poseidon.Digest{p, neighbour(r, p, r.IntN(pathBits)), neighbour(r, p, r.IntN(pathBits))} {
 				got, err := past.prove(before, &path, goroutines)
 				if err != nil {
-					t.Fatalf("seed %d: %v", seed, err)
+					t.Fatalf("seed %d: error %v", seed, err)
 				}
 				expected := want.prove(path)
 				if !slices.Equal(got.Siblings, expected.Siblings) || got.End != expected.End {
@@ -89,10 +89,10 @@ func TestPast(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := proof.Verify(root, accountKey(i), value); err != nil {
-			t.Errorf("account %d: %v", i, err)
+			t.Errorf("account %d: error %v", i, err)
 		}
 		if err := proof.Verify(tr.Root(), accountKey(i), value); !errors.Is(err, ErrMerkleProof) {
-			t.Errorf("account %d: proved in the version after: %v", i, err)
+			t.Errorf("account %d: proved in the version after: error %v", i, err)
 		}
 	}
 }

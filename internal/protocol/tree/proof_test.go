@@ -33,7 +33,7 @@ func TestProofs(t *testing.T) {
 				t.Fatalf("account %d of %d ends in %d", i, n, p.End.Kind)
 			}
 			if err := p.Verify(tr.Root(), key, value); err != nil {
-				t.Fatalf("account %d of %d: %v", i, n, err)
+				t.Fatalf("account %d of %d: error %v", i, n, err)
 			}
 			other := []byte{42, 42}
 			if i < n {
@@ -45,7 +45,7 @@ func TestProofs(t *testing.T) {
 				"another root":        p.Verify(types.StateRoot{31: 1}, key, value),
 			} {
 				if !errors.Is(err, ErrMerkleProof) {
-					t.Fatalf("%s is accepted: %v", name, err)
+					t.Fatalf("%s is accepted: error %v", name, err)
 				}
 			}
 		}
@@ -72,7 +72,7 @@ func TestProofsOfModel(t *testing.T) {
 				proof := tr.prove(path)
 				hash, ok := m[path]
 				if (proof.End.Kind == EndLeaf) != ok {
-					t.Fatalf("end %d of a path that is there: %t", proof.End.Kind, ok)
+					t.Fatalf("end %d of a path that is there: got %t", proof.End.Kind, ok)
 				}
 				d := poseidon.Digest{}
 				switch proof.End.Kind {
@@ -107,7 +107,7 @@ func TestProofCorrupted(t *testing.T) {
 			p.Siblings = slices.Clone(p.Siblings)
 			change(&p)
 			if err := p.Verify(tr.Root(), key, value); !errors.Is(err, ErrMerkleProof) {
-				t.Fatalf("account %d, %s: %v", i, name, err)
+				t.Fatalf("account %d, %s: error %v", i, name, err)
 			}
 		}
 		flip := func(name string, at func(p *MerkleProof) *poseidon.Digest) {
@@ -142,14 +142,14 @@ func TestProofOfOther(t *testing.T) {
 	p := tr.prove(Path(key))
 	p.End = End{Kind: EndOther, Path: Path(key), ValueHash: poseidon.Hash(poseidon.TagValue, value)}
 	if err := p.Verify(tr.Root(), key, nil); !errors.Is(err, ErrMerkleProof) {
-		t.Errorf("absence by the key's own leaf: %v", err)
+		t.Errorf("absence by the key's own leaf: error %v", err)
 	}
 	for i := range 400 { // the same end, for keys that lead elsewhere
 		absent := accountKey(1000 + i)
 		path := Path(absent)
 		leads := commonBits(&path, &p.End.Path) >= len(p.Siblings)
 		if err := p.Verify(tr.Root(), absent, nil); (err == nil) != leads {
-			t.Errorf("absence by the end of a proof of another key, on the way to it %t: %v", leads, err)
+			t.Errorf("absence by the end of a proof of another key, on the way to it %t: error %v", leads, err)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func cutAll(t *testing.T, ranges [][]Leaf) (types.StateRoot, []provenRange) {
 	}
 	root, cuts, err := c.Finish(goroutines)
 	if err != nil || len(cuts) != len(ranges) {
-		t.Fatalf("%d cuts of %d ranges, %v", len(cuts), len(ranges), err)
+		t.Fatalf("%d cuts of %d ranges, error %v", len(cuts), len(ranges), err)
 	}
 	all := make([]provenRange, len(ranges))
 	for i, leaves := range ranges {
@@ -76,7 +76,7 @@ func TestRanges(t *testing.T) {
 		}
 		for i, p := range all {
 			if got, err := p.root(); err != nil || got != root {
-				t.Fatalf("seed %d: range %d of %d has the root %s, %v", seed, i, len(all), got, err)
+				t.Fatalf("seed %d: range %d of %d has the root %s, error %v", seed, i, len(all), got, err)
 			}
 		}
 		if len(all[0].left) > 0 || len(all[len(all)-1].right) > 0 {
@@ -146,19 +146,19 @@ func TestSiblingsThatCannotBe(t *testing.T) {
 		"descending":               {leaves: leaves, right: []Sibling{{2, digest}, {1, digest}}},
 	} {
 		if _, err := p.root(); !errors.Is(err, ErrRange) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	if _, err := (provenRange{leaves: leaves, right: []Sibling{{1, poseidon.Digest{poseidon.P}}}}).root(); !errors.Is(
 		err, poseidon.ErrNotCanonical,
 	) {
-		t.Errorf("a digest that is none: %v", err)
+		t.Errorf("a digest that is none: error %v", err)
 	}
 	if _, err := (provenRange{leaves: []Leaf{leaves[0], leaves[0]}}).root(); !errors.Is(err, ErrOrder) {
-		t.Errorf("a leaf twice: %v", err)
+		t.Errorf("a leaf twice: error %v", err)
 	}
 	var c Cutter
 	if err := c.Add(nil, goroutines); !errors.Is(err, ErrRange) {
-		t.Errorf("an empty range: %v", err)
+		t.Errorf("an empty range: error %v", err)
 	}
 }

@@ -81,7 +81,7 @@ func TestFalseReads(t *testing.T) {
 	refused := func(name string, w Witness, values []KeyValue) {
 		t.Helper()
 		if err := w.VerifyReads(tr.Root(), values); !errors.Is(err, ErrWitness) && !errors.Is(err, ErrPathCollision) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	for i := range values {

@@ -50,7 +50,7 @@ func TestShownVectors(t *testing.T) {
 		err = json.Unmarshal(content, &v)
 	}
 	if err != nil || len(v.Proofs.State) == 0 {
-		t.Fatalf("%d vectors, %v", len(v.Proofs.State), err)
+		t.Fatalf("%d vectors, error %v", len(v.Proofs.State), err)
 	}
 	for _, c := range v.Proofs.State {
 		t.Run(c.Name, c.run)
@@ -97,7 +97,7 @@ func (c *shownVector) run(t *testing.T) {
 	err = VerifyShown(types.StateRoot(c.Root), &p)
 	switch {
 	case c.Holds && err != nil:
-		t.Errorf("refused: %v", err)
+		t.Errorf("refused: error %v", err)
 	case !c.Holds && !errors.Is(err, ErrMerkleProof):
 		t.Errorf("error %v, want ErrMerkleProof", err)
 	case !c.Holds && (shownWhys[c.Why] == "" || !strings.Contains(err.Error(), shownWhys[c.Why])):
@@ -149,7 +149,7 @@ func checkShown(t *testing.T, root types.StateRoot, shown types.MerkleProof) {
 		t.Fatal(err)
 	}
 	if err := VerifyShown(root, &decoded); err != nil {
-		t.Fatalf("%x: %v", shown.Key, err)
+		t.Fatalf("%x: error %v", shown.Key, err)
 	}
 	for name, change := range map[string]func(p *types.MerkleProof){
 		"another key":    func(p *types.MerkleProof) { p.Key = append([]byte{9}, p.Key...) },

@@ -66,7 +66,7 @@ func TestVectors(t *testing.T) {
 	}
 	tr := &Tree{}
 	if !tr.Root().IsZero() {
-		t.Errorf("root of nothing: %s", tr.Root())
+		t.Errorf("root of nothing: got %s", tr.Root())
 	}
 	var ten []types.Access
 	for i := byte(3); i <= 10; i++ {
@@ -117,7 +117,7 @@ func TestAgainstModel(t *testing.T) {
 			}
 			before, after, err := verifyWitness(m.proven(items), w)
 			if err != nil || before != root || after != nextRoot {
-				t.Fatalf("seed %d: the witness leads from %v to %v, %v", seed, before, after, err)
+				t.Fatalf("seed %d: the witness leads from %v to %v, error %v", seed, before, after, err)
 			}
 			checkNodes(t, tr)
 			if r.IntN(4) == 0 {
@@ -217,7 +217,7 @@ func TestBatchOfMany(t *testing.T) {
 				witness = w
 				before, after, err := verifyWitness(full.proven(second), w)
 				if before != roots[0] || after != roots[1] || err != nil {
-					t.Fatalf("the witness leads from %v to %v, %v", before, after, err)
+					t.Fatalf("the witness leads from %v to %v, error %v", before, after, err)
 				}
 			} else if i == 1 && !reflect.DeepEqual(w, witness) {
 				t.Fatalf("%s: another witness", name)
@@ -319,10 +319,10 @@ func TestLoadErrors(t *testing.T) {
 	}
 	twice := func(int, []Leaf) ([]Leaf, error) { return []Leaf{leaf(1)}, nil }
 	if _, err := Load(1, twice, forwards); !errors.Is(err, ErrOrder) {
-		t.Errorf("a leaf in two parts: %v", err)
+		t.Errorf("a leaf in two parts: error %v", err)
 	}
 	if _, err := Load(5, func(int, []Leaf) ([]Leaf, error) { return nil, errNoLeaf }, forwards); err != errNoLeaf {
-		t.Errorf("failing source: %v", err)
+		t.Errorf("failing source: error %v", err)
 	}
 }
 

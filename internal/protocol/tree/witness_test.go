@@ -105,7 +105,7 @@ func TestWitnessCorrupted(t *testing.T) {
 			w := Witness{slices.Clone(b.witness.Shapes), slices.Clone(b.witness.Digests)}
 			change(&w)
 			if _, err := b.verify(w); !errors.Is(err, ErrWitness) {
-				t.Fatalf("%d accounts, %s: %v", n, name, err)
+				t.Fatalf("%d accounts, %s: error %v", n, name, err)
 			}
 		}
 		for i := range b.witness.Digests {
@@ -175,7 +175,7 @@ func TestWitnessOfOtherAccesses(t *testing.T) {
 		}
 	}
 	if _, err := verifyRoots(b.new, b.accesses, b.witness); !errors.Is(err, ErrWitness) {
-		t.Errorf("another root: %v", err)
+		t.Errorf("another root: error %v", err)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestForgedLeafAsNode(t *testing.T) {
 	}
 	before, after, err := verifyWitness(m.proven(items), w)
 	if err != nil || before != m.root() || after != m.apply(items).root() {
-		t.Fatalf("the witness leads from %v to %v, %v", before, after, err)
+		t.Fatalf("the witness leads from %v to %v, error %v", before, after, err)
 	}
 	w.Shapes[2] = ShapeNode
 	if before, _, err := verifyWitness(m.proven(items), w); err == nil && before == m.root() {
@@ -205,7 +205,7 @@ func TestForgedLeafAsNode(t *testing.T) {
 	}
 	w = Witness{[]Shape{ShapeBranch, ShapeOwn, ShapeDigest}, []poseidon.Digest{leafDigest(w.Digests[0], w.Digests[1])}}
 	if _, _, err := verifyWitness(m.proven(items), w); !errors.Is(err, ErrWitness) {
-		t.Errorf("an unopened sibling is accepted: %v", err)
+		t.Errorf("an unopened sibling is accepted: error %v", err)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestWitnessOfWhatVanishes(t *testing.T) {
 		}
 		if before, after, err := verifyWitness(m.proven(test.items), w); err != nil || before != m.root() ||
 			after != m.apply(test.items).root() {
-			t.Errorf("%s: the witness leads from %v to %v, %v", test.name, before, after, err)
+			t.Errorf("%s: the witness leads from %v to %v, error %v", test.name, before, after, err)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func TestWitnessValueHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Witness(model{}.valueHash); !errors.Is(err, errNoLeaf) {
-		t.Errorf("no value hash: %v", err)
+		t.Errorf("no value hash: error %v", err)
 	}
 	if _, err := c.Witness(func(poseidon.Digest) (poseidon.Digest, error) { return poseidon.Digest{3}, nil }); err == nil {
 		t.Error("a wrong value hash is accepted")
@@ -290,7 +290,7 @@ func FuzzVerifyWitness(f *testing.F) {
 			w.Digests = append(w.Digests, d)
 		}
 		if got, err := b.verify(w); err == nil && got != b.new {
-			t.Fatalf("another root after the block: %v", got)
+			t.Fatalf("another root after the block: got %v", got)
 		}
 	})
 }

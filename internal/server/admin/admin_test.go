@@ -50,7 +50,7 @@ func TestCluster(t *testing.T) {
 		leads = tc.leads
 		w := httptest.NewRecorder()
 		if tc.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, tc.path, nil)); w.Code != tc.code {
-			t.Errorf("%+v: %d", tc, w.Code)
+			t.Errorf("%+v: got %d", tc, w.Code)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestHost(t *testing.T) {
 	}
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	if handler.ServeHTTP(w, r); w.Code != 403 { // of example.com
-		t.Errorf("%d", w.Code)
+		t.Errorf("got %d", w.Code)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestBackup(t *testing.T) {
 	}
 	fail = errors.New("the disk is full")
 	if _, err := client.Backup(t.Context()); err == nil || err.Error() != "the disk is full" {
-		t.Errorf("a backup that fails: %v", err)
+		t.Errorf("a backup that fails: error %v", err)
 	}
 	client.URL = server.URL + "/elsewhere"
 	if _, err := client.Backup(t.Context()); err == nil {

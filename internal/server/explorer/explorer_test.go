@@ -87,10 +87,10 @@ func TestCompressedAndUnchanged(t *testing.T) {
 		t.Errorf("%v, %q, encoding %q", err, got, packed.Header.Get("Content-Encoding"))
 	}
 	if a := get(t, h, "GET", Path, "If-None-Match", plain.Header.Get("ETag")); a.StatusCode != http.StatusNotModified {
-		t.Errorf("unchanged: %d", a.StatusCode)
+		t.Errorf("unchanged: got %d", a.StatusCode)
 	}
 	if a := get(t, h, "GET", Path, "If-None-Match", `"other"`); a.StatusCode != http.StatusOK {
-		t.Errorf("changed: %d", a.StatusCode)
+		t.Errorf("changed: got %d", a.StatusCode)
 	}
 }
 

@@ -21,7 +21,7 @@ func BenchmarkPost(b *testing.B) {
 					b.Fatal(err)
 				}
 				if n, err := client.Read(answer); err != nil || !bytes.HasPrefix(answer[:n], []byte("HTTP/1.1 200")) {
-					b.Fatalf("%q, %v", answer[:n], err)
+					b.Fatalf("got %q, error %v", answer[:n], err)
 				}
 			}
 			_ = client.Close()

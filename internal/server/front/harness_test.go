@@ -105,10 +105,10 @@ func serve(t testing.TB, s *Server) (address string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
-			t.Errorf("shut down: %v", err)
+			t.Errorf("shut down: error %v", err)
 		}
 		if err := <-served; err != nil {
-			t.Errorf("serve: %v", err)
+			t.Errorf("serve: error %v", err)
 		}
 	})
 	return listener.Addr().String()
@@ -186,6 +186,6 @@ func (c *rawClient) ended() {
 	if b, err := c.reader.ReadByte(); err == nil {
 		c.t.Fatalf("the connection goes on with %q", b)
 	} else if errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "timeout") {
-		c.t.Fatalf("the connection stays open: %v", err)
+		c.t.Fatalf("the connection stays open: error %v", err)
 	}
 }

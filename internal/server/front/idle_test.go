@@ -125,7 +125,7 @@ func TestAddressDisplacesItsOwn(t *testing.T) {
 		t.Error("another than its longest idle connection was displaced")
 	}
 	if got := o.Stats(); got.Open != 4 || got.Displaced != 1 || got.TooManyConnections != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -138,13 +138,13 @@ func TestHandedConnectionsMakeWay(t *testing.T) {
 	socket, busy, idle := dial(t, address), dial(t, address), dial(t, address)
 	socket.send("GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 	if got, err := http.ReadResponse(socket.reader, nil); err != nil || got.StatusCode != 101 {
-		t.Fatalf("%+v, %v", got, err)
+		t.Fatalf("got %+v, error %v", got, err)
 	}
 	idle.send(post("{}", odd))
 	<-entered
 	release <- true
 	if got := idle.read(); got.status != 200 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v", got)
 	}
 	busy.send(post("{}", odd))
 	<-entered
@@ -153,17 +153,17 @@ func TestHandedConnectionsMakeWay(t *testing.T) {
 	next := dial(t, address)
 	next.send(post("{}"))
 	if got := next.read(); got.status != 200 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	idle.ended()
 	release <- true
 	if got := busy.read(); got.status != 200 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	socket.send("still here")
 	text := make([]byte, len("still here"))
 	if _, err := io.ReadFull(socket.reader, text); err != nil || string(text) != "still here" {
-		t.Errorf("the socket says %q: %v", text, err)
+		t.Errorf("the socket says %q: error %v", text, err)
 	}
 }
 
@@ -228,10 +228,10 @@ func TestHalfRequestsMakeWay(t *testing.T) {
 			next := dial(t, address)
 			next.send(post("{}"))
 			if got := next.read(); got.status != 200 {
-				t.Errorf("%+v", got)
+				t.Errorf("got %+v", got)
 			}
 			if stats := o.Stats(); stats.Displaced != 1 || stats.TooManyConnections != 0 {
-				t.Errorf("%+v", stats)
+				t.Errorf("got %+v", stats)
 			}
 			for _, c := range halves {
 				_ = c.Close()

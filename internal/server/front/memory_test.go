@@ -391,7 +391,7 @@ func TestRequestsStayWithinTheBound(t *testing.T) {
 				got, err := io.ReadAll(r.Body)
 				switch {
 				case err != nil || r.StatusCode != 200:
-					t.Errorf("%d, %v", r.StatusCode, err)
+					t.Errorf("got %d, error %v", r.StatusCode, err)
 					return
 				case len(got) == answer:
 					whole.Add(1)
@@ -431,7 +431,7 @@ func TestBusy(t *testing.T) {
 		got := c.read()
 		if got.status != 503 || got.header.Get("Retry-After") != memorySeconds || !strings.Contains(got.body, "busy") ||
 			!got.close {
-			t.Errorf("%.60q: %+v", text, got)
+			t.Errorf("%.60q: got %+v", text, got)
 		}
 		c.ended()
 	}
@@ -439,11 +439,11 @@ func TestBusy(t *testing.T) {
 		c := dial(t, address)
 		c.send(sized(FreeBytes, 10, field))
 		if got := c.read(); got.status != 200 || len(got.body) != 10 {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	}
 	if got := s.Stats(); got.Busy != 4 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -523,7 +523,7 @@ func TestTickets(t *testing.T) {
 		ticket.Charge(test.calls)
 	}
 	if s.Stats().RateLimited != 1 {
-		t.Errorf("%+v", s.Stats())
+		t.Errorf("got %+v", s.Stats())
 	}
 	first, second := NewTicket(of), NewTicket(of) // −2 are left
 	if one, other := first.Owe(), second.Owe(); one != 3*time.Second || other != 4*time.Second {
@@ -564,7 +564,7 @@ func TestWaitingForMemoryTakesNoTurn(t *testing.T) {
 		ran := false
 		other := ticketFrom(s, "127.0.0.1")
 		if err := short.Run(other.context(t.Context()), func() { ran = true }); err != nil || !ran {
-			t.Errorf("beside those who wait another one ran: %t, %v", ran, err)
+			t.Errorf("beside those who wait another one ran: got %t, error %v", ran, err)
 		}
 		holder.Release()
 		waiting.Wait()

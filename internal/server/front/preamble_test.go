@@ -84,7 +84,7 @@ func TestMalformedHeads(t *testing.T) {
 
 func TestLargeHeads(t *testing.T) {
 	if _, err := parse(with(strings.Repeat("A: b\r\n", maxFields-4) + "A: b")); err != nil {
-		t.Errorf("%d fields: %v", maxFields, err)
+		t.Errorf("%d fields: error %v", maxFields, err)
 	}
 	for name, text := range map[string]string{
 		"fields":               with(strings.Repeat("A: b\r\n", maxFields-3) + "A: b"),
@@ -92,7 +92,7 @@ func TestLargeHeads(t *testing.T) {
 		"a target with no end": "GET /" + strings.Repeat("b", maxPreambleBytes),
 	} {
 		if _, err := parse(text); !errors.Is(err, errPreambleTooLarge) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestSimpleHeads(t *testing.T) {
 		with("A: \xff"),
 	} {
 		if h, err := parse(text); err != nil || !h.simple || h.length != 2 || string(h.host) != "localhost" {
-			t.Errorf("%q: %+v, %v", text, h, err)
+			t.Errorf("%q: got %+v, error %v", text, h, err)
 		}
 	}
 	for _, text := range []string{
@@ -125,7 +125,7 @@ func TestSimpleHeads(t *testing.T) {
 		with("Origin: a", "Origin: b"),
 	} {
 		if h, err := parse(text); err != nil || h.simple {
-			t.Errorf("%q: %+v, %v", text, h, err)
+			t.Errorf("%q: got %+v, error %v", text, h, err)
 		}
 	}
 }
@@ -135,14 +135,14 @@ func TestHeadEndInPieces(t *testing.T) {
 	text := []byte(with("A: b") + "{}")
 	want, err := preambleEnd(text, 0)
 	if err != nil || want != len(text)-2 {
-		t.Fatalf("%d, %v", want, err)
+		t.Fatalf("got %d, error %v", want, err)
 	}
 	for cut := range want {
 		if size, err := preambleEnd(text[:cut], 0); size != 0 || err != nil {
-			t.Fatalf("the first %d bytes: %d, %v", cut, size, err)
+			t.Fatalf("the first %d bytes: got %d, error %v", cut, size, err)
 		}
 		if size, err := preambleEnd(text, lastLine(text[:cut])); size != want || err != nil {
-			t.Fatalf("after %d bytes: %d, %v", cut, size, err)
+			t.Fatalf("after %d bytes: got %d, error %v", cut, size, err)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func FuzzParseHead(f *testing.F) {
 		}
 		r, err := http.ReadRequest(bufio.NewReader(io.MultiReader(bytes.NewReader(text[:size]), neverEnding{})))
 		if err != nil {
-			t.Fatalf("%q is not a request to net/http: %v", text, err)
+			t.Fatalf("%q is not a request to net/http: error %v", text, err)
 		}
 		want := preambleOf(r)
 		if r.Method != string(h.method) || r.RequestURI != string(h.target) || !r.ProtoAtLeast(1, 1) ||

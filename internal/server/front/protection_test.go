@@ -142,7 +142,7 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	})
 	for range 2 {
 		if n, err := w.Write(make([]byte, bodyRate+1)); n != bodyRate+1 || err != nil {
-			t.Errorf("%d bytes, %v", n, err)
+			t.Errorf("%d bytes, error %v", n, err)
 		}
 	}
 	want := []time.Duration{bodyTimeout, bodyTimeout + time.Second, bodyTimeout + time.Second, bodyTimeout + 2*time.Second}
@@ -260,7 +260,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Error("an ended connection makes no room")
 	}
 	if got := s.Stats(); got.Open != 5 || got.TooManyConnections != 3 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestPanicsEndOneConnection(t *testing.T) {
 		c.ended()
 	}
 	if s.Stats().Requests != 2 {
-		t.Errorf("%+v", s.Stats())
+		t.Errorf("got %+v", s.Stats())
 	}
 }
 
@@ -293,7 +293,7 @@ func TestBudget(t *testing.T) {
 		c.send(request)
 		c.read()
 		if err := <-got; !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v", err)
+			t.Errorf("error %v", err)
 		}
 	}
 }
@@ -304,7 +304,7 @@ func TestOneRequest(t *testing.T) {
 	look := echo{func(ctx context.Context) {
 		r := request.Of(ctx)
 		if seen[r] || r != request.Of(ctx) || r.Source != "127.0.0.1" || r.Quota == nil || r.GasLeft() != int64(request.Gas) {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v", r)
 		}
 		if left := time.Until(r.Until()); left <= 0 || left > request.Time {
 			t.Errorf("%v are left for executions", left)
@@ -316,7 +316,7 @@ func TestOneRequest(t *testing.T) {
 	for _, text := range []string{post("{}"), post("{}"), post("{}", odd), post("{}", odd)} {
 		c.send(text)
 		if got := c.read(); got.status != 200 {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	}
 	if len(seen) != 4 {
@@ -340,11 +340,11 @@ func TestShutdown(t *testing.T) {
 		idle.ended()
 		release <- true
 		if got := busy.read(); got.status != 200 {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 		busy.ended()
 		if err := <-ended; err != nil {
-			t.Errorf("%v", err)
+			t.Errorf("error %v", err)
 		}
 		if conn, err := net.Dial("tcp", address); err == nil {
 			_ = conn.Close()
@@ -367,7 +367,7 @@ func TestShutdownBeforeServe(t *testing.T) {
 		t.Error(err)
 	}
 	if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("it left the listener open: %v", err)
+		t.Errorf("it left the listener open: error %v", err)
 	}
 }
 
@@ -382,10 +382,10 @@ func TestShutdownGivesUp(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Shutdown(over); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v", err)
 	}
 	if s.Stats().Open != 0 {
-		t.Errorf("%+v", s.Stats())
+		t.Errorf("got %+v", s.Stats())
 	}
 }
 
@@ -405,15 +405,15 @@ func TestDrain(t *testing.T) {
 	}
 	handed.send(post("{}", odd))
 	if got := handed.read(); got.status != 503 || got.header.Get("Retry-After") != "5" || !got.close {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	for range 2 { // connections that arrive until Shutdown closes the listener are answered
 		if got := dial(t, address).read(); got.status != 503 || got.header.Get("Retry-After") != "5" || !got.close {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	}
 	if stats := s.Stats(); stats.Draining != 4 || stats.TooManyConnections != 0 {
-		t.Errorf("%+v", stats)
+		t.Errorf("got %+v", stats)
 	}
 }
 
@@ -435,14 +435,14 @@ func TestKeys(t *testing.T) {
 	} {
 		k, ok := s.authorize([]byte(test.text), s.now())
 		if ok != test.ok || (k != nil && k.rate.PerSecond > 0) != test.rate {
-			t.Errorf("%q: %v, %v", test.text, k, ok)
+			t.Errorf("%q: got %v, %v", test.text, k, ok)
 		}
 	}
 	now := time.Now()
 	who.key, _ = s.authorize([]byte("Bearer another-long-secret"), s.now())
 	for i, want := range []time.Duration{0, 0, 0, 0, 500 * time.Millisecond} {
 		if got := s.take(who, now); got != want {
-			t.Errorf("call %d of the key: %v", i, got)
+			t.Errorf("call %d of the key: got %v", i, got)
 		}
 	}
 	for name, content := range map[string]string{
@@ -457,7 +457,7 @@ func TestKeys(t *testing.T) {
 		"more":       "a:" + goodKey + " rate=1 b",
 	} {
 		if _, err := readKeys(write(t, "bad", content, 0o600)); err == nil || strings.Contains(err.Error(), goodKey) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	if _, err := readKeys(write(t, "open", "a:"+goodKey, 0o640)); err == nil {
@@ -501,7 +501,7 @@ func TestTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, ok := s.authorize([]byte("Bearer "+token), s.now()); ok != test.ok {
-			t.Errorf("%s: %v", name, ok)
+			t.Errorf("%s: got %v", name, ok)
 		}
 	}
 	critical := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{ExpiresAt: in(time.Second)})
@@ -592,7 +592,7 @@ func TestTLS(t *testing.T) {
 		c := newRawClient(t, conn)
 		c.send(post("{}", field))
 		if got := c.read(); got.body != "127.0.0.1 {}" {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	}
 	if err := os.Chmod(key, 0o644); err != nil {
@@ -600,7 +600,7 @@ func TestTLS(t *testing.T) {
 	}
 	open := Config{RPC: echo{}, Fallback: echo{}, CertificateFile: cert, KeyFile: key}
 	if _, err := New(open); err == nil || open.Check() == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("a key that others may read: %v", err)
+		t.Errorf("a key that others may read: error %v", err)
 	}
 	old := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}
 	if conn, err := tls.Dial("tcp", address, old); err == nil {
@@ -611,7 +611,7 @@ func TestTLS(t *testing.T) {
 	c.send(post("{}"))
 	if _, err := io.ReadAll(c.reader); err != nil && !errors.Is(err, net.ErrClosed) &&
 		strings.Contains(err.Error(), "timeout") {
-		t.Errorf("plain text is left waiting: %v", err)
+		t.Errorf("plain text is left waiting: error %v", err)
 	}
 }
 
@@ -632,7 +632,7 @@ func TestBadConfigs(t *testing.T) {
 		}
 		// Check does not look at RPC and Fallback.
 		if err := config.Check(); (err == nil) != (config.RPC == nil || config.Fallback == nil) {
-			t.Errorf("%s: checked: %v", name, err)
+			t.Errorf("%s: checked: error %v", name, err)
 		}
 	}
 }

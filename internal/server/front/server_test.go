@@ -125,7 +125,7 @@ func TestBothWaysAreEqual(t *testing.T) {
 				got := c.read()
 				if got.status != test.status || got.body != test.body ||
 					test.header != "" && got.header.Get(test.header) != test.value {
-					t.Errorf("%s: %+v", way.name, got)
+					t.Errorf("%s: got %+v", way.name, got)
 				}
 				closes := test.status == 413 || strings.Contains(way.text, "Connection: close")
 				if way.name == "loop" && got.close != closes {
@@ -191,15 +191,15 @@ func TestMalformedRequestsEndBothWays(t *testing.T) {
 				c.send(before + bad + "{}" + smuggled)
 				if before != "" {
 					if got := c.read(); got.status != 200 {
-						t.Fatalf("the request before: %+v", got)
+						t.Fatalf("the request before: got %+v", got)
 					}
 				}
 				if got := c.read(); got.status != 400 || !got.close {
-					t.Errorf("after %q: %+v", before, got)
+					t.Errorf("after %q: got %+v", before, got)
 				}
 				c.ended()
 				if s.Stats().Malformed != 1 {
-					t.Errorf("after %q: %+v", before, s.Stats())
+					t.Errorf("after %q: got %+v", before, s.Stats())
 				}
 			}
 		})
@@ -246,7 +246,7 @@ func TestPipelineAndKeepAlive(t *testing.T) {
 		}
 	}
 	if got := s.Stats(); got.Open != 1 || got.Handed != 1 || got.Requests != 4 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestBytewise(t *testing.T) {
 		c.send(string(b))
 	}
 	if got := c.read(); got.body != "127.0.0.1 {}" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -270,14 +270,14 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 	got := c.read()
 	unzipped, err := gzip.NewReader(strings.NewReader(got.body))
 	if err != nil || got.header.Get("Content-Encoding") != "gzip" {
-		t.Fatalf("%v: %+v", err, got.header)
+		t.Fatalf("%v: got %+v", err, got.header)
 	}
 	if body, err := io.ReadAll(unzipped); err != nil || string(body) != "127.0.0.1 "+large {
 		t.Errorf("%v: %d bytes", err, len(body))
 	}
 	for _, want := range []string{"{}", large} {
 		if got := c.read(); got.header.Get("Content-Encoding") != "" || got.body != "127.0.0.1 "+want {
-			t.Errorf("%+v", got.header)
+			t.Errorf("got %+v", got.header)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestLateAnswersAreNotCompressed(t *testing.T) {
 	large := strings.Repeat("x", minZipped)
 	c.send(post(large, "Accept-Encoding: gzip"))
 	if got := c.read(); got.header.Get("Content-Encoding") != "" || got.body != "127.0.0.1 "+large {
-		t.Errorf("%+v", got.header)
+		t.Errorf("got %+v", got.header)
 	}
 }
 
@@ -306,11 +306,11 @@ func TestPreflight(t *testing.T) {
 	c.send(ask("https://app.example"))
 	if got := c.read(); got.status != 204 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
 		got.header.Get("Access-Control-Allow-Headers") != "Content-Type, Authorization" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	c.send(ask("https://evil.example"))
 	if got := c.read(); got.status != 401 || got.header.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -324,16 +324,16 @@ func TestUpgrade(t *testing.T) {
 	c := dial(t, address)
 	c.send(upgrade("http://LOCALHOST:1") + "hello\n\n")
 	if got := c.read(); got.status != 101 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v", got)
 	}
 	if line, err := c.reader.ReadString('\n'); line != "hello\n" || err != nil {
-		t.Errorf("%q, %v", line, err)
+		t.Errorf("got %q, error %v", line, err)
 	}
 	_ = c.Close()
 	c = dial(t, address)
 	c.send(upgrade("https://evil.example"))
 	if got := c.read(); got.status != 403 || s.Stats().ForbiddenOrigin != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -358,11 +358,11 @@ func TestRateLimit(t *testing.T) {
 		} {
 			c.send(post(test.body, field, "X-Forwarded-For: "+test.from))
 			if got := c.read(); got.status != test.status || got.header.Get("Retry-After") != test.wait {
-				t.Fatalf("%s: request %d: %+v", field, i, got)
+				t.Fatalf("%s: request %d: got %+v", field, i, got)
 			}
 		}
 		if s.Stats().RateLimited != 3 {
-			t.Errorf("%+v", s.Stats())
+			t.Errorf("got %+v", s.Stats())
 		}
 	}
 }

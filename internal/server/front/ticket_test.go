@@ -85,14 +85,14 @@ func TestClientsAreToldApart(t *testing.T) {
 	}
 	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	if a, b := of(client{place: one}), of(client{place: other}); a == b {
-		t.Errorf("two addresses are one client: %v", a)
+		t.Errorf("two addresses are one client: got %v", a)
 	}
 	k := &key{name: "indexer"}
 	if a, b := of(client{place: one, key: k}), of(client{place: other, key: k}); a != b {
 		t.Errorf("those who use a key are %v and %v, want one client", a, b)
 	}
 	if a, b := of(client{place: one, key: k}), of(client{place: one}); a == b {
-		t.Errorf("who has a key is as who has none: %v", a)
+		t.Errorf("who has a key is as who has none: got %v", a)
 	}
 }
 

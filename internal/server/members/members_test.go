@@ -48,7 +48,7 @@ func TestCommands(t *testing.T) {
 	defer server.Close()
 	c, ctx := Client{admin.Client{URL: server.URL + "/"}}, t.Context()
 	if s, err := c.Status(ctx); err != nil || s.Self != "a" || len(s.Members) != 1 || !s.Members[0].Voter {
-		t.Errorf("status %+v, %v", s, err)
+		t.Errorf("status %+v, error %v", s, err)
 	}
 	for _, err := range []error{
 		c.Add(ctx, Addition{Name: "b", Address: "h:1", Pin: "00"}), c.Remove(ctx, "b"), c.Transfer(ctx, ""),
@@ -62,7 +62,7 @@ func TestCommands(t *testing.T) {
 	}
 	n.fail = errors.New("there is no b")
 	if err := c.Remove(ctx, "b"); err == nil || err.Error() != "there is no b" {
-		t.Errorf("a refusal: %v", err)
+		t.Errorf("a refusal: error %v", err)
 	}
 }
 
@@ -90,6 +90,6 @@ func TestWhatIsNoRequest(t *testing.T) {
 	empty := httptest.NewServer(http.NotFoundHandler())
 	defer empty.Close()
 	if _, err := (Client{admin.Client{URL: empty.URL}}).Status(t.Context()); !errors.Is(err, ErrNoCluster) {
-		t.Errorf("a node of no cluster: %v", err)
+		t.Errorf("a node of no cluster: error %v", err)
 	}
 }

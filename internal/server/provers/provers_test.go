@@ -85,7 +85,7 @@ func TestWorkerProvesBlocks(t *testing.T) {
 		again, err := blockproof.DecodeBundle(bundle.Encode())
 		must(t, err)
 		if bits, err := again.Verify(testBits, blockproof.InOrder); err != nil || bits < testBits {
-			t.Errorf("block %d: the bundle proves %d bits, %v", want, bits, err)
+			t.Errorf("block %d: the bundle proves %d bits, error %v", want, bits, err)
 		}
 	}
 	stop()
@@ -93,7 +93,7 @@ func TestWorkerProvesBlocks(t *testing.T) {
 		t.Errorf("the worker ended with %v", err)
 	}
 	if bytes, err := n.Store().WitnessBytes(); err != nil || bytes != 0 {
-		t.Errorf("%d bytes of witnesses are left, %v", bytes, err)
+		t.Errorf("%d bytes of witnesses are left, error %v", bytes, err)
 	}
 	if q.Proven() != 4 {
 		t.Errorf("%d proofs are counted", q.Proven())

@@ -406,10 +406,10 @@ func serve(t *testing.T, config Config, test func(t *testing.T, s *site), method
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
-			t.Errorf("shutdown: %v", err)
+			t.Errorf("shutdown: error %v", err)
 		}
 		if stats := s.Stats(); stats.Clients != 0 || stats.Subscriptions != 0 {
-			t.Errorf("left after the shutdown: %+v", stats)
+			t.Errorf("left after the shutdown: got %+v", stats)
 		}
 		transport.CloseIdleConnections()
 		if err := server.Close(); err != nil {
@@ -485,7 +485,7 @@ func (c *client) call(method string, params ...any) answer {
 	c.write(method, 7, params...)
 	a, err := c.read()
 	if err != nil || a.ID != 7 {
-		c.t.Errorf("answer %+v, %v", a, err)
+		c.t.Errorf("answer %+v, error %v", a, err)
 	}
 	return a
 }
@@ -530,7 +530,7 @@ func (c *client) reason() websocket.CloseError {
 		if _, err := c.read(); err != nil {
 			var closed websocket.CloseError
 			if !errors.As(err, &closed) {
-				c.t.Errorf("closed without a reason: %v", err)
+				c.t.Errorf("closed without a reason: error %v", err)
 			}
 			return closed
 		}

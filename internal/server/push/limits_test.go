@@ -112,19 +112,19 @@ func TestMessagesAreRateLimited(t *testing.T) {
 		c := s.connect(t)
 		defer c.close()
 		if a := c.call("length", "abc"); string(a.Result) != "3" {
-			t.Errorf("%+v", a)
+			t.Errorf("got %+v", a)
 		}
 		batch := `[{"jsonrpc":"2.0","id":1,"method":"length","params":["a"]},{"jsonrpc":"2.0","id":2,"method":"length","params":["b"]}]`
 		if err := c.ws.Write(t.Context(), websocket.MessageText, []byte(batch)); err != nil {
 			t.Fatal(err)
 		}
 		if _, text, err := c.ws.Read(t.Context()); err != nil || !strings.Contains(string(text), `"id":2,"result":1`) {
-			t.Errorf("%s, %v", text, err)
+			t.Errorf("got %s, error %v", text, err)
 		}
 		a := c.call("length", "abc")
 		if want := jsonrpc.NewError(jsonrpc.CodeLimit, "", "reason", "rate"); a.Error == nil || !a.Error.Is(want) ||
 			a.Error.Data["retryAfterSeconds"] != 3.0 {
-			t.Errorf("%+v", a)
+			t.Errorf("got %+v", a)
 		}
 		d.mu.Lock()
 		d.calls = 1
@@ -151,7 +151,7 @@ func TestMessagesTakeMemory(t *testing.T) {
 		defer c.close()
 		large := strings.Repeat("x", 2*unreservedBytes)
 		if a := c.call("length", large); string(a.Result) != "32768" {
-			t.Errorf("%+v", a)
+			t.Errorf("got %+v", a)
 		}
 		synctest.Wait()
 		if d.bytes != limit {
@@ -159,14 +159,14 @@ func TestMessagesTakeMemory(t *testing.T) {
 		}
 		d.bytes = limit - 1
 		if a := c.call("length", "small"); string(a.Result) != "5" {
-			t.Errorf("%+v", a)
+			t.Errorf("got %+v", a)
 		}
 		closed := make(chan websocket.CloseError)
 		go func() { closed <- c.reason() }()
 		// The close may arrive before the message has been sent.
 		_ = c.ws.Write(t.Context(), websocket.MessageText, []byte(`["`+large+`"]`))
 		if got := <-closed; got.Code != websocket.StatusTryAgainLater {
-			t.Errorf("%+v", got)
+			t.Errorf("error %+v", got)
 		}
 	}, length)
 }
@@ -205,7 +205,7 @@ func TestMessagesEndInTime(t *testing.T) {
 		}
 		if closed := c.reason(); closed.Code != websocket.StatusPolicyViolation ||
 			closed.Reason != "the message took too long" {
-			t.Errorf("%+v", closed)
+			t.Errorf("error %+v", closed)
 		}
 		if took := time.Since(start); took < timeout || took > 2*timeout {
 			t.Errorf("after %v", took)
@@ -247,7 +247,7 @@ func TestFiltersTakeMemory(t *testing.T) {
 			t.Errorf("a third one: %+v, want busy", a)
 		}
 		if a := c.call("svc_unsubscribe", "0x1"); string(a.Result) != "true" {
-			t.Errorf("unsubscribe: %+v", a)
+			t.Errorf("unsubscribe: got %+v", a)
 		}
 		left(limit / 2)
 		c.close()

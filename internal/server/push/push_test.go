@@ -58,7 +58,7 @@ func TestThousandSubscribers(t *testing.T) {
 		}
 		pass(s.config.WriteTimeout)
 		if stats := s.Stats(); stats.Dropped != stopping || stats.Sent < subscribers*2 {
-			t.Errorf("%+v", stats)
+			t.Errorf("got %+v", stats)
 		}
 		close(resume)
 		stopped.Wait()
@@ -77,7 +77,7 @@ func TestStuckReaderIsCut(t *testing.T) {
 		c.subscribe("newBlocks", map[string]any{"from_block": 0})
 		pass(s.config.WriteTimeout + 10*time.Second) // the time limit of the close handshake
 		if stats := s.Stats(); stats.Clients != 0 || stats.Dropped != 1 {
-			t.Errorf("%+v", stats)
+			t.Errorf("got %+v", stats)
 		}
 		c.close()
 	})
@@ -288,7 +288,7 @@ func TestRangeProofs(t *testing.T) {
 				continue
 			}
 			if got := next[[]api.RangeProofs](c); len(got) != 1 || got[0].Newest != step.newest {
-				t.Errorf("with %d proofs: %+v", step.proven, got)
+				t.Errorf("with %d proofs: got %+v", step.proven, got)
 			}
 		}
 	})
@@ -352,7 +352,7 @@ func TestRefusedSubscriptions(t *testing.T) {
 			}
 		}
 		if stats := s.Stats(); stats.Subscriptions != 0 {
-			t.Errorf("%+v", stats)
+			t.Errorf("got %+v", stats)
 		}
 	})
 }
@@ -364,29 +364,29 @@ func TestSubscriptionsOfAConnection(t *testing.T) {
 		defer other.close()
 		for i := range api.MaxSubscriptions {
 			if a := c.call("svc_subscribe", "newBlocks"); string(a.Result) != strconv.Quote(api.Quantity(i+1).String()) {
-				t.Errorf("subscription %d: %+v", i, a)
+				t.Errorf("subscription %d: got %+v", i, a)
 			}
 		}
 		if a := c.call("svc_subscribe", "newBlocks"); !errors.Is(a.Error, api.ErrSubscriptions) {
-			t.Errorf("one too many: %+v", a)
+			t.Errorf("one too many: got %+v", a)
 		}
 		if a := other.call("svc_unsubscribe", "0x1"); string(a.Result) != "false" {
-			t.Errorf("another's: %+v", a)
+			t.Errorf("another's: got %+v", a)
 		}
 		for i := range api.MaxSubscriptions - 1 {
 			if a := c.call("svc_unsubscribe", api.Quantity(i+1)); string(a.Result) != "true" {
-				t.Errorf("unsubscribe %d: %+v", i+1, a)
+				t.Errorf("unsubscribe %d: got %+v", i+1, a)
 			}
 		}
 		if a := c.call("svc_unsubscribe", "0x1"); string(a.Result) != "false" {
-			t.Errorf("twice: %+v", a)
+			t.Errorf("twice: got %+v", a)
 		}
 		s.chain.append()
 		if a, err := c.read(); err != nil || a.Params.Subscription != "0x10" {
-			t.Errorf("%+v, %v", a, err)
+			t.Errorf("got %+v, error %v", a, err)
 		}
 		if stats := s.Stats(); stats.Subscriptions != 1 || stats.Clients != 2 {
-			t.Errorf("%+v", stats)
+			t.Errorf("got %+v", stats)
 		}
 	})
 }
@@ -412,7 +412,7 @@ func TestCalls(t *testing.T) {
 		}
 		c.write("quick", 3)
 		if a, err := c.read(); err != nil || a.ID != 3 {
-			t.Errorf("first %+v, %v", a, err)
+			t.Errorf("first %+v, error %v", a, err)
 		}
 		c.write("wait", 4)
 		running.Wait()
@@ -450,7 +450,7 @@ func TestShutdownSaysGoingAway(t *testing.T) {
 		if _, response, err := websocket.Dial(
 			t.Context(), "ws://node/ws", &websocket.DialOptions{HTTPClient: s.http},
 		); err == nil || response.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("afterwards: %v", err)
+			t.Errorf("afterwards: error %v", err)
 		}
 	})
 }
@@ -463,7 +463,7 @@ func TestSilentPeer(t *testing.T) {
 		reading.Go(func() { _, _ = alive.read() })
 		pass(time.Minute)
 		if stats := s.Stats(); stats.Clients != 1 {
-			t.Errorf("%+v", stats)
+			t.Errorf("got %+v", stats)
 		}
 		s.chain.append()
 		alive.close()
@@ -486,25 +486,25 @@ func TestHandshake(t *testing.T) {
 	}
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		if status := dial(t, s, "http://node"); status != http.StatusSwitchingProtocols {
-			t.Errorf("its own host: %d", status)
+			t.Errorf("its own host: got %d", status)
 		}
 		if status := dial(t, s, "http://good"); status != http.StatusForbidden {
-			t.Errorf("another host: %d", status)
+			t.Errorf("another host: got %d", status)
 		}
 	})
 	serve(t, Config{CheckOrigin: allowed, MaxConnections: 1}, func(t *testing.T, s *site) {
 		if status := dial(t, s, "http://bad"); status != http.StatusForbidden {
-			t.Errorf("a bad host: %d", status)
+			t.Errorf("a bad host: got %d", status)
 		}
 		if status := dial(t, s, "http://good"); status != http.StatusSwitchingProtocols {
-			t.Errorf("a good host: %d", status)
+			t.Errorf("a good host: got %d", status)
 		}
 	})
 	serve(t, Config{MaxConnections: 1}, func(t *testing.T, s *site) {
 		c := s.connect(t)
 		defer c.close()
 		if status := dial(t, s, "http://node"); status != http.StatusServiceUnavailable {
-			t.Errorf("one too many: %d", status)
+			t.Errorf("one too many: got %d", status)
 		}
 	})
 }
@@ -518,7 +518,7 @@ func TestTheLargestCrowdMakesWay(t *testing.T) {
 			})
 			if err != nil {
 				if response == nil || response.StatusCode != http.StatusServiceUnavailable {
-					t.Fatalf("%s: %v", source, err)
+					t.Fatalf("%s: error %v", source, err)
 				}
 				return nil
 			}

@@ -35,7 +35,7 @@ func BenchmarkServe(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if answer := c.server.rpc.Serve(b.Context(), body); !bytes.Contains(answer, []byte(`"result":`)) {
-						b.Fatalf("%s", answer)
+						b.Fatalf("got %s", answer)
 					}
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*count), "ns/call")

@@ -179,7 +179,7 @@ func verifyProof(t testing.TB, p api.AccountProof) {
 	}
 	check(t, proof.Verify(p.StateRoot, p.Key, value))
 	if err := proof.Verify(p.StateRoot, p.Key, append(value, 1)); !errors.Is(err, tree.ErrMerkleProof) {
-		t.Errorf("another value verifies too: %v", err)
+		t.Errorf("another value verifies too: error %v", err)
 	}
 }
 
@@ -214,12 +214,12 @@ func FuzzAccount(f *testing.F) {
 		a, err := parseAccount(types.Regtest, s)
 		if err != nil {
 			if !errors.Is(err, invalid) {
-				t.Errorf("%q: %v", s, err)
+				t.Errorf("%q: error %v", s, err)
 			}
 			return
 		}
 		if again, err := parseAccount(types.Regtest, a.String()); err != nil || again != a {
-			t.Errorf("%q became %s, %v", s, a, err)
+			t.Errorf("%q became %s, error %v", s, a, err)
 		}
 	})
 }

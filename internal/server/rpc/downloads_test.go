@@ -254,7 +254,7 @@ func TestDownloadsAreCompressed(t *testing.T) {
 	}
 	back, err := jsonrpc.Unshrink(get("Accept-Encoding", "zstd").Body, int64(len(content)))
 	if err != nil || !bytes.Equal(back, content) {
-		t.Errorf("%d bytes come back, %v", len(back), err)
+		t.Errorf("%d bytes come back, error %v", len(back), err)
 	}
 }
 

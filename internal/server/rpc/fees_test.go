@@ -32,7 +32,7 @@ func TestGasPrice(t *testing.T) {
 	}
 	c.include(c.paying(0, 0), c.paying(1, 0))
 	if _, tip, _ := price(); tip != 1 {
-		t.Errorf("with tips of 0: %d", tip)
+		t.Errorf("with tips of 0: got %d", tip)
 	}
 	c.include(c.paying(2, 7), c.paying(3, 9), c.paying(4, 500))
 	if base, tip, most := price(); base != 10 || tip != 7 || most != 27 {
@@ -42,11 +42,11 @@ func TestGasPrice(t *testing.T) {
 		c.include()
 	}
 	if _, tip, _ := price(); tip != 9 {
-		t.Errorf("the median of 7 9 500, the oldest of the last blocks: %d", tip)
+		t.Errorf("the median of 7 9 500, the oldest of the last blocks: got %d", tip)
 	}
 	c.include()
 	if _, tip, _ := price(); tip != 1 {
-		t.Errorf("after they are too old: %d", tip)
+		t.Errorf("after they are too old: got %d", tip)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestFeeHistory(t *testing.T) {
 		t.Errorf("got %+v", history)
 	}
 	if history = call[api.FeeHistory](c, "svc_getFeeHistory", 2, []float64{}); len(history.Reward[0]) != 0 {
-		t.Errorf("without percentiles: %v", history.Reward)
+		t.Errorf("without percentiles: got %v", history.Reward)
 	}
 	if history = call[api.FeeHistory](
 		c, "svc_getFeeHistory", 2, []float64{0, 26, 50, 51, 100},

@@ -53,27 +53,27 @@ func TestHaltedNode(t *testing.T) {
 	for _, l := range latest {
 		data := c.refused(api.ErrHalted, l.method, l.params...)
 		if data["cause"] != "equivocation" || fmt.Sprint(data["height"]) != "1" {
-			t.Errorf("%s: %v", l.method, data)
+			t.Errorf("%s: got %v", l.method, data)
 		}
 	}
 	if got := call[api.Quantity](c, "svc_getBalance", account(alice), "0x1"); got != api.Quantity(1000*types.CoinUnits) {
-		t.Errorf("balance at a verified height: %d", got)
+		t.Errorf("balance at a verified height: got %d", got)
 	}
 	if block := call[*api.Block](c, "svc_getBlockByNumber", "latest"); block == nil || block.Height != 1 {
-		t.Errorf("the last verified block: %+v", block)
+		t.Errorf("the last verified block: got %+v", block)
 	}
 	status := call[api.SyncStatus](c, "svc_getSyncStatus")
 	if status.Mode != api.ModeReplica || status.State != api.StateHalted || *status.Reason != reason ||
 		status.BlocksBehind == nil || *status.BlocksBehind != 4 {
-		t.Errorf("%+v", status)
+		t.Errorf("got %+v", status)
 	}
 	if info := call[api.NodeInfo](c, "svc_getNodeInfo"); info.Primary == nil || *info.Primary != "http://primary" ||
 		info.Mode != api.ModeReplica {
-		t.Errorf("%+v", info)
+		t.Errorf("got %+v", info)
 	}
 	f.halted = ""
 	if got := call[api.Quantity](c, "svc_getBalance", account(alice)); got != api.Quantity(1000*types.CoinUnits) {
-		t.Errorf("balance once it goes on: %d", got)
+		t.Errorf("balance once it goes on: got %d", got)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestGetProof(t *testing.T) {
 		t.Helper()
 		data := c.refused(api.ErrProofNotReady, "svc_getProof", height)
 		if data["status"] != status || data["position"] != position {
-			t.Errorf("block %s: %v", height, data)
+			t.Errorf("block %s: got %v", height, data)
 		}
 	}
 	notReady("0x1", "queued", 0)
@@ -79,10 +79,10 @@ func TestGetProof(t *testing.T) {
 	queue.Release(taken)
 	if data := c.refused(api.ErrProofNotStored, "svc_getProof", "0x0"); data["status"] != "not_stored" ||
 		data["oldest"] != nil {
-		t.Errorf("genesis: %v", data)
+		t.Errorf("genesis: got %v", data)
 	}
 	if data := c.refused(api.ErrAboveHead, "svc_getProof", "0x4"); data["max"] != 3.0 {
-		t.Errorf("above the head: %v", data)
+		t.Errorf("above the head: got %v", data)
 	}
 	if prove() != 1 {
 		t.Error("another block than the first is proven first")
@@ -109,11 +109,11 @@ func TestGetProof(t *testing.T) {
 	prove()
 	prove()
 	if data := c.refused(api.ErrProofNotStored, "svc_getProof", "0x1"); data["oldest"] != 2.0 || data["newest"] != 3.0 {
-		t.Errorf("a proof that is no longer kept: %v", data)
+		t.Errorf("a proof that is no longer kept: got %v", data)
 	}
 	if info := call[api.NodeInfo](c, "svc_getNodeInfo"); info.Proofs == nil ||
 		*info.Proofs != (api.ProofRange{Oldest: 2, Newest: 3}) {
-		t.Errorf("node info: %v", info.Proofs)
+		t.Errorf("node info: got %v", info.Proofs)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestVerifyProof(t *testing.T) {
 	proof := call[api.BlockProof](c, "svc_getProof", "0x1").Proof
 	verdict := call[api.ProofVerdict](c, "svc_verifyProof", "0x1", proof)
 	if !verdict.Valid || verdict.SecurityBits != 100 || verdict.Statement != "S1" || verdict.Reason != nil {
-		t.Errorf("%+v", verdict)
+		t.Errorf("got %+v", verdict)
 	}
 	flipped := slices.Clone(proof)
 	flipped[len(flipped)-9] ^= 1
@@ -136,7 +136,7 @@ func TestVerifyProof(t *testing.T) {
 		"genesis":         call[api.ProofVerdict](c, "svc_verifyProof", "0x0", proof),
 	} {
 		if v.Valid || v.SecurityBits != 0 || v.Reason == nil || strings.Contains(*v.Reason, "blockproof") {
-			t.Errorf("%s: %+v", name, v)
+			t.Errorf("%s: got %+v", name, v)
 		}
 	}
 	c.refused(api.ErrAboveHead, "svc_verifyProof", "0x3", proof)
@@ -162,7 +162,7 @@ func TestGetAccessList(t *testing.T) {
 		t.Errorf("%+v, want %x", list, encoded)
 	}
 	if rest := call[api.AccessList](c, "svc_getAccessList", "latest", "10"); !bytes.Equal(rest.Data, encoded[10:]) {
-		t.Errorf("from 10 on: %x", rest.Data)
+		t.Errorf("from 10 on: got %x", rest.Data)
 	}
 	for _, cursor := range []string{"0", "-1", "x", "1000000"} {
 		c.refused(api.ErrBadCursor, "svc_getAccessList", "0x1", cursor)
@@ -190,7 +190,7 @@ func TestBinaryDownloads(t *testing.T) {
 	status, encoded := get("/proof/1", "")
 	bundle := must(blockproof.DecodeBundle(encoded))(t)
 	if bits, err := bundle.Verify(100, blockproof.InOrder); status != 200 || err != nil || bits != 100 {
-		t.Errorf("HTTP %d, %d bits, %v", status, bits, err)
+		t.Errorf("HTTP %d, %d bits, error %v", status, bits, err)
 	}
 	if bundle.Header != must(c.store.Header(1))(t) || bundle.Parent != must(c.store.Header(0))(t) {
 		t.Error("the bundle is of another block")

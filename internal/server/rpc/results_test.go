@@ -175,7 +175,7 @@ func TestResultsAreAsDeclared(t *testing.T) {
 		called[e.method] = true
 		result, failure := e.on.post(e.method, e.params...)
 		if failure != nil {
-			t.Errorf("%s: %v", e.name, failure)
+			t.Errorf("%s: error %v", e.name, failure)
 			continue
 		}
 		if err := declared.Validate(decodeNumbers(t, result), declared.Methods[e.method].Result.Schema, e.name); err != nil {
@@ -255,7 +255,7 @@ func TestResultsAreAsSpecified(t *testing.T) {
 		}
 		result, failure := e.on.post(e.method, e.params...)
 		if failure != nil {
-			t.Errorf("%s: %v", e.name, failure)
+			t.Errorf("%s: error %v", e.name, failure)
 			continue
 		}
 		value := decodeNumbers(t, result)

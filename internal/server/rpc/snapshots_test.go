@@ -68,7 +68,7 @@ func TestGetStateSnapshot(t *testing.T) {
 		s := call[api.StateSnapshot](c.testChain, "svc_getStateSnapshot", height)
 		if s.Height != height || s.BlockHash != header.Header.Hash() || s.StateRoot != header.Header.StateRoot ||
 			!bytes.Equal(s.Header, header.Encode()) || s.NewestFiles != nil || len(s.Chunks) > 0 || s.CreatedAt != 0 {
-			t.Errorf("at %d: %+v", height, s)
+			t.Errorf("at %d: got %+v", height, s)
 		}
 	}
 	before := call[api.StateSnapshot](c.testChain, "svc_getStateSnapshot", 0)
@@ -98,11 +98,11 @@ func TestStateSnapshotWithFiles(t *testing.T) {
 	c.serve(func(config *Config) { config.Snapshots = demanded{c} })
 	head := c.store.Head().Header.Height
 	if s := call[api.StateSnapshot](c, "svc_getStateSnapshot"); s.Height != head+1 || len(s.Chunks) != 1 {
-		t.Errorf("made when the head was %d: %+v", head, s)
+		t.Errorf("made when the head was %d: got %+v", head, s)
 	}
 	// A snapshot that is requested by height stays the same, even if it was the head's.
 	if s := call[api.StateSnapshot](c, "svc_getStateSnapshot", head+1); s.Height != head+1 || len(s.Chunks) > 0 {
-		t.Errorf("block %d, asked for while it was the head: %+v", head+1, s)
+		t.Errorf("block %d, asked for while it was the head: got %+v", head+1, s)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestStateSnapshotOfPrunedState(t *testing.T) {
 	manifest, _ := offered{}.Newest(2)
 	answer := call[map[string]any](c, "svc_getStateSnapshot", 2)
 	if answer["newest_files"] != 2.0 {
-		t.Errorf("newest files: %v", answer["newest_files"])
+		t.Errorf("newest files: got %v", answer["newest_files"])
 	}
 	delete(answer, "newest_files")
 	var disk map[string]any

@@ -228,7 +228,7 @@ func TestUpstreamsRefusalIsPassedOn(t *testing.T) {
 			want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, transfer(account(bob), 1))),
 		)
 		if !maps.Equal(data, want.Data) {
-			t.Errorf("%v: %v", want, data)
+			t.Errorf("%v: got %v", want, data)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestEventsOfABlock(t *testing.T) {
 			e.BlockHeight != height ||
 			e.TransactionIndex != want.transaction || e.TransactionHash != block.Transactions[want.transaction].ID() ||
 			e.LogIndex != uint32(i) {
-			t.Errorf("event %d: %+v", i, e)
+			t.Errorf("event %d: got %+v", i, e)
 		}
 		if e.BlockHash != block.Header.Hash() || e.Timestamp != seconds(block.Header.Timestamp) {
 			t.Errorf("event %d: got block %s at %d, want %s at %d", i, e.BlockHash, e.Timestamp, block.Header.Hash(),
@@ -122,7 +122,7 @@ func TestEventsOfABlock(t *testing.T) {
 			t.Errorf("event %d: topics %x, want %x", i, e.Topics, topics)
 		}
 		if at, err := c.server.feed.EventPosition(e.Cursor); at != (chain.Position{Height: height, Index: uint32(i)}) || err != nil {
-			t.Errorf("event %d: its cursor stands for %+v, %v", i, at, err)
+			t.Errorf("event %d: its cursor stands for %+v, error %v", i, at, err)
 		}
 		// The receipt of the event's transaction has the same data.
 		receipt := must(groupOf[*transactionHandlers](c).getTransactionReceipt(
@@ -137,14 +137,14 @@ func TestEventsOfABlock(t *testing.T) {
 		}
 	}
 	if events := allEvents(c, 0); events == nil || len(events) != 0 {
-		t.Errorf("genesis: %v", events)
+		t.Errorf("genesis: got %v", events)
 	}
 	if events := allEvents(c, height+1); events != nil {
-		t.Errorf("a block that is not there: %v", events)
+		t.Errorf("a block that is not there: got %v", events)
 	}
 	for _, text := range []string{"", "00", events[0].Cursor + "00", "zz" + events[0].Cursor[2:]} {
 		if _, err := c.server.feed.EventPosition(text); !errors.Is(err, api.ErrBadCursor) {
-			t.Errorf("cursor %q: %v", text, err)
+			t.Errorf("cursor %q: error %v", text, err)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestEventsThatArePruned(t *testing.T) {
 	}
 	check(t, c.store.Prune(t.Context()))
 	if _, _, err := c.server.feed.Events(1, 99); !errors.Is(err, chain.ErrPruned) {
-		t.Errorf("pruned: %v", err)
+		t.Errorf("pruned: error %v", err)
 	}
 	cursor := func(p chain.Position) string { return newCursor(p, types.BlockHash{}) }
 	for _, filter := range []map[string]any{
@@ -231,7 +231,7 @@ func TestEventsThatArePruned(t *testing.T) {
 		t.Error("after all that is pruned: got no events, want those that are kept")
 	}
 	if events := allEvents(c, 5); len(events) != 3 {
-		t.Errorf("the newest: %v", events)
+		t.Errorf("the newest: got %v", events)
 	}
 }
 

@@ -222,21 +222,21 @@ func TestBlockTransactions(t *testing.T) {
 			got = append(got, page...)
 		}
 		if !reflect.DeepEqual(got, whole.Transactions.Full) {
-			t.Errorf("pages of %d: %+v", size, got)
+			t.Errorf("pages of %d: got %+v", size, got)
 		}
 	}
 	for _, page := range [][]any{{0}, {2}, {1, map[string]any{"from": 7}}, {1, map[string]any{"from": 1 << 40}}} {
 		if got := call[[]api.Transaction](c, "svc_getBlockTransactions", page...); len(got) != 0 {
-			t.Errorf("%v: %+v", page, got)
+			t.Errorf("%v: got %+v", page, got)
 		}
 	}
 	c.refused(invalid, "svc_getBlockTransactions", 1, map[string]any{"from": -1})
 	head := call[api.Block](c, "svc_getBlockByHash", whole.Hash, false, true)
 	if head.TxCount != 7 || len(head.Transactions.Hashes) != 0 || head.Hash != whole.Hash {
-		t.Errorf("headers_only: %+v", head)
+		t.Errorf("headers_only: got %+v", head)
 	}
 	if other := call[api.Block](c, "svc_getBlockByNumber", 1, true, true); !reflect.DeepEqual(other, head) {
-		t.Errorf("by number: %+v", other)
+		t.Errorf("by number: got %+v", other)
 	}
 }
 
@@ -300,7 +300,7 @@ func TestHeadersOnly(t *testing.T) {
 		}
 	}
 	if none, err := c.server.feed.BlockHeader(3); none != nil || err != nil {
-		t.Errorf("above the head: %+v, %v", none, err)
+		t.Errorf("above the head: got %+v, error %v", none, err)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestRawBlocksAreTheBlocks(t *testing.T) {
 		}
 		for i, tx := range block.Transactions {
 			if whole[height].Block.Transactions.Hashes[i] != tx.ID() {
-				t.Errorf("block %d, transaction %d: %s", height, i, tx.ID())
+				t.Errorf("block %d, transaction %d: got %s", height, i, tx.ID())
 			}
 		}
 	}
@@ -553,14 +553,14 @@ func TestTransactionByNonce(t *testing.T) {
 	}
 	for i, tx := range own {
 		if got := find(uint64(i)); got == nil || got.Hash != tx.ID() || *got.BlockHeight != types.Height(i+1) {
-			t.Errorf("nonce %d: %+v", i, got)
+			t.Errorf("nonce %d: got %+v", i, got)
 		}
 	}
 	if got := find(3); got != nil {
-		t.Errorf("an unused nonce: %+v", got)
+		t.Errorf("an unused nonce: got %+v", got)
 	}
 	if got := call[*api.Transaction](c, "svc_getTransactionByNonce", types.Account{9}, "0x0"); got != nil {
-		t.Errorf("an unused account: %+v", got)
+		t.Errorf("an unused account: got %+v", got)
 	}
 }
 
@@ -619,12 +619,12 @@ func TestPendingTransactions(t *testing.T) {
 		t.Errorf("of a sender: %v, executable %v", hashes, executable)
 	}
 	if hashes, _ := list(map[string]any{}); !slices.Equal(hashes, []types.TxID{other, first, held}) {
-		t.Errorf("of all: %v", hashes)
+		t.Errorf("of all: got %v", hashes)
 	}
 	if hashes, _ := list(map[string]any{
 		"sender": account(alice), "limit": 1,
 	}); !slices.Equal(hashes, []types.TxID{first}) {
-		t.Errorf("a page: %v", hashes)
+		t.Errorf("a page: got %v", hashes)
 	}
 	for _, limit := range []int{0, api.MaxPending + 1} {
 		c.refused(api.ErrOutOfRange, "svc_getPendingTransactions", map[string]any{"limit": limit})

@@ -68,7 +68,7 @@ func TestViewProof(t *testing.T) {
 	refusedBy(t, "without the code", err, view.StepCode)
 	q.Codes = [][]byte{code}
 	if answer, err := v.Verify(t.Context(), q, known); err != nil || string(answer.Output) != "6" {
-		t.Errorf("%s, %v", answer.Output, err)
+		t.Errorf("got %s, error %v", answer.Output, err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestViewProofOfFailures(t *testing.T) {
 		proof := s.proof(test.question)
 		answer, err := v.Verify(t.Context(), test.question, proof)
 		if err != nil || answer.Success || answer.Reason != test.reason || len(proof.Codes) != test.codes {
-			t.Errorf("%s: %+v with %d codes, %v", name, answer, len(proof.Codes), err)
+			t.Errorf("%s: %+v with %d codes, error %v", name, answer, len(proof.Codes), err)
 		}
 	}
 	q := s.asked(s.token, "symbol", nil)
@@ -158,7 +158,7 @@ func TestHostileViewProofs(t *testing.T) {
 	honest := s.proof(q)
 	answer, err := v.Verify(t.Context(), q, honest)
 	if err != nil || string(answer.Output) != "1500000" {
-		t.Fatalf("%s, %v", answer.Output, err)
+		t.Fatalf("got %s, error %v", answer.Output, err)
 	}
 	other := s.proof(s.asked(s.token, "balanceOf", balanceOf(nep20Holder, account(alice))))
 	alices := account(alice)
@@ -294,7 +294,7 @@ func refuseMutations(t *testing.T, v *view.Verifier, q view.Question, honest api
 		part := parts[random.IntN(len(parts))]
 		part[random.IntN(len(part))] ^= 1 << random.IntN(8)
 		if _, err := v.Verify(t.Context(), q, p); !errors.As(err, new(*view.RefusedError)) {
-			t.Fatalf("a changed proof: %v", err)
+			t.Fatalf("a changed proof: error %v", err)
 		}
 	}
 }

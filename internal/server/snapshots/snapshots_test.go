@@ -121,12 +121,12 @@ func TestClientDownloads(t *testing.T) {
 	var refused *client.StatusError
 	_, _, err = source.Chunk(t.Context(), snapshot.PathPrefix+"9/000000.zst", 0)
 	if !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("what is not there: error %v", err)
 	}
 	for _, path := range []string{"", "snapshots/1", "//elsewhere/x", "http://elsewhere/x"} {
 		_, _, err := source.Chunk(t.Context(), path, 0)
 		if !errors.Is(err, client.ErrBadAnswer) {
-			t.Errorf("%q: %v", path, err)
+			t.Errorf("%q: error %v", path, err)
 		}
 	}
 }

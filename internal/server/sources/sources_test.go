@@ -57,7 +57,7 @@ func TestPublishedIsServed(t *testing.T) {
 	}
 	got, err := node.Source(t.Context(), hash, 1<<20)
 	if err != nil || !bytes.Equal(got, content) {
-		t.Fatalf("%d bytes, %v", len(got), err)
+		t.Fatalf("%d bytes, error %v", len(got), err)
 	}
 	if _, err := node.Source(t.Context(), hash, int64(len(content)-1)); err == nil {
 		t.Error("more was read than is allowed")
@@ -67,7 +67,7 @@ func TestPublishedIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := node.Source(t.Context(), hash, 1<<20); err == nil || !strings.Contains(err.Error(), "a different hash") {
-		t.Errorf("changed: %v", err)
+		t.Errorf("changed: error %v", err)
 	}
 }
 
@@ -137,10 +137,10 @@ func TestPublishIsRefused(t *testing.T) {
 	}
 	files, err := os.ReadDir(room.path)
 	if err != nil || len(files) != 1 || files[0].Name() != contractsource.HashOf(first).String()+".tar" {
-		t.Errorf("%v, %v", files, err)
+		t.Errorf("got %v, error %v", files, err)
 	}
 	if err := Publish(t.Context(), admin.Client{URL: served(t, small)}, archive(t, 10)); err == nil ||
 		!strings.Contains(err.Error(), ErrFull.Error()) {
-		t.Errorf("the reason is not told: %v", err)
+		t.Errorf("the reason is not told: error %v", err)
 	}
 }

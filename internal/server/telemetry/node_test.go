@@ -134,7 +134,7 @@ func runNode(t *testing.T, endpoint string) (blocks int) {
 		}
 		answer, err := io.ReadAll(response.Body)
 		if err = errors.Join(err, response.Body.Close()); err != nil || !bytes.Contains(answer, []byte(`"result"`)) {
-			t.Errorf("%s: %s, %v", call, answer, err)
+			t.Errorf("%s: got %s, error %v", call, answer, err)
 		}
 	}
 	stop()

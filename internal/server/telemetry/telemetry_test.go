@@ -200,7 +200,7 @@ func TestTraces(t *testing.T) {
 	}
 	if received.path != "/v1/traces" || len(byName["svc_chainId"]) != 2 || len(byName["block"]) != 1 ||
 		len(received.spans) != 5 {
-		t.Fatalf("%s: %v", received.path, received.spans)
+		t.Fatalf("%s: got %v", received.path, received.spans)
 	}
 	call := byName["svc_chainId"][0]
 	if call.EndTimeUnixNano-call.StartTimeUnixNano != uint64(time.Millisecond) ||

@@ -62,12 +62,12 @@ func TestAppender(t *testing.T) {
 					continue
 				}
 				if _, err := s.Code(hash); !errors.Is(err, ErrNotFound) {
-					t.Errorf("the store has the code of a run under way: %v", err)
+					t.Errorf("the store has the code of a run under way: error %v", err)
 				}
 				codes++
 			}
 			if _, err := s.Block(e.Header.Height); !errors.Is(err, ErrAboveHead) && !errors.Is(err, ErrNotFound) {
-				t.Errorf("the store has a block of a run under way: %v", err)
+				t.Errorf("the store has a block of a run under way: error %v", err)
 			}
 			if s.Head() != before {
 				t.Fatalf("the head is %d before the run's end", s.Head().Header.Height)
@@ -128,7 +128,7 @@ func TestRunBesideOtherWriters(t *testing.T) {
 		must(t, r.Append(c.next(t, dice, 1), false))
 	}
 	if _, err := s.Proof(6); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a proof was written beside a run: %v", err)
+		t.Errorf("a proof was written beside a run: error %v", err)
 	}
 	must(t, r.End())
 	must(t, <-done)

@@ -294,7 +294,7 @@ func TestTokenSum(t *testing.T) {
 	}
 	for _, a := range sums {
 		if back, err := decodeTokenSum(a.appendTo(nil)); err != nil || back != a {
-			t.Fatalf("%v decodes as %v, %v", a, back, err)
+			t.Fatalf("%v decodes as %v, error %v", a, back, err)
 		}
 		for _, b := range sums {
 			if slices.Compare(a.appendTo(nil), b.appendTo(nil)) != value(a).Cmp(value(b)) {

@@ -84,7 +84,7 @@ func (c *crashes) comeBack(t *testing.T, options Options, look func(*Store)) {
 		must(t, err)
 		s, err := Open(db, options)
 		if err != nil {
-			t.Fatalf("picture %d: %v", i, err)
+			t.Fatalf("picture %d: error %v", i, err)
 		}
 		found := false
 		for _, head := range c.heads[p.first : p.last+1] {
@@ -126,7 +126,7 @@ func TestCrashTogether(t *testing.T) {
 			}
 			proof, err := s.RangeProof(span)
 			if err != nil && !errors.Is(err, ErrPruned) || err == nil && !bytes.Equal(proof, rangeRow(span)) {
-				t.Errorf("at block %d, the proof up to block %d: %x, %v", head, last, proof, err)
+				t.Errorf("at block %d, the proof up to block %d: got %x, error %v", head, last, proof, err)
 			}
 		}
 		if span.Log() > 0 {
@@ -134,7 +134,7 @@ func TestCrashTogether(t *testing.T) {
 		}
 		for _, span := range ends {
 			if has, err := s.HasRangeProof(span); err != nil || has && span.Last() > head {
-				t.Errorf("at block %d there is a proof up to block %d, %v", head, span.Last(), err)
+				t.Errorf("at block %d there is a proof up to block %d, error %v", head, span.Last(), err)
 			}
 		}
 	})

@@ -136,7 +136,7 @@ func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 		t.Fatalf("accesses of %d: %x, want %x", h, accesses, b.Accesses)
 	}
 	if found, err := s.HeightOf(b.Header.Hash()); err != nil || found != h {
-		t.Fatalf("height of block %d: %d, %v", h, found, err)
+		t.Fatalf("height of block %d: got %d, error %v", h, found, err)
 	}
 	reasons, err := s.Reasons(h)
 	if err != nil || !slices.Equal(reasons, b.Reasons) {
@@ -145,12 +145,12 @@ func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 	for i, id := range types.IDs(b.Transactions) {
 		p, err := s.FindTransaction(id)
 		if err != nil || p != (Position{h, uint32(i)}) {
-			t.Fatalf("transaction %d of %d is at %v, %v", i, h, p, err)
+			t.Fatalf("transaction %d of %d is at %v, error %v", i, h, p, err)
 		}
 		got, err := s.Transaction(p)
 		if err != nil || got.Transaction.ID() != id || !reflect.DeepEqual(got.Receipt, b.Receipts[i]) ||
 			got.Reason != b.Reasons[i] {
-			t.Fatalf("transaction %d of %d: %+v, %v", i, h, got, err)
+			t.Fatalf("transaction %d of %d: got %+v, error %v", i, h, got, err)
 		}
 	}
 	for hash, code := range b.Codes {

@@ -168,7 +168,7 @@ func TestPaymentCursorsOfOtherChains(t *testing.T) {
 	}
 	height := func(h types.Height) *types.Height { return &h }
 	if err := ask(PaymentRange{After: &taken}); !errors.Is(err, ErrAboveHead) {
-		t.Errorf("a cursor above the head: %v", err)
+		t.Errorf("a cursor above the head: error %v", err)
 	}
 	must(t, s.Append(c.next(t, r, 5)))
 	for name, tc := range map[string]struct {
@@ -197,6 +197,6 @@ func TestPaymentCursorsOfOtherChains(t *testing.T) {
 	cancel()
 	end, err := s.Payments(ended, PaymentFilter{}, PaymentRange{Work: 1}, nil)
 	if !errors.Is(err, context.Canceled) || end != (PaymentsEnd{}) {
-		t.Errorf("cancelled: %+v, %v", end, err)
+		t.Errorf("cancelled: got %+v, error %v", end, err)
 	}
 }

@@ -53,7 +53,7 @@ func TestProofReplacesWitness(t *testing.T) {
 	requireWitnesses(t, s, 300, 1, 2, 3)
 	witness, err := s.Witness(2)
 	if err != nil || !bytes.Equal(witness, bytes.Repeat([]byte{2}, 100)) {
-		t.Errorf("witness %x, %v", witness, err)
+		t.Errorf("witness %x, error %v", witness, err)
 	}
 	_, err = s.Proof(2)
 	requireIs(t, "Proof before there is one", err, ErrNotFound)
@@ -62,16 +62,16 @@ func TestProofReplacesWitness(t *testing.T) {
 	must(t, s.PutProof(2, []byte("proof")))
 	requireWitnesses(t, s, 200, 1, 3)
 	if proof, err := s.Proof(2); err != nil || string(proof) != "proof" {
-		t.Errorf("proof %q, %v", proof, err)
+		t.Errorf("proof %q, error %v", proof, err)
 	}
 	_, err = s.Witness(2)
 	requireIs(t, "Witness of a proven block", err, ErrNotFound)
 	must(t, s.PutProof(3, []byte("proof")))
 	if r, err := s.Proofs(); err != nil || r != (ProofRange{2, 3}) {
-		t.Errorf("proofs %v, %v", r, err)
+		t.Errorf("proofs %v, error %v", r, err)
 	}
 	if r, err := s.Witnesses(); err != nil || r != (ProofRange{1, 1}) {
-		t.Errorf("witnesses %v, %v", r, err)
+		t.Errorf("witnesses %v, error %v", r, err)
 	}
 	requireIs(t, "PutProof above the head", s.PutProof(4, []byte("proof")), ErrNotFound)
 	requireSound(t, s)
@@ -88,7 +88,7 @@ func TestWitnessesAreBounded(t *testing.T) {
 	r, err := s.Begin()
 	must(t, err)
 	if keeps, err := r.KeepsWitnesses(); err != nil || keeps {
-		t.Errorf("a store that is full keeps more: %v, %v", keeps, err)
+		t.Errorf("a store that is full keeps more: got %v, error %v", keeps, err)
 	}
 	must(t, r.End())
 	none, _ := newProven(t, Options{}, 2, 100)
@@ -105,7 +105,7 @@ func TestPruneAndRewindProofs(t *testing.T) {
 	_, err := s.Proof(1)
 	requireIs(t, "Proof of a pruned block", err, ErrPruned)
 	if r, err := s.Proofs(); err != nil || r != (ProofRange{4, 5}) {
-		t.Errorf("proofs %v, %v", r, err)
+		t.Errorf("proofs %v, error %v", r, err)
 	}
 	requireSound(t, s)
 
@@ -116,7 +116,7 @@ func TestPruneAndRewindProofs(t *testing.T) {
 	must(t, err)
 	requireWitnesses(t, s, 10, 1)
 	if r, err := s.Proofs(); err != nil || r != (ProofRange{2, 2}) {
-		t.Errorf("proofs %v, %v", r, err)
+		t.Errorf("proofs %v, error %v", r, err)
 	}
 	requireSound(t, s)
 }
@@ -152,7 +152,7 @@ func TestProofWithoutParent(t *testing.T) {
 		requireIs(t, name+": Proof of the oldest block", err, ErrPruned)
 		requireIs(t, name+": PutProof of the oldest block", s.PutProof(3, []byte("proof")), ErrPruned)
 		if r, err := s.Proofs(); err != nil || r != (ProofRange{4, 5}) {
-			t.Errorf("%s: proofs %v, %v", name, r, err)
+			t.Errorf("%s: proofs %v, error %v", name, r, err)
 		}
 		requireSound(t, s)
 	}
@@ -161,7 +161,7 @@ func TestProofWithoutParent(t *testing.T) {
 	must(t, whole.PutProof(1, []byte("proof")))
 	must(t, whole.Prune(context.Background()))
 	if r, err := whole.Proofs(); err != nil || r != (ProofRange{1, 1}) || whole.OldestHeight() != 1 {
-		t.Errorf("of block 1, whose parent is always there: %v, %v", r, err)
+		t.Errorf("of block 1, whose parent is always there: got %v, error %v", r, err)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestProofRetention(t *testing.T) {
 		must(t, s.PutProof(h+1, []byte("proof")))
 	}
 	if r, err := s.Proofs(); err != nil || r != (ProofRange{4, 5}) {
-		t.Errorf("proofs %v, %v", r, err)
+		t.Errorf("proofs %v, error %v", r, err)
 	}
 }
 

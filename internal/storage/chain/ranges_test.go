@@ -46,12 +46,12 @@ func spansIn(t *testing.T, s *Store, to types.Height) (spans []blockproof.Span) 
 			proof, err := s.RangeProof(span)
 			has, hasErr := s.HasRangeProof(span)
 			if hasErr != nil || has != (err == nil) || err == nil && !bytes.Equal(proof, rangeRow(span)) {
-				t.Errorf("span %x: has %t, %v, proof %x, %v", span, has, hasErr, proof, err)
+				t.Errorf("span %x: has %t, %v, proof %x, error %v", span, has, hasErr, proof, err)
 			}
 			if err == nil {
 				spans = append(spans, span)
 			} else if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPruned) {
-				t.Errorf("span %x: %v", span, err)
+				t.Errorf("span %x: error %v", span, err)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestSpentWitnesses(t *testing.T) {
 	requireWitnesses(t, s, 400)
 	for h := types.Height(1); h <= 4; h++ {
 		if w, err := s.AnyWitness(h); err != nil || !bytes.Equal(w, bytes.Repeat([]byte{byte(h)}, 100)) {
-			t.Errorf("block %d: witness %x, %v", h, w, err)
+			t.Errorf("block %d: witness %x, error %v", h, w, err)
 		}
 		_, err := s.Witness(h)
 		requireIs(t, "Witness of a proven block", err, ErrNotFound)
@@ -71,7 +71,7 @@ func TestSpentWitnesses(t *testing.T) {
 	must(t, s.DropSpent(2))
 	requireWitnesses(t, s, 200)
 	if oldest, err := s.OldestSpent(); err != nil || oldest != 3 {
-		t.Errorf("the oldest is of block %d, %v", oldest, err)
+		t.Errorf("the oldest is of block %d, error %v", oldest, err)
 	}
 	_, err := s.AnyWitness(2)
 	requireIs(t, "AnyWitness of a block without", err, ErrNotFound)
@@ -94,7 +94,7 @@ func TestSpentWitnesses(t *testing.T) {
 func TestRangeProofs(t *testing.T) {
 	s, _ := newSpent(t, Options{WitnessBytes: 1 << 20}, 9)
 	if all, err := s.Ranges(); err != nil || all != nil {
-		t.Errorf("ranges %v, %v", all, err)
+		t.Errorf("ranges %v, error %v", all, err)
 	}
 	putSpans(t, s)
 	want := []Ranges{{2, ProofRange{1, 8}}, {4, ProofRange{1, 8}}}
@@ -104,7 +104,7 @@ func TestRangeProofs(t *testing.T) {
 	requireIs(t, "PutRangeProof above the head", s.PutRangeProof(blockproof.NewSpan(10, 1), []byte{1}), ErrNotFound)
 	requireIs(t, "PutRangeProof of no span", s.PutRangeProof(blockproof.NewSpan(3, 1), []byte{1}), ErrNotFound)
 	if r, err := s.Proofs(); err != nil || r != (ProofRange{1, 9}) {
-		t.Errorf("proofs of blocks %v, %v", r, err)
+		t.Errorf("proofs of blocks %v, error %v", r, err)
 	}
 	requireSound(t, s)
 }

@@ -21,14 +21,14 @@ func TestRecentValues(t *testing.T) {
 	for i := range count {
 		r.keep(7, key(i), value(i))
 		if got, ok := r.find(7, key(i)); !ok || !bytes.Equal(got, value(i)) {
-			t.Fatalf("value %d just kept: %x, %v", i, got, ok)
+			t.Fatalf("value %d just kept: got %x, %v", i, got, ok)
 		}
 	}
 	found := 0
 	for i := range count {
 		if got, ok := r.find(7, key(i)); ok {
 			if found++; !bytes.Equal(got, value(i)) {
-				t.Fatalf("value %d: %x", i, got)
+				t.Fatalf("value %d: got %x", i, got)
 			}
 		}
 		if _, ok := r.find(8, key(i)); ok {
@@ -47,7 +47,7 @@ func TestLongValuesAreNotKept(t *testing.T) {
 		key := bytes.Repeat([]byte{1}, c.key)
 		r.keep(7, key, make([]byte, c.value))
 		if _, ok := r.find(7, key); ok != (c.key <= recentBytes && c.value <= recentBytes) {
-			t.Errorf("a key of %d bytes with a value of %d is kept: %v", c.key, c.value, ok)
+			t.Errorf("a key of %d bytes with a value of %d is kept: got %v", c.key, c.value, ok)
 		}
 	}
 }

@@ -35,7 +35,8 @@ func TestCodesOfKeptBlocks(t *testing.T) {
 			if last >= s.OldestHeight() {
 				kept++
 				if err != nil || sizeErr != nil || size < len("code 0") || size > len("code 99") {
-					t.Fatalf("at block %d, a code of block %d: %v, size %d, %v", e.Header.Height, last, err, size, sizeErr)
+					t.Fatalf("at block %d, a code of block %d: %v, size %d, error %v",
+						e.Header.Height, last, err, size, sizeErr)
 				}
 			} else {
 				dropped++

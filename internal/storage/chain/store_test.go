@@ -169,7 +169,7 @@ func TestNotFound(t *testing.T) {
 		requireIs(t, "a transaction far out", err, ErrNotFound)
 	}
 	if found, err := s.ByAccount(types.Account{9}, Position{}, 10); err != nil || len(found) > 0 {
-		t.Errorf("ByAccount of a stranger: %v, %v", found, err)
+		t.Errorf("ByAccount of a stranger: got %v, error %v", found, err)
 	}
 }
 
@@ -202,10 +202,10 @@ func TestPruned(t *testing.T) {
 	_, err = s.HeightOf(gone.Header.Hash())
 	requireIs(t, "HeightOf", err, ErrNotFound)
 	if h, err := s.Header(0); err != nil || h != c.blocks[0].Signed() {
-		t.Errorf("the header of block 0: %v", err)
+		t.Errorf("the header of block 0: error %v", err)
 	}
 	if h, err := s.HeightOf(c.blocks[0].Header.Hash()); err != nil || h != 0 {
-		t.Errorf("the height of block 0: %d, %v", h, err)
+		t.Errorf("the height of block 0: got %d, error %v", h, err)
 	}
 	requireSound(t, s)
 }
@@ -279,7 +279,7 @@ func TestHalfPruned(t *testing.T) {
 	stop := &stopAfter{Context: ctx, left: 5, cancel: cancel}
 	requireIs(t, "Prune that is stopped", s.Prune(stop), context.Canceled)
 	if half, err := has(s.db, keyHalfPruned); err != nil || !half {
-		t.Fatalf("pruning did not stop within a block: %v", err)
+		t.Fatalf("pruning did not stop within a block: error %v", err)
 	}
 	requireModel(t, s, c, s.OldestHeight(), r)
 	requireSound(t, s)
@@ -293,7 +293,7 @@ func TestHalfPruned(t *testing.T) {
 	must(t, s.Append(c.next(t, r, 30)))
 	must(t, s.Prune(t.Context()))
 	if half, err := has(s.db, keyHalfPruned); err != nil || half {
-		t.Errorf("after pruning to the end: half pruned %v, %v", half, err)
+		t.Errorf("after pruning to the end: half pruned %v, error %v", half, err)
 	}
 	requireModel(t, s, c, s.Head().Header.Height-2, r)
 	requireSound(t, s)
@@ -347,7 +347,7 @@ func requireState(t tester, st *State, want memory, c *toyChain) {
 		}
 	}
 	if got, err := st.Get([]byte{3, 1}); err != nil || got != nil {
-		t.Fatalf("state %d, a key that never was: %x, %v", st.Height(), got, err)
+		t.Fatalf("state %d, a key that never was: got %x, error %v", st.Height(), got, err)
 	}
 	requireCounts(t, st, want, c)
 }
@@ -508,7 +508,7 @@ func TestValuesOfMany(t *testing.T) {
 		must(t, rows.Close())
 		must(t, st.Close())
 		if got < min(limit, many) {
-			t.Fatalf("at most %d of %d values: %d", limit, many, got)
+			t.Fatalf("at most %d of %d values: got %d", limit, many, got)
 		}
 	}
 }

@@ -92,12 +92,12 @@ func TestUndoRefuses(t *testing.T) {
 	_, err = st.Undo(t.Context(), s.OldestHeight(), limit)
 	var tooFar *UndoError
 	if !errors.As(err, &tooFar) || !errors.Is(err, ErrPruned) || tooFar.Height != s.OldestHeight() {
-		t.Fatalf("over the limit: %v", err)
+		t.Fatalf("over the limit: error %v", err)
 	}
 	if _, err := st.Undo(t.Context(), tooFar.Oldest, limit); err != nil {
-		t.Errorf("to block %d, the oldest within the limit: %v", tooFar.Oldest, err)
+		t.Errorf("to block %d, the oldest within the limit: error %v", tooFar.Oldest, err)
 	}
 	if _, err := st.Undo(t.Context(), tooFar.Oldest-1, limit); !errors.As(err, new(*UndoError)) {
-		t.Errorf("to the block before the oldest within the limit: %v", err)
+		t.Errorf("to the block before the oldest within the limit: error %v", err)
 	}
 }

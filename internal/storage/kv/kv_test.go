@@ -59,7 +59,7 @@ func TestGet(t *testing.T) {
 		b.Delete([]byte("never"))
 	})
 	if v, err := db.Get([]byte("a")); err != nil || string(v) != "1" {
-		t.Errorf("a: %q, %v", v, err)
+		t.Errorf("a: got %q, error %v", v, err)
 	}
 	if v, err := db.Get([]byte("empty")); err != nil || v == nil || len(v) != 0 {
 		t.Errorf("an empty value: %v, %v, want an empty value that is not nil", v, err)
@@ -81,7 +81,7 @@ func TestGetReturnsACopy(t *testing.T) {
 	}
 	v[0] = 'x'
 	if v, err := db.Get([]byte("a")); err != nil || string(v) != "1" {
-		t.Errorf("after changing what Get returned: %q, %v", v, err)
+		t.Errorf("after changing what Get returned: got %q, error %v", v, err)
 	}
 }
 
@@ -91,13 +91,13 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	b := db.NewBatch(0)
 	b.Set([]byte("a"), []byte("1"))
 	if _, err := db.Get([]byte("a")); !errors.Is(err, ErrNotFound) {
-		t.Errorf("before the commit: %v", err)
+		t.Errorf("before the commit: error %v", err)
 	}
 	if err := b.Discard(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Get([]byte("a")); !errors.Is(err, ErrNotFound) {
-		t.Errorf("after discarding: %v", err)
+		t.Errorf("after discarding: error %v", err)
 	}
 }
 
@@ -113,13 +113,13 @@ func TestSnapshotStays(t *testing.T) {
 	})
 	got, err := contents(snapshot, nil, nil)
 	if err != nil || got != "a=1 b=1" {
-		t.Errorf("snapshot: %s, %v", got, err)
+		t.Errorf("snapshot: got %s, error %v", got, err)
 	}
 	if v, err := snapshot.Get([]byte("a")); err != nil || string(v) != "1" {
-		t.Errorf("snapshot's a: %q, %v", v, err)
+		t.Errorf("snapshot's a: got %q, error %v", v, err)
 	}
 	if got, err := contents(db, nil, nil); err != nil || got != "a=2 c=2" {
-		t.Errorf("database: %s, %v", got, err)
+		t.Errorf("database: got %s, error %v", got, err)
 	}
 	if err := snapshot.Close(); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestCloseTellsOfLeaks(t *testing.T) {
 	db := open(t, "db", Options{FS: Memory()})
 	db.Snapshot()
 	if err := db.Close(); err == nil || !strings.Contains(err.Error(), "snapshot") {
-		t.Errorf("closing with an open snapshot: %v", err)
+		t.Errorf("closing with an open snapshot: error %v", err)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestLockOfADirectory(t *testing.T) {
 		}
 	}
 	if _, err := Lock(filepath.Join(dir, "LOCK")); err == nil || errors.Is(err, ErrLocked) {
-		t.Errorf("a file instead of a directory: %v", err)
+		t.Errorf("a file instead of a directory: error %v", err)
 	}
 }
 
@@ -227,14 +227,14 @@ func TestOpenFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(file, Options{}); err == nil || errors.Is(err, ErrLocked) {
-		t.Errorf("a file instead of a directory: %v", err)
+		t.Errorf("a file instead of a directory: error %v", err)
 	}
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "LOCK"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(dir, Options{}); err == nil || errors.Is(err, ErrLocked) {
-		t.Errorf("a lock file that cannot be made: %v", err)
+		t.Errorf("a lock file that cannot be made: error %v", err)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 		t.Fatalf("opening says %v", err)
 	}
 	if _, err := Open("db", options); !errors.Is(err, ErrLocked) {
-		t.Errorf("what is still being opened: %v", err)
+		t.Errorf("what is still being opened: error %v", err)
 	}
 	full.Store(false)
 	for {
@@ -272,7 +272,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := contents(again, nil, nil); err != nil || got != "a=1" {
-			t.Errorf("with room: %q, %v", got, err)
+			t.Errorf("with room: got %q, error %v", got, err)
 		}
 		closeDB(t, again)
 		return
@@ -286,7 +286,7 @@ func TestSyncedBatchesSurviveACrash(t *testing.T) {
 	commit(t, db, false, func(b *Batch) { b.Set([]byte("later"), nil) })
 	crashed := open(t, "db", Options{FS: disk.Crash(0, 1).FS()})
 	if got, err := contents(crashed, nil, nil); err != nil || got != "synced=" {
-		t.Errorf("after a crash: %q, %v", got, err)
+		t.Errorf("after a crash: got %q, error %v", got, err)
 	}
 	closeDB(t, crashed)
 	closeDB(t, db)
@@ -312,7 +312,7 @@ func TestOpeningSurvivesACrash(t *testing.T) {
 	for i, picture := range pictures {
 		db, err := Open("db", Options{FS: picture.FS(), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
-			t.Fatalf("picture %d of %d: %v", i, len(pictures), err)
+			t.Fatalf("picture %d of %d: error %v", i, len(pictures), err)
 		}
 		closeDB(t, db)
 	}
@@ -381,15 +381,15 @@ func TestFailedLogInTheBackground(t *testing.T) {
 		b = db.NewBatch(0)
 		b.Set([]byte("c"), nil)
 		if err := db.Commit(b, false); !errors.Is(err, ErrFailed) || !errors.Is(err, broken) {
-			t.Errorf("the next commit: %v", err)
+			t.Errorf("the next commit: error %v", err)
 		}
 		disk.OnWrite(nil)
 		if err := db.Close(); !errors.Is(err, broken) {
-			t.Errorf("closing: %v", err)
+			t.Errorf("closing: error %v", err)
 		}
 		crashed := open(t, "db", Options{FS: disk.Crash(0, 1).FS()})
 		if got, err := contents(crashed, nil, nil); err != nil || got != "a=" {
-			t.Errorf("%q after the crash, %v", got, err)
+			t.Errorf("%q after the crash, error %v", got, err)
 		}
 		closeDB(t, crashed)
 	})
@@ -410,7 +410,7 @@ func TestDamagedTable(t *testing.T) {
 	}
 	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
 	if err != nil || len(tables) == 0 {
-		t.Fatalf("tables %v, %v", tables, err)
+		t.Fatalf("tables %v, error %v", tables, err)
 	}
 	for _, table := range tables {
 		content, err := os.ReadFile(table)
@@ -552,7 +552,7 @@ func TestMetrics(t *testing.T) {
 	m := db.Metrics()
 	if m.DiskBytes == 0 || m.MemTableBytes == 0 || m.WALBytes == 0 || m.Syncs != 1 || m.SyncTime <= 0 || m.Flushes != 0 ||
 		m.LoggedBytes < 1<<16 || m.WrittenBytes != m.LoggedBytes {
-		t.Errorf("after a synced write: %+v", m)
+		t.Errorf("after a synced write: got %+v", m)
 	}
 	large := db.NewBatch(0)
 	for i := range 100_000 {
@@ -562,7 +562,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m := db.Metrics(); m.Flushes == 0 || m.Syncs != 1 || m.WrittenBytes <= m.LoggedBytes {
-		t.Errorf("after a large write: %+v", m)
+		t.Errorf("after a large write: got %+v", m)
 	}
 }
 
@@ -701,7 +701,7 @@ func TestNewDatabaseSurvivesAPowerCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if value, err := after.Get([]byte("key")); err != nil || string(value) != "value" {
-		t.Errorf("after the power cut: %q, %v", value, err)
+		t.Errorf("after the power cut: got %q, error %v", value, err)
 	}
 	if err := errors.Join(db.Close(), after.Close()); err != nil {
 		t.Fatal(err)

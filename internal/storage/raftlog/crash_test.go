@@ -109,7 +109,7 @@ func TestPowerCut(t *testing.T) {
 		db := openDB(t, files)
 		l, err := Open(db, files, "vote.mark")
 		if err != nil {
-			t.Fatalf("picture %d: %v", i, err)
+			t.Fatalf("picture %d: error %v", i, err)
 		}
 		got := contents(t, l)
 		if at := slices.Index(p.states[picture.first:picture.last+1], got); at < 0 {

@@ -26,7 +26,7 @@ type tester interface {
 func check(t tester, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatalf("%v", err)
+		t.Fatalf("error %v", err)
 	}
 }
 
@@ -186,10 +186,10 @@ func (m *model) requireEqual(t *rapid.T) {
 		}
 	}
 	if _, err := m.log.Entries(first-1, last+1, 1000); !errors.Is(err, raft.ErrCompacted) {
-		t.Fatalf("entries from before the first: %v", err)
+		t.Fatalf("entries from before the first: error %v", err)
 	}
 	if _, err := m.log.Entries(first, last+2, 1000); !errors.Is(err, raft.ErrUnavailable) {
-		t.Fatalf("entries after the last: %v", err)
+		t.Fatalf("entries after the last: error %v", err)
 	}
 	var kept, total uint64
 	for i, p := range m.log.places {
@@ -287,7 +287,7 @@ func TestRefused(t *testing.T) {
 			}
 			for _, index := range []uint64{10, 13} {
 				if err := l.Cut(index, nil, nil); !errors.Is(err, ErrBadWrite) {
-					t.Errorf("a cut at %d: %v", index, err)
+					t.Errorf("a cut at %d: error %v", index, err)
 				}
 			}
 			if got := contents(t, l); got != before {
@@ -375,20 +375,20 @@ func TestCreate(t *testing.T) {
 	files := kv.Memory()
 	db := openDB(t, files)
 	if _, err := Open(db, files, "vote.mark"); !errors.Is(err, ErrNone) {
-		t.Errorf("an empty database: %v", err)
+		t.Errorf("an empty database: error %v", err)
 	}
 	if err := Create(db, files, "vote.mark", Member{}, begun(10, 3, "")); !errors.Is(err, ErrBadWrite) {
-		t.Errorf("a member without an ID: %v", err)
+		t.Errorf("a member without an ID: error %v", err)
 	}
 	if err := Create(db, files, "vote.mark", self, &raftpb.Snapshot{}); !errors.Is(err, ErrBadWrite) {
-		t.Errorf("no snapshot: %v", err)
+		t.Errorf("no snapshot: error %v", err)
 	}
 	check(t, Create(db, files, "vote.mark", self, begun(10, 3, "")))
 	if err := Create(db, files, "vote.mark", self, begun(10, 3, "")); !errors.Is(err, ErrExists) {
-		t.Errorf("a second time: %v", err)
+		t.Errorf("a second time: error %v", err)
 	}
 	if _, err := Open(db, files, "other.mark"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without its file: %v", err)
+		t.Errorf("without its file: error %v", err)
 	}
 	l, err := Open(db, files, "vote.mark")
 	check(t, err)

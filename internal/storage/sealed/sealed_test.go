@@ -17,7 +17,7 @@ func TestEveryChangeIsDamage(t *testing.T) {
 	want := some{"a text", 12}
 	text, err := JSON(want)
 	if err != nil || !json.Valid(text) {
-		t.Fatalf("%s is no JSON, %v", text, err)
+		t.Fatalf("%s is no JSON, error %v", text, err)
 	}
 	var got some
 	if err := ParseJSON(text, &got); err != nil || got != want {

@@ -57,7 +57,7 @@ func TestLockSurvives(t *testing.T) {
 			t.Fatalf("block %d: %+v, and read again %+v", h.Height, l.Last(), again.Last())
 		}
 		if info, err := os.Stat(path); err != nil || info.Size() != fileSize {
-			t.Fatalf("%v, %v", info, err)
+			t.Fatalf("got %v, error %v", info, err)
 		}
 	}
 	again := open(t, kv.FS{}, path)
@@ -96,10 +96,10 @@ func TestOneBlockOfAHeight(t *testing.T) {
 				check(t, l.Record(h))
 			}
 			if err := l.Check(tc.header); !errors.Is(err, tc.want) {
-				t.Errorf("checked: %v", err)
+				t.Errorf("checked: error %v", err)
 			}
 			if err := l.Record(tc.header); !errors.Is(err, tc.want) {
-				t.Errorf("held: %v", err)
+				t.Errorf("held: error %v", err)
 			}
 			want := BlockOf(c[2])
 			if tc.want == nil {
@@ -219,11 +219,11 @@ func TestDamagedFile(t *testing.T) {
 	for name, content := range map[string][]byte{"empty": {}, "short": {1}, "zeros": make([]byte, fileSize)} {
 		check(t, os.WriteFile(path, content, 0o600))
 		if l, err := Open(kv.FS{}, path, genesis); !errors.Is(err, slots.ErrDamaged) || l != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	if _, err := Open(kv.FS{}, filepath.Join(t.TempDir(), "none", "signed"), genesis); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("in a directory that is not there: %v", err)
+		t.Errorf("in a directory that is not there: error %v", err)
 	}
 }
 
@@ -246,10 +246,10 @@ func TestElsewhere(t *testing.T) {
 			}
 			for _, h := range c {
 				if err := l.Check(h); !errors.Is(err, ErrConflictingSigner) {
-					t.Errorf("block %d: %v", h.Height, err)
+					t.Errorf("block %d: error %v", h.Height, err)
 				}
 				if err := l.Record(h); !errors.Is(err, ErrConflictingSigner) || l.Last() != held {
-					t.Errorf("block %d is held: %v", h.Height, err)
+					t.Errorf("block %d is held: error %v", h.Height, err)
 				}
 			}
 		}

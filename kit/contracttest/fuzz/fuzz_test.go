@@ -31,7 +31,7 @@ func TestFindsFlaws(t *testing.T) {
 			for seed := range *seeds {
 				report, failure := fuzz.Search(t, fuzz.Config{Seed: seed + 1, Calls: 1_000_000}, flaw.setup)
 				if failure == nil {
-					t.Fatalf("seed %d finds nothing: %s", seed+1, report)
+					t.Fatalf("seed %d finds nothing: got %s", seed+1, report)
 				}
 				if len(failure.Moves) > 5 || !failure.Minimal {
 					t.Errorf("it is shrunk to %d moves", len(failure.Moves))
@@ -55,7 +55,7 @@ func TestNeedsNoAdversary(t *testing.T) {
 		}
 		for _, m := range failure.Moves {
 			if m.To != "market" {
-				t.Errorf("seed %d: %+v", seed+1, m)
+				t.Errorf("seed %d: got %+v", seed+1, m)
 			}
 		}
 	}
@@ -156,7 +156,7 @@ func TestTellsWhatItCannotKeep(t *testing.T) {
 	}
 	_, failure := fuzz.Search(t, fuzz.Config{Seed: 2, Corpus: dir}, market)
 	if failure == nil || failure.File != "" {
-		t.Errorf("%v", failure)
+		t.Errorf("error %v", failure)
 	}
 }
 
@@ -274,10 +274,10 @@ func TestReport(t *testing.T) {
 func TestTraps(t *testing.T) {
 	_, failure := fuzz.Search(t, fuzz.Config{FailOnTrap: true}, trapping)
 	if failure == nil || failure.Invariant != "no call traps, panics or runs out of gas" || len(failure.Moves) != 1 {
-		t.Fatalf("%v", failure)
+		t.Fatalf("error %v", failure)
 	}
 	if again := failure.Again(t, trapping); again.Reason != "trap" || len(again.Stops) != 1 {
-		t.Errorf("played again: %+v", again)
+		t.Errorf("played again: got %+v", again)
 	}
 	if _, failure = fuzz.Search(t, fuzz.Config{Calls: 100}, trapping); failure != nil {
 		t.Error(failure)

@@ -41,7 +41,7 @@ func TestGenes(t *testing.T) {
 		if _, err := vm.Check(code); err != nil {
 			var refused *vm.Refused
 			if tooLarge++; !errors.As(err, &refused) || !isLimit(refused.Reason) {
-				t.Errorf("%s: %v", g, err)
+				t.Errorf("%s: error %v", g, err)
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func TestParseRefuses(t *testing.T) {
 		"ladder width=98 depth=1 ladders=1",
 	} {
 		if g, err := Parse(line); err == nil {
-			t.Errorf("%q: %s", line, g)
+			t.Errorf("%q: got %s", line, g)
 		}
 	}
 }
@@ -79,12 +79,12 @@ func TestFramesAreCounted(t *testing.T) {
 			return
 		}
 		if err != nil {
-			t.Fatalf("%s: %v", g, err)
+			t.Fatalf("%s: error %v", g, err)
 		}
 		for i, f := range frames {
 			worst = max(worst, float64(f.Native)/float64(8*f.Slots))
 			if f.Native > 8*f.Slots {
-				t.Errorf("function %d has %d slots and takes %d bytes: %s", i, f.Slots, f.Native, g)
+				t.Errorf("function %d has %d slots and takes %d bytes: got %s", i, f.Slots, f.Native, g)
 			}
 		}
 	}
@@ -98,10 +98,10 @@ func TestCompilingIsPaid(t *testing.T) {
 	for _, g := range append(sample(6, Code), someOf(Corpus(), 4)...) {
 		score, err := compileMemory(g, 1)
 		if err != nil && !IsRefusal(err) {
-			t.Fatalf("%s: %v", g, err)
+			t.Fatalf("%s: error %v", g, err)
 		}
 		if score.Value > most {
-			t.Errorf("compiling allocates %.2f bytes a gas: %s", score.Value, g)
+			t.Errorf("compiling allocates %.2f bytes a gas: got %s", score.Value, g)
 		}
 	}
 }

@@ -50,14 +50,14 @@ func TestServe(t *testing.T) {
 	c.Env = append(os.Environ(), "ADMIN="+admin.URL)
 	n, ready := serve(t, c)
 	if n.RPC != "http://a" || n.Admin != admin.URL {
-		t.Errorf("%s, %s", n.RPC, n.Admin)
+		t.Errorf("got %s, %s", n.RPC, n.Admin)
 	}
 	log, err := os.ReadFile(c.Log)
 	if want := "node with one --ready-file " + ready + "\nto the standard error\n"; err != nil || string(log) != want {
-		t.Errorf("%q, %v", log, err)
+		t.Errorf("got %q, error %v", log, err)
 	}
 	if values, err := n.Metrics(t.Context(), "metrics"); err != nil || values["metrics"] != 3 {
-		t.Errorf("%v, %v", values, err)
+		t.Errorf("got %v, error %v", values, err)
 	}
 	if _, err := n.Metrics(t.Context(), "none"); err == nil {
 		t.Error("a metric that is missing is no error")
@@ -66,10 +66,10 @@ func TestServe(t *testing.T) {
 		t.Error(err)
 	}
 	if err := n.Wait(); err == nil || !strings.Contains(err.Error(), "terminated") {
-		t.Errorf("it ended so: %v", err)
+		t.Errorf("it ended so: error %v", err)
 	}
 	if err := errors.Join(n.Signal(os.Interrupt), n.End(os.Interrupt)); err != nil {
-		t.Errorf("a signal to one that is gone: %v", err)
+		t.Errorf("a signal to one that is gone: error %v", err)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestServeFails(t *testing.T) {
 		}
 	}
 	if _, err := Start(Command{Args: []string{filepath.Join(t.TempDir(), "none")}}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a program that is not there: %v", err)
+		t.Errorf("a program that is not there: error %v", err)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestStop(t *testing.T) {
 		command.Patience = c.patience
 		n, _ := serve(t, command)
 		if err := n.Stop(); c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 		select {
 		case <-n.Ended():
@@ -161,10 +161,10 @@ func TestKillReachesAllThatWasStarted(t *testing.T) {
 	defer open.Close()
 	p.Kill()
 	if err := p.Wait(); err == nil || err.Error() != "signal: killed" {
-		t.Errorf("it ended so: %v", err)
+		t.Errorf("it ended so: error %v", err)
 	}
 	if rest, err := io.ReadAll(open); err != nil || len(rest) != 0 { // it ends when no process can write any more
-		t.Errorf("%q, %v", rest, err)
+		t.Errorf("got %q, error %v", rest, err)
 	}
 	p.Kill()
 }

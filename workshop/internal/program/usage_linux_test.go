@@ -16,35 +16,35 @@ func TestUsage(t *testing.T) {
 		`echo "{}" >"$1.part"; mv "$1.part" "$1"; exec sleep 600' child "$ready" & wait`))
 	own, err := n.CPU()
 	if err != nil || own < 2*tick || own%tick != 0 {
-		t.Errorf("it used %v, %v", own, err)
+		t.Errorf("it used %v, error %v", own, err)
 	}
 	children, err := n.ChildrenCPU()
 	if err != nil || children < 2*tick {
-		t.Errorf("what it started used %v, %v", children, err)
+		t.Errorf("what it started used %v, error %v", children, err)
 	}
 	resident, err := n.Resident()
 	if err != nil || resident < 100<<10 || resident > 100<<20 {
-		t.Errorf("%d bytes are resident, %v", resident, err)
+		t.Errorf("%d bytes are resident, error %v", resident, err)
 	}
 	before, err := n.Peak()
 	if err != nil || before < resident {
-		t.Errorf("at most %d bytes were resident, now %d, %v", before, resident, err)
+		t.Errorf("at most %d bytes were resident, now %d, error %v", before, resident, err)
 	}
 	if err := n.ResetPeak(); err != nil {
 		t.Error(err)
 	}
 	if after, err := n.Peak(); err != nil || after > before {
-		t.Errorf("the peak after the reset is %d, and was %d, %v", after, before, err)
+		t.Errorf("the peak after the reset is %d, and was %d, error %v", after, before, err)
 	}
 	n.Kill()
 	if _, err := n.CPU(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the time of a process that is gone: %v", err)
+		t.Errorf("the time of a process that is gone: error %v", err)
 	}
 	if _, err := n.Resident(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the memory of a process that is gone: %v", err)
+		t.Errorf("the memory of a process that is gone: error %v", err)
 	}
 	if children, err := n.ChildrenCPU(); err != nil || children != 0 {
-		t.Errorf("what a process started that is gone used %v, %v", children, err)
+		t.Errorf("what a process started that is gone used %v, error %v", children, err)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestReadStat(t *testing.T) {
 		}
 		s, err := readStat(file)
 		if ok := c.used > 0; (err == nil) != ok || ok && (s.used != c.used || s.parent != 42) {
-			t.Errorf("%s: %+v, %v", name, s, err)
+			t.Errorf("%s: got %+v, error %v", name, s, err)
 		}
 	}
 }
