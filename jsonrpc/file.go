@@ -181,7 +181,7 @@ func readFrame(in *bufio.Reader, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case header.Skippable || !header.HasFCS:
-		return nil, errors.New("the frame does not say its content's length")
+		return nil, errors.New("the frame does not contain the length of its content")
 	case header.FrameContentSize > uint64(limit):
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, header.FrameContentSize, limit)
 	}

@@ -103,7 +103,7 @@ func (x *exchange) send(part []byte) error {
 	ctx, had := x.ctx, x.place != nil
 	x.leave()
 	if x.sink(part) != nil {
-		return NewError(CodeLimit, "the client has not taken the answer", "reason", "gone")
+		return NewError(CodeLimit, "the client has not read the answer", "reason", "gone")
 	}
 	if !had {
 		return nil

@@ -13,7 +13,7 @@ import (
 // ErrHandedOver is returned by [Chain.Next], wrapped in an [ErrRefused], for a range within which the producer or the
 // version may change. Verify the blocks one by one instead.
 var ErrHandedOver = errors.New(
-	"the producer or the version changes within the range: its blocks are to be verified one by one")
+	"the producer or the version changes within the range: verify its blocks one by one")
 
 // Chain verifies consecutive proofs of blocks and ranges, starting after a trusted block. It checks that each block has
 // the producer and the version in force. The parameters name both, and are in the access list of each block that is not
@@ -88,15 +88,15 @@ func (c *Chain) follow(headers []types.SignedHeader, accesses []types.Access) er
 	case err != nil:
 		return err
 	case !listed && len(accesses) > 0:
-		return errors.New("the list lacks the parameters, which every block reads that is not empty")
+		return errors.New("the list lacks the parameters, which every nonempty block reads")
 	case !listed && !c.blocks: // the next list shows whether this producer is right
 		before.Producer, after.Producer = first.Producer, first.Producer
 	case !listed:
 		before, after = c.parameters, c.parameters
 	case c.known && !before.Equal(c.parameters):
-		return errors.New("the parameters are not those that the blocks before left")
+		return errors.New("the parameters differ from those after the previous blocks")
 	case c.blocks && !c.known && before.Producer != c.parameters.Producer:
-		return errors.New("the parameters name a different producer from the blocks before")
+		return errors.New("the parameters name a different producer than the previous blocks")
 	}
 	if o := c.override; o != nil && len(headers) == 1 && first.Height == o.Height {
 		if !listed {
@@ -126,11 +126,11 @@ func (c *Chain) follow(headers []types.SignedHeader, accesses []types.Access) er
 func judge(h *types.Header, p *types.Parameters) error {
 	switch version := p.VersionAt(h.Timestamp); {
 	case !params.Known(version):
-		return fmt.Errorf("block %d: %w: it is of version %d", h.Height, ErrUnknownVersion, version)
+		return fmt.Errorf("block %d: %w: version %d", h.Height, ErrUnknownVersion, version)
 	case h.Version != version:
-		return fmt.Errorf("block %d is of version %d, and not of the one in force, %d", h.Height, h.Version, version)
+		return fmt.Errorf("block %d has version %d, but version %d is in force", h.Height, h.Version, version)
 	case h.Producer != p.Producer:
-		return fmt.Errorf("block %d is sealed by %s, and not by the producer in force, %s", h.Height, h.Producer, p.Producer)
+		return fmt.Errorf("block %d is sealed by %s, but the producer in force is %s", h.Height, h.Producer, p.Producer)
 	}
 	return nil
 }

@@ -16,11 +16,11 @@ var (
 	// ErrParametersNeeded is returned for a header whose producer or version differs from the last one's, or for any
 	// without a proof if [FollowerOptions.EachProof] is set. Get a Merkle proof of the parameters after the last block,
 	// and try again with it.
-	ErrParametersNeeded = errors.New("a proof of the parameters after the block before is needed")
+	ErrParametersNeeded = errors.New("a proof of the parameters after the previous block is needed")
 	// ErrFork is returned for a header that the producer sealed but that builds on another block than the follower's.
 	// Its chain forked earlier, or is another one with the same chain ID. Compare the headers before it: the first two
 	// that differ are an [*Equivocation].
-	ErrFork = errors.New("the producer sealed it upon another block than the one before")
+	ErrFork = errors.New("the producer sealed it on top of a different block than the previous one")
 	// ErrUnknownVersion is returned if the parameters name a protocol version that this program does not know. Use a
 	// newer program.
 	ErrUnknownVersion = errors.New("the protocol has a newer version than this program knows")
@@ -81,7 +81,7 @@ func NewFollower(head types.SignedHeader, trusted types.BlockHash, options Follo
 	case f.hash != trusted:
 		return nil, fmt.Errorf("%w: the header has the hash %s, not %s", ErrRefused, f.hash, trusted)
 	case !params.Known(head.Header.Version):
-		return nil, fmt.Errorf("block %d: %w: it is of version %d",
+		return nil, fmt.Errorf("block %d: %w: version %d",
 			head.Header.Height, ErrUnknownVersion, head.Header.Version)
 	case head.Header.Height > 0 && !head.VerifySeal():
 		return nil, fmt.Errorf("%w: the signature of block %d is invalid", ErrRefused, head.Header.Height)
@@ -108,7 +108,7 @@ func (f *Follower) Next(next types.SignedHeader, parameters *types.MerkleProof) 
 	h, last := &next.Header, &f.head.Header
 	switch {
 	case h.ChainID != last.ChainID:
-		return f.refuse(h, "it is of chain %d", h.ChainID)
+		return f.refuse(h, "it belongs to chain %d", h.ChainID)
 	case h.Height == last.Height && *h != *last:
 		return f.other(next)
 	case h.Height != last.Height+1:
@@ -119,13 +119,13 @@ func (f *Follower) Next(next types.SignedHeader, parameters *types.MerkleProof) 
 		}
 		return f.refuse(h, "its parent is %s, not %s", h.Parent, f.hash)
 	case h.Timestamp < last.Timestamp || h.Timestamp > types.MaxTime:
-		return f.refuse(h, "it has the time %d, after %d", h.Timestamp, last.Timestamp)
+		return f.refuse(h, "its time is %d, but the previous block's is %d", h.Timestamp, last.Timestamp)
 	}
 	if err := f.inForce(h, parameters); err != nil {
 		return err
 	}
 	if !next.VerifySeal() {
-		return f.refuse(h, "its seal does not hold")
+		return f.refuse(h, "its seal is invalid")
 	}
 	f.head, f.hash = next, h.Hash()
 	return nil
@@ -147,7 +147,7 @@ func (f *Follower) other(next types.SignedHeader) error {
 	fault := FindEquivocation(f.head, next)
 	switch {
 	case fault == nil:
-		return f.refuse(&next.Header, "the producer has sealed another one, %s", f.hash)
+		return f.refuse(&next.Header, "the producer has sealed a second header, %s", f.hash)
 	case next.Header.Parent != f.head.Header.Parent:
 		return fmt.Errorf("%w: block %d: %w", ErrRefused, next.Header.Height, ErrFork)
 	}
@@ -168,7 +168,7 @@ func (f *Follower) inForce(h *types.Header, proof *types.MerkleProof) error {
 		return nil
 	}
 	if !bytes.Equal(proof.Key, state.ParametersKey()) {
-		return f.refuse(h, "the proof is of the key %x, not of the parameters", proof.Key)
+		return f.refuse(h, "the proof is for the key %x, not for the parameters", proof.Key)
 	}
 	if err := VerifyValue(last, proof); err != nil {
 		return f.refuse(h, "the parameters: %w", err)
@@ -196,7 +196,7 @@ func (f *Follower) held(h *types.Header, p *types.Parameters) error {
 func decodeParameters(value []byte) (types.Parameters, error) {
 	if len(value) >= 4 {
 		if version := binary.LittleEndian.Uint32(value); !params.Known(version) {
-			return types.Parameters{}, fmt.Errorf("%w: they are of version %d", ErrUnknownVersion, version)
+			return types.Parameters{}, fmt.Errorf("%w: the parameters have version %d", ErrUnknownVersion, version)
 		}
 	}
 	return types.DecodeParameters(value)

@@ -33,7 +33,7 @@ func VerifyInclusion(
 	header *types.Header, tx types.SignedTransaction, receipt types.Receipt, proof Inclusion,
 ) (Included, error) {
 	if proof.Transaction.Number != proof.Receipt.Number || proof.Transaction.N != proof.Receipt.N {
-		return Included{}, fmt.Errorf("%w: it shows transaction %d of %d, and receipt %d of %d", ErrRefused,
+		return Included{}, fmt.Errorf("%w: it proves transaction %d of %d, but receipt %d of %d", ErrRefused,
 			proof.Transaction.Number, proof.Transaction.N, proof.Receipt.Number, proof.Receipt.N)
 	}
 	encoded := types.NewTx(tx)

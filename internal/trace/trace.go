@@ -60,7 +60,7 @@ func everyPart() map[string]api.Quantity {
 func size(part any) int {
 	n, err := jsonrpc.Size(part)
 	if err != nil {
-		panic("trace: what the API declares is not encoded: " + err.Error())
+		panic("trace: cannot encode a declared type: " + err.Error())
 	}
 	return n
 }

@@ -30,7 +30,7 @@ func unverifiedReceipt(answer *api.Receipt) (*replica.UnverifiedReceipt, error) 
 	for i, l := range answer.Logs {
 		r.Logs[i] = types.Log{Contract: l.Address, Name: l.EventName, Data: l.Data}
 		if len(l.Topics) == 0 {
-			return nil, fmt.Errorf("%w: an event without its name's digest", client.ErrBadAnswer)
+			return nil, fmt.Errorf("%w: an event lacks the digest of its name", client.ErrBadAnswer)
 		}
 		for _, topic := range l.Topics[1:] { // the first is the name's digest
 			if len(topic) != 32 {

@@ -107,7 +107,7 @@ func (v *Verifier) Close() error { return v.engine.Close() }
 // question.
 func (v *Verifier) Verify(ctx context.Context, q Question, proof api.ViewProof) (Answer, error) {
 	if !slices.Contains(types.Networks(), q.Network) {
-		return Answer{}, fmt.Errorf("the question names the network %q", q.Network)
+		return Answer{}, fmt.Errorf("the request names the network %q", q.Network)
 	}
 	if err := checkSizes(proof); err != nil {
 		return Answer{}, err
@@ -132,7 +132,8 @@ func (v *Verifier) Verify(ctx context.Context, q Question, proof api.ViewProof) 
 		return Answer{}, err
 	}
 	if reads.read < len(reads.known) {
-		return Answer{}, refuse(StepExecute, "%d keys are shown and %d are read", len(reads.known), reads.read)
+		return Answer{}, refuse(StepExecute, "the proof has %d keys, but the call reads %d",
+			len(reads.known), reads.read)
 	}
 	answer := Answer{
 		Header:  header,
@@ -181,17 +182,17 @@ func (q *Question) header(encoded []byte) (types.SignedHeader, error) {
 	case err != nil:
 		return signed, &RefusedError{StepHeader, err}
 	case !params.Known(h.Version):
-		return signed, refuse(StepHeader, "it is of version %d, which this verifier does not know", h.Version)
+		return signed, refuse(StepHeader, "the header has version %d, which this verifier does not know", h.Version)
 	case h.ChainID != q.ChainID:
-		return signed, refuse(StepHeader, "it is of chain %d", h.ChainID)
+		return signed, refuse(StepHeader, "it belongs to chain %d", h.ChainID)
 	case h.Producer != q.Producer:
-		return signed, refuse(StepHeader, "its producer is %s", h.Producer)
+		return signed, refuse(StepHeader, "the header's producer is %s", h.Producer)
 	case !signed.VerifySeal():
-		return signed, refuse(StepHeader, "its seal is not the producer's")
+		return signed, refuse(StepHeader, "the header's seal is not the producer's")
 	case q.Height != nil && h.Height != *q.Height:
-		return signed, refuse(StepHeight, "it is of block %d, not %d", h.Height, *q.Height)
+		return signed, refuse(StepHeight, "the header is of block %d, not %d", h.Height, *q.Height)
 	case h.Height < q.AtLeast:
-		return signed, refuse(StepHeight, "it is of block %d, before %d", h.Height, q.AtLeast)
+		return signed, refuse(StepHeight, "the header is of block %d, which is before %d", h.Height, q.AtLeast)
 	}
 	return signed, nil
 }
@@ -253,7 +254,7 @@ func newValues(root types.StateRoot, p api.ViewProof) (*values, error) {
 		shown[i].Key = given.Key
 		if given.Value != nil {
 			if shown[i].Value = *given.Value; len(shown[i].Value) == 0 {
-				return nil, refuse(StepWitness, "value %d is empty, and not null", i)
+				return nil, refuse(StepWitness, "value %d is empty instead of null", i)
 			}
 		}
 		v.known[string(given.Key)] = &value{content: shown[i].Value}
@@ -272,7 +273,7 @@ func newValues(root types.StateRoot, p api.ViewProof) (*values, error) {
 func (v *values) Get(key []byte) ([]byte, error) {
 	found, ok := v.known[string(key)]
 	if !ok {
-		v.lacks = fmt.Errorf("the key %x is read and not shown", key)
+		v.lacks = fmt.Errorf("the call reads the key %x, which is not in the proof", key)
 		return nil, v.lacks
 	}
 	if !found.read {
@@ -305,7 +306,7 @@ func newCodes(known [][]byte, sent []api.Data) *codes {
 func (c *codes) Code(hash types.CodeHash) ([]byte, error) {
 	code, ok := c.byHash[hash]
 	if !ok {
-		c.lacks = fmt.Errorf("the code %s is run and not there", hash)
+		c.lacks = fmt.Errorf("the call runs the code %s, which is not in the proof", hash)
 		return nil, c.lacks
 	}
 	return code, nil
@@ -322,7 +323,7 @@ func (c *codes) allRun(loaded []types.CodeHash) error {
 	}
 	for _, hash := range c.sent {
 		if !run[hash] {
-			return refuse(StepCode, "the code %s is sent, and not run or sent twice", hash)
+			return refuse(StepCode, "the proof has the code %s twice, or the call does not run it", hash)
 		}
 		run[hash] = false
 	}

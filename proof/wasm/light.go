@@ -124,4 +124,4 @@ func follow(f *proof.Follower, args []js.Value) error {
 	return f.Next(next, parameters)
 }
 
-var errNumber = fmt.Errorf("%w: an integer that is not a safe one of JavaScript", proof.ErrRefused)
+var errNumber = fmt.Errorf("%w: an integer that JavaScript cannot represent safely", proof.ErrRefused)

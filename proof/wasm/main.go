@@ -125,7 +125,7 @@ func bytesOf(array js.Value) ([]byte, error) {
 // fits returns an error if JavaScript cannot represent the verdict's integers exactly.
 func fits(v *proof.RangeVerdict) error {
 	if v.ChainID > maxNumber || v.Height > maxNumber {
-		return errors.New("chain id or height is not a safe integer of JavaScript")
+		return errors.New("chain id or height is not a safe integer in JavaScript")
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (m *model) apply(block types.Block) error {
 	case h.Timestamp < m.head.Timestamp:
 		return fmt.Errorf("its time is before its parent's")
 	case !block.Signed().VerifySeal():
-		return fmt.Errorf("its seal is not the producer's")
+		return fmt.Errorf("the header's seal is not the producer's")
 	}
 	var gas types.Gas
 	txs := types.NewTxs(block.Transactions...)

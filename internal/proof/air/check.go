@@ -9,7 +9,7 @@ import (
 )
 
 // ErrShape is returned for a table, public inputs or a public side that do not have the circuit's shape.
-var ErrShape = errors.New("air: not of the circuit's shape")
+var ErrShape = errors.New("air: shape differs from the circuit's")
 
 // Violation is returned for a constraint that a row violates.
 type Violation struct {

@@ -114,7 +114,7 @@ func (b *Builder) Constrain(name string, e Expr) {
 func (e Expr) Next() Expr {
 	n := e.b.nodes[e.node]
 	if n.Op != OpColumn {
-		panic("air: next row of what is not a column")
+		panic("air: next row of an expression that is not a column")
 	}
 	return e.b.leaf(OpNext, int(n.A))
 }
@@ -137,7 +137,7 @@ func (b *Builder) leaf(op Op, index int) Expr { return b.add(Node{Op: op, A: int
 
 func (b *Builder) own(e Expr) {
 	if e.b != b {
-		panic("air: expression of another circuit")
+		panic("air: expression belongs to another circuit")
 	}
 }
 

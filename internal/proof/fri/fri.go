@@ -23,7 +23,7 @@ const (
 )
 
 // ErrFinal is returned if a query does not end at the final polynomial.
-var ErrFinal = errors.New("low-degree test: a query does not meet the final polynomial")
+var ErrFinal = errors.New("low-degree test: a query does not match the final polynomial")
 
 // Parameters are the parameters of a proof system that ends in FRI.
 type Parameters struct {

@@ -20,7 +20,7 @@ const Size = sha256.Size
 type Digest = [Size]byte
 
 // ErrRoot is returned if opened rows do not hash to the root.
-var ErrRoot = errors.New("opened rows are not those committed to")
+var ErrRoot = errors.New("opened rows differ from the committed ones")
 
 // Tags that precede the content of a leaf and of a node in the hash.
 const (

@@ -129,7 +129,7 @@ func (b *Bundle) Verify(bits int, parallel Parallel) (int, error) {
 	return s.verify(b.Accesses, b.Proof, bits, parallel)
 }
 
-var errSeal = fmt.Errorf("%w: a header's seal does not hold", ErrStatement)
+var errSeal = fmt.Errorf("%w: a header's seal is invalid", ErrStatement)
 
 // isGenesis reports whether a header has the form of genesis, whose seal is zero and never checked.
 func isGenesis(h *types.SignedHeader) bool { return h.Header.Height == 0 && h.Seal == types.Seal{} }

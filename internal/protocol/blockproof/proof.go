@@ -12,7 +12,7 @@ import (
 )
 
 // ErrProof is returned for a proof that does not hold or cannot be decoded.
-var ErrProof = errors.New("blockproof: the proof does not hold")
+var ErrProof = errors.New("blockproof: the proof is invalid")
 
 // ErrWeak is returned, wrapped with ErrProof, for a proof of fewer bits than required. The proof itself may hold.
 var ErrWeak = verifier.ErrLevel
@@ -229,7 +229,7 @@ func (s *Statement) cover(accesses []types.Access, segments []Proven) (poseidon.
 		return before, fmt.Errorf("%w: the segments cover %d of %d accesses", ErrProof, covered, len(accesses))
 	}
 	if last.Bytes() != s.PostRoot {
-		return before, fmt.Errorf("%w: it leads to another root", ErrProof)
+		return before, fmt.Errorf("%w: it leads to a different root", ErrProof)
 	}
 	return before, nil
 }

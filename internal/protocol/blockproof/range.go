@@ -42,7 +42,7 @@ func UnionAccesses(lists [][]types.Access) ([]types.Access, error) {
 		n += len(list)
 	}
 	if most := params.MostAccesses(MaxRangeGas) + MaxRange*params.MostAccesses(0); n > most {
-		return nil, fmt.Errorf("%w: %d accesses are more than a range has", ErrAccesses, n)
+		return nil, fmt.Errorf("%w: %d accesses, more than a range may have", ErrAccesses, n)
 	}
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
@@ -54,7 +54,8 @@ func UnionAccesses(lists [][]types.Access) ([]types.Access, error) {
 			continue
 		}
 		if string(union[last].New) != string(a.Old) {
-			return nil, fmt.Errorf("%w: key %x is left with another value than it is found with", ErrAccesses, a.Key)
+			return nil, fmt.Errorf("%w: a block finds key %x with a different value than the previous block left",
+				ErrAccesses, a.Key)
 		}
 		union[last].New = a.New
 	}

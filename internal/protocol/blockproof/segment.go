@@ -17,7 +17,7 @@ import (
 const minLogRows, maxLogRows = stark.MinLogRows, stark.MaxLogRows
 
 // errUnopened is returned if a segment empties a half and the witness does not open its sibling.
-var errUnopened = fmt.Errorf("%w: a half beside what is emptied is not opened", ErrWitness)
+var errUnopened = fmt.Errorf("%w: the half next to an emptied one is not opened", ErrWitness)
 
 // Segment is a part of a block's proof, for a run of the access list in the order of paths. Its argument is a proof of
 // Instance from the table that Columns returns.
@@ -107,7 +107,7 @@ func (s *Statement) segments(
 	}
 	before := t.at(1).now.digest
 	if before.Bytes() != s.PreRoot {
-		return fmt.Errorf("%w: it leads to another root before the block", ErrWitness)
+		return fmt.Errorf("%w: it leads to a different root before the block", ErrWitness)
 	}
 	cuts := t.cuts()
 	for i, low := range cuts[:len(cuts)-1] {
@@ -117,7 +117,7 @@ func (s *Statement) segments(
 		case e.err != nil:
 			return e.err
 		case high == len(entries) && e.part.after.Bytes() != s.PostRoot:
-			return fmt.Errorf("%w: it leads to another root after the block", ErrWitness)
+			return fmt.Errorf("%w: it leads to a different root after the block", ErrWitness)
 		}
 		instance := s.instance(chain{i, len(cuts) - 1, len(entries), low, before}, entries[low:high], &e.part)
 		if !yield(&Segment{instance, e.part, e.rows}) {

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrStatement is returned for a statement that does not fit its accesses or headers.
-var ErrStatement = errors.New("blockproof: the statement does not hold")
+var ErrStatement = errors.New("blockproof: the statement is invalid")
 
 // Statement is the statement of a proof.
 type Statement struct {
@@ -51,7 +51,7 @@ func NewStatement(parent, header *types.Header, accesses []types.Access) (Statem
 // check checks that the statement is about these accesses.
 func (s *Statement) check(accesses []types.Access) error {
 	if types.DigestAccesses(accesses) != s.AccessesDigest {
-		return fmt.Errorf("%w: the accesses have another digest", ErrStatement)
+		return fmt.Errorf("%w: the accesses have a different digest", ErrStatement)
 	}
 	return nil
 }

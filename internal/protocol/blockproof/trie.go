@@ -11,7 +11,7 @@ import (
 )
 
 // ErrWitness is returned by Trace for a witness that does not belong to the accesses and roots.
-var ErrWitness = errors.New("blockproof: the witness does not hold")
+var ErrWitness = errors.New("blockproof: the witness is invalid")
 
 // kind is the kind of a subtree.
 type kind uint8
@@ -112,7 +112,7 @@ func (r *reading) fail(format string, args ...any) {
 // shape reads the next shape of the witness.
 func (r *reading) shape() tree.Shape {
 	if len(r.rest.Shapes) == 0 {
-		r.fail("it ends early")
+		r.fail("too few shapes")
 		return tree.ShapeEmpty
 	}
 	s := r.rest.Shapes[0]
@@ -123,7 +123,7 @@ func (r *reading) shape() tree.Shape {
 // digest reads the next digest of the witness.
 func (r *reading) digest() (d poseidon.Digest) {
 	if len(r.rest.Digests) == 0 {
-		r.fail("it has too few digests")
+		r.fail("too few digests")
 		return d
 	}
 	d, r.rest.Digests = r.rest.Digests[0], r.rest.Digests[1:]
@@ -174,11 +174,11 @@ func (t *trie) touched(low, high, level int) int32 {
 	case shape == tree.ShapeOther && had == 0:
 		other := site{t.digest(), t.digest()}
 		if prefix(&other.path, level) != prefix(&t.entries[low].path, level) {
-			t.fail("another leaf at level %d does not belong there", level)
+			t.fail("the other key's leaf at level %d does not belong there", level)
 		}
 		for i := low; i < high; i++ {
 			if t.entries[i].path == other.path {
-				t.fail("another leaf has an access' path")
+				t.fail("another key's leaf has the path of an access")
 			}
 		}
 		return t.spread(low, high, level, &other)
@@ -242,7 +242,7 @@ func (t *trie) untouched(level int, place poseidon.Digest) int32 {
 	case shape == tree.ShapeOther:
 		other := site{t.digest(), t.digest()}
 		if prefix(&other.path, level) != place {
-			t.fail("a leaf beside level %d does not belong there", level-1)
+			t.fail("the leaf next to the path at level %d does not belong there", level-1)
 		}
 		return t.addOther(level, other)
 	case shape == tree.ShapeNode && level < pathBits:
@@ -256,12 +256,12 @@ func (t *trie) untouched(level int, place poseidon.Digest) int32 {
 			}
 		}
 		if halves == [2]int32{} {
-			t.fail("a node beside level %d has no halves", level-1)
+			t.fail("the node next to the path at level %d has no halves", level-1)
 		}
 		t.setHalves(p, halves)
 		return p
 	default:
-		t.fail("shape %d beside level %d", shape, level-1)
+		t.fail("shape %d next to the path at level %d", shape, level-1)
 		return 0
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrWrites is returned by [CompareWrites] for different writes.
-var ErrWrites = errors.New("blockproof: execution makes other writes than the proven ones")
+var ErrWrites = errors.New("blockproof: execution makes different writes than the proven ones")
 
 // CompareWrites compares the writes among the accesses that execution gave with those among the proven ones; both
 // ascend by key. It returns an error that wraps [ErrWrites] and names the first key that differs. If the proof holds,
@@ -20,19 +20,19 @@ func CompareWrites(executed, proven []types.Access) error {
 		e, p := &executed[0], &proven[0]
 		switch order := bytes.Compare(e.Key, p.Key); {
 		case order < 0:
-			return fmt.Errorf("%w: the proven ones lack the key %x", ErrWrites, e.Key)
+			return fmt.Errorf("%w: the proven writes lack the key %x", ErrWrites, e.Key)
 		case order > 0:
-			return fmt.Errorf("%w: it does not write the key %x", ErrWrites, p.Key)
+			return fmt.Errorf("%w: execution does not write the key %x", ErrWrites, p.Key)
 		case !bytes.Equal(e.Old, p.Old) || !bytes.Equal(e.New, p.New):
-			return fmt.Errorf("%w: other values of the key %x", ErrWrites, e.Key)
+			return fmt.Errorf("%w: different values of the key %x", ErrWrites, e.Key)
 		}
 		executed, proven = fromWrite(executed[1:]), fromWrite(proven[1:])
 	}
 	if len(executed) > 0 {
-		return fmt.Errorf("%w: the proven ones lack the key %x", ErrWrites, executed[0].Key)
+		return fmt.Errorf("%w: the proven writes lack the key %x", ErrWrites, executed[0].Key)
 	}
 	if len(proven) > 0 {
-		return fmt.Errorf("%w: it does not write the key %x", ErrWrites, proven[0].Key)
+		return fmt.Errorf("%w: execution does not write the key %x", ErrWrites, proven[0].Key)
 	}
 	return nil
 }

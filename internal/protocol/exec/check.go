@@ -72,7 +72,7 @@ func checkIn(env Env, tx *types.SignedTransaction) error {
 	case tx.MaxFeePerGas < env.BaseFee:
 		return fmt.Errorf("%w: %d, at least %d", ErrFeeTooLow, tx.MaxFeePerGas, env.BaseFee)
 	case tx.ValidUntil != nil && env.Timestamp > *tx.ValidUntil:
-		return fmt.Errorf("%w: at %d, now it is %d", ErrExpired, *tx.ValidUntil, env.Timestamp)
+		return fmt.Errorf("%w: scheduled for %d, but the time is already %d", ErrExpired, *tx.ValidUntil, env.Timestamp)
 	}
 	if p, ok := tx.Payload.(types.Configure); ok {
 		if tx.Sender != env.Parameters.Admin {

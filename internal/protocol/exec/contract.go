@@ -147,7 +147,7 @@ func (x *execution) init(
 
 func refusal(err error) string {
 	if err == nil {
-		return "init_args are given and the module exports no init"
+		return "init_args are given, but the module exports no init"
 	}
 	return err.Error()
 }

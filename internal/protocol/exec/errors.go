@@ -88,7 +88,7 @@ func (*AuthorityError) Unwrap() error { return ErrWrongPolicy }
 var (
 	ErrTimestamp      = errors.New("timestamp is before the parent's or after the year 9999")
 	ErrUnknownVersion = errors.New("this node does not know the active protocol version")
-	ErrHeader         = errors.New("header differs from what execution derives")
+	ErrHeader         = errors.New("header differs from the result of execution")
 	ErrGenesis        = errors.New("genesis is not valid")
 )
 

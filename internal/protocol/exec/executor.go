@@ -144,7 +144,7 @@ func (e *BlockExecutor) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 		return types.Receipt{}, fmt.Errorf("%w: %d gas are left", ErrBlockFull, e.GasLeft())
 	}
 	if e.bytes+len(tx.Encoded()) > int(e.env.Parameters.BlockBytes) {
-		return types.Receipt{}, fmt.Errorf("%w: %d bytes are taken", ErrBlockFull, e.bytes)
+		return types.Receipt{}, fmt.Errorf("%w: %d bytes are used", ErrBlockFull, e.bytes)
 	}
 	e.state.Seal()
 	outcome, err := e.execute(signed, sender)

@@ -102,7 +102,7 @@ func (e *BlockExecutor) addLoad(o Outcome) error {
 		most = max(most/8, leastCheapLoad)
 	}
 	if added > 0 && e.loaded.sum+added > most {
-		return fmt.Errorf("%w: %d of %d are taken, it adds %d", ErrLoadFull, e.loaded.sum, most, added)
+		return fmt.Errorf("%w: %d of %d used, and it needs %d", ErrLoadFull, e.loaded.sum, most, added)
 	}
 	for _, c := range o.loaded.codes {
 		e.loaded.add(c.hash, c.load)

@@ -91,7 +91,7 @@ func (e *BlockExecutor) module(hash types.CodeHash) (*vm.Module, error) {
 		}
 		code, err := e.machine.Codes.Code(hash)
 		if err == nil && types.CodeHash(sha256.Sum256(code)) != hash {
-			err = fmt.Errorf("the code that is stored under hash %s has another", hash)
+			err = fmt.Errorf("the code stored under hash %s has a different hash", hash)
 		}
 		return code, err
 	})
@@ -133,4 +133,4 @@ func (e *BlockExecutor) keepCode(hash types.CodeHash, code []byte) {
 }
 
 // errNoMachine is returned when a block executor without an engine meets a contract.
-var errNoMachine = errors.New("a contract is deployed or called, and nothing is there to run it")
+var errNoMachine = errors.New("a contract is deployed or called, but there is no engine to run it")

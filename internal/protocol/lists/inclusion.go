@@ -93,7 +93,7 @@ func check(tag uint32, root types.MerkleRoot, p *types.InclusionProof) error {
 		d = node[0]
 	}
 	if rootDigest(tag, int(p.N), d).Bytes() != root {
-		return fmt.Errorf("%w: it leads to another root", ErrInclusion)
+		return fmt.Errorf("%w: it leads to a different root", ErrInclusion)
 	}
 	return nil
 }

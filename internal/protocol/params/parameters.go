@@ -119,7 +119,7 @@ func CheckChange(present, next types.Parameters, t uint64) error {
 		return err
 	}
 	if next.Notice < present.Notice {
-		return fmt.Errorf("%w: %d, it is %d", ErrNotice, next.Notice, present.Notice)
+		return fmt.Errorf("%w: %d, but it is %d", ErrNotice, next.Notice, present.Notice)
 	}
 	switch u := next.Upgrade; {
 	case u == nil, present.Upgrade != nil && *u == *present.Upgrade:

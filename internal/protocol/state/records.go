@@ -53,7 +53,7 @@ const (
 const MaxAccountBytes = pendingBytes
 
 // ErrAccountForm is returned for an account record that is not in the shortest form of a possible account.
-var ErrAccountForm = errors.New("account record of a form that none has")
+var ErrAccountForm = errors.New("account record has an impossible form")
 
 // At returns the record with the authority in force at time t, in milliseconds: a recovery whose time has come is done.
 func (a Account) At(t uint64) Account {
@@ -150,7 +150,7 @@ func DecodeAccount(self types.Account, b []byte) (Account, error) {
 	case a.Nonce == 0: // only the account itself changes its authority
 		return Account{}, fmt.Errorf("%w: an authority without a nonce", ErrAccountForm)
 	case own && a.Pending == nil:
-		return Account{}, fmt.Errorf("%w: its own authority written out", ErrAccountForm)
+		return Account{}, fmt.Errorf("%w: it stores the account itself as its authority", ErrAccountForm)
 	}
 	return a, d.Finish()
 }

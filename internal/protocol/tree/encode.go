@@ -9,7 +9,7 @@ import (
 )
 
 // ErrWitness is returned for an invalid witness.
-var ErrWitness = errors.New("tree: the witness does not hold")
+var ErrWitness = errors.New("tree: the witness is invalid")
 
 // Encode returns bincode { shapes: Vec<u8>, digests: Vec<[u8; 32]> }.
 func (w Witness) Encode() []byte {

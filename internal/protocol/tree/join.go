@@ -32,7 +32,7 @@ func JoinWitnesses(union []types.Access, lists [][]types.Access, witnesses []Wit
 	}
 	slices.SortFunc(j.touched, func(a, b touch) int { return comparePaths(&a.path, &b.path) })
 	if len(lists) != len(witnesses) {
-		return Witness{}, fmt.Errorf("%w: %d for %d lists", ErrWitness, len(witnesses), len(lists))
+		return Witness{}, fmt.Errorf("%w: %d witnesses for %d lists", ErrWitness, len(witnesses), len(lists))
 	}
 	for i, list := range lists {
 		paths := make([]poseidon.Digest, len(list))
@@ -90,7 +90,7 @@ func (j *joiner) read(w Witness, paths []poseidon.Digest) error {
 		err = j.readTouched(&r, paths, 0)
 	}
 	if err == nil && len(r.rest.Shapes)+len(r.rest.Digests) > 0 {
-		err = fmt.Errorf("%w: it goes on", ErrWitness)
+		err = fmt.Errorf("%w: shapes or digests are left over", ErrWitness)
 	}
 	return err
 }
@@ -141,7 +141,7 @@ func (j *joiner) readBeside(r *witnessReader, at place) error {
 	case shape == ShapeOther:
 		return j.readOther(r)
 	case shape != ShapeDigest && shape != ShapeNode:
-		return fmt.Errorf("%w: shape %d beside the accesses", ErrWitness, shape)
+		return fmt.Errorf("%w: shape %d next to the accesses", ErrWitness, shape)
 	}
 	first, err := r.digest()
 	if err != nil {
@@ -235,7 +235,7 @@ func (j *joiner) walk(w *Witness, touched []touch, things []thing, level int) er
 		w.other(&things[0])
 		return nil
 	case level == pathBits:
-		return fmt.Errorf("%w: two things have one path", ErrWitness)
+		return fmt.Errorf("%w: two leaves have the same path", ErrWitness)
 	}
 	w.Shapes = append(w.Shapes, ShapeBranch)
 	i := sort.Search(len(touched), func(i int) bool { return bit(&touched[i].path, level) == 1 })
@@ -292,7 +292,7 @@ func (j *joiner) beside(w *Witness, things []thing, level int, open bool) error 
 	t := &things[0]
 	switch {
 	case len(things) > 1 || !t.leaf && t.level != level:
-		return fmt.Errorf("%w: no witness shows what stands at level %d", ErrWitness, level)
+		return fmt.Errorf("%w: no witness shows the node at level %d", ErrWitness, level)
 	case t.leaf && open:
 		w.other(t)
 		return nil

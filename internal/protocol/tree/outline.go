@@ -13,7 +13,7 @@ import (
 // held to its digest. Before that, a placeholder stands for it, a leaf with the bits that lead to the part as its path.
 
 // ErrOutline is returned if the leaves of a part do not have the digest in the outline.
-var ErrOutline = errors.New("tree: the leaves of a part are not those of the outline")
+var ErrOutline = errors.New("tree: the leaves of a part do not match the outline")
 
 // Outline returns the tree's outline at a depth: 2^depth digests, zero for an empty part. It is nil for a tree that has
 // leaves in one part only.
@@ -169,7 +169,7 @@ func (t *Tree) loadParts(parts []int, parallel Parallel) error {
 		return nil
 	}
 	if loaded := t.nodes.leaves.inUse() - t.nodes.placeholders; loaded != t.current.leaves {
-		return fmt.Errorf("%w: there are %d, not %d", ErrOutline, loaded, t.current.leaves)
+		return fmt.Errorf("%w: %d leaves instead of %d", ErrOutline, loaded, t.current.leaves)
 	}
 	t.rest = nil
 	return nil

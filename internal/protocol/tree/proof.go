@@ -32,7 +32,7 @@ const (
 )
 
 // ErrMerkleProof is returned by [MerkleProof.Verify] for an invalid proof.
-var ErrMerkleProof = errors.New("tree: the proof does not hold")
+var ErrMerkleProof = errors.New("tree: the proof is invalid")
 
 // Prove returns the proof of key's value, or of its absence, in the current version. It calls valueHashes for at most
 // one leaf, which belongs to another key, and returns its error.
@@ -118,7 +118,7 @@ func (p MerkleProof) Verify(root types.StateRoot, key, value []byte) error {
 		}
 	}
 	if p.fold(&path, d).Bytes() != root {
-		return fmt.Errorf("%w: it is of another root or value", ErrMerkleProof)
+		return fmt.Errorf("%w: it leads to a different root, or proves a different value", ErrMerkleProof)
 	}
 	return nil
 }
@@ -141,10 +141,10 @@ func (p MerkleProof) endDigest(path *poseidon.Digest, value []byte) (d poseidon.
 		return d, fmt.Errorf("%w: %d siblings, at most %d", ErrMerkleProof, len(p.Siblings), pathBits)
 	}
 	if end.Kind != EndOther && (!end.Path.IsZero() || !end.ValueHash.IsZero()) {
-		return d, fmt.Errorf("%w: a path or value hash at an end that has none", ErrMerkleProof)
+		return d, fmt.Errorf("%w: a path or value hash where the end has none", ErrMerkleProof)
 	}
 	if (end.Kind == EndLeaf) != (len(value) > 0) {
-		return d, fmt.Errorf("%w: it is of presence where absence is asked for, or the reverse", ErrMerkleProof)
+		return d, fmt.Errorf("%w: it proves presence instead of absence, or the reverse", ErrMerkleProof)
 	}
 	switch end.Kind {
 	case EndEmpty:

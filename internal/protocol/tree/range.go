@@ -21,7 +21,7 @@ type Sibling struct {
 }
 
 // ErrRange is returned for siblings that cannot be beside a range.
-var ErrRange = errors.New("tree: a sibling cannot stand there")
+var ErrRange = errors.New("tree: a sibling is misplaced")
 
 // standIn returns the leaf that stands for a sibling of the way to path. Its path is the leftmost in the sibling.
 func (s *Sibling) standIn(path *poseidon.Digest) Leaf {
@@ -43,9 +43,9 @@ func standIns(path *poseidon.Digest, siblings []Sibling, side int) ([]Leaf, erro
 		case s.Depth < 0 || s.Depth >= pathBits || i > 0 && s.Depth <= siblings[i-1].Depth:
 			return nil, fmt.Errorf("%w: depth %d", ErrRange, s.Depth)
 		case bit(path, s.Depth) == side:
-			return nil, fmt.Errorf("%w: the way at depth %d goes there itself", ErrRange, s.Depth)
+			return nil, fmt.Errorf("%w: at depth %d the path itself is on that side", ErrRange, s.Depth)
 		case s.Digest.IsZero():
-			return nil, fmt.Errorf("%w: an empty one at depth %d", ErrRange, s.Depth)
+			return nil, fmt.Errorf("%w: an empty sibling at depth %d", ErrRange, s.Depth)
 		}
 		leaves[i] = s.standIn(path)
 	}
@@ -58,7 +58,7 @@ func standIns(path *poseidon.Digest, siblings []Sibling, side int) ([]Leaf, erro
 // [Load] returns.
 func RangeRoot(left []Sibling, leaves []Leaf, right []Sibling, parallel Parallel) (root types.StateRoot, err error) {
 	if len(leaves) == 0 {
-		return root, fmt.Errorf("%w: there are no leaves", ErrRange)
+		return root, fmt.Errorf("%w: no leaves", ErrRange)
 	}
 	before, err := standIns(&leaves[0].Path, left, 0)
 	if err != nil {
@@ -112,7 +112,7 @@ type Cutter struct {
 // Add adds the next range, which begins after the last leaf of the previous one. It returns the errors of [Load].
 func (c *Cutter) Add(leaves []Leaf, parallel Parallel) error {
 	if len(leaves) == 0 {
-		return fmt.Errorf("%w: there are no leaves", ErrRange)
+		return fmt.Errorf("%w: no leaves", ErrRange)
 	}
 	var before []Leaf
 	if len(c.kept) > 0 {

@@ -70,7 +70,7 @@ func (w *Witness) join(readings []reading, pos int) error {
 		return nil
 	}
 	if len(readings[0].proof.Siblings) < pos {
-		return fmt.Errorf("%w: of two proofs one ends where the other goes on", ErrWitness)
+		return fmt.Errorf("%w: one proof ends where another one continues", ErrWitness)
 	}
 	w.Shapes = append(w.Shapes, ShapeBranch)
 	halves := halveReadings(readings, pos)
@@ -97,7 +97,7 @@ func (w *Witness) join(readings []reading, pos int) error {
 // nothing else. There must be at least one key; keys may be in any order. Errors wrap ErrWitness or ErrPathCollision.
 func (w Witness) VerifyReads(root types.StateRoot, values []KeyValue) error {
 	if len(values) == 0 {
-		return fmt.Errorf("%w: of no key", ErrWitness)
+		return fmt.Errorf("%w: no keys", ErrWitness)
 	}
 	for i := range w.Digests {
 		if !w.Digests[i].IsCanonical() {
@@ -116,7 +116,7 @@ func (w Witness) VerifyReads(root types.StateRoot, values []KeyValue) error {
 	case len(r.rest.Shapes) > 0 || len(r.rest.Digests) > 0:
 		return fmt.Errorf("%w: %d shapes and %d digests are left over", ErrWitness, len(r.rest.Shapes), len(r.rest.Digests))
 	case digest.Bytes() != root:
-		return fmt.Errorf("%w: it is of another root, or of other values", ErrWitness)
+		return fmt.Errorf("%w: it leads to a different root, or proves different values", ErrWitness)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (r *witnessReader) other(readings []reading, pos int) (poseidon.Digest, err
 	}
 	for i := range readings {
 		if common := commonBits(&path, &readings[i].path); common < pos || common == pathBits {
-			return path, fmt.Errorf("%w: a leaf is not where it shows a key's absence", ErrWitness)
+			return path, fmt.Errorf("%w: a leaf is misplaced, so it does not show a key's absence", ErrWitness)
 		}
 	}
 	return leafDigest(path, valueHash), nil
@@ -204,7 +204,7 @@ func (r *witnessReader) other(readings []reading, pos int) (poseidon.Digest, err
 
 func (r *witnessReader) branch(readings []reading, pos int) (d poseidon.Digest, err error) {
 	if pos == pathBits {
-		return d, fmt.Errorf("%w: it is deeper than a path", ErrWitness)
+		return d, fmt.Errorf("%w: a node is deeper than a path is long", ErrWitness)
 	}
 	var children [2]poseidon.Digest
 	halves := halveReadings(readings, pos)
@@ -232,7 +232,7 @@ func (r *witnessReader) untouched() (d poseidon.Digest, err error) {
 		return d, err
 	}
 	if d, err = r.digest(); err == nil && (shape != ShapeDigest || d.IsZero()) {
-		err = fmt.Errorf("%w: shape %d with the digest %x beside what was read", ErrWitness, shape, d.Bytes())
+		err = fmt.Errorf("%w: shape %d with the digest %x next to the read keys", ErrWitness, shape, d.Bytes())
 	}
 	return d, err
 }

@@ -121,7 +121,7 @@ func (v *verifier) fail(format string, args ...any) {
 // shape takes the next shape.
 func (v *verifier) shape() Shape {
 	if len(v.shapes) == 0 {
-		v.fail("it ends early")
+		v.fail("too few shapes")
 		return ShapeEmpty
 	}
 	s := v.shapes[0]
@@ -132,7 +132,7 @@ func (v *verifier) shape() Shape {
 // digest takes the next digest.
 func (v *verifier) digest() (d poseidon.Digest) {
 	if len(v.digests) == 0 {
-		v.fail("it has too few digests")
+		v.fail("too few digests")
 		return d
 	}
 	d, v.digests = v.digests[0], v.digests[1:]

@@ -116,7 +116,7 @@ func (h *accountHandlers) getSigningText(_ context.Context, p api.SigningTextPar
 	text, ok := tx.Text(h.genesis.Network)
 	if p.Role == api.RolePayer {
 		if tx.Payer == nil {
-			return api.SigningText{}, withMessage(api.ErrBadPayer, "the transaction has none")
+			return api.SigningText{}, withMessage(api.ErrBadPayer, "the transaction has no such field")
 		}
 		result.Role, result.Account, result.Hash = api.RolePayer, *tx.Payer, types.PayerHash(id)
 		text, ok = tx.PayerText(h.genesis.Network)

@@ -136,7 +136,7 @@ func inBlock(h types.Height) string { return fmt.Sprintf("block %d", h) }
 func (c *checker) strayRows() error {
 	stray := func(where string) func(key, _ []byte) error {
 		return func(key, _ []byte) error {
-			c.add(where, "a row that belongs to nothing, under %x", key)
+			c.add(where, "an orphaned row under %x", key)
 			return c.ctx.Err()
 		}
 	}

@@ -53,7 +53,8 @@ func (c *checker) genesisHeader(signed types.SignedHeader) {
 		c.add(inBlock(0), "it is sealed")
 	}
 	if h.Height != 0 || h.Parent != c.genesis.Digest() {
-		c.add(inBlock(0), "its header, of height %d and parent %s, is not of the genesis %s", h.Height, h.Parent,
+		c.add(inBlock(0), "its header, with height %d and parent %s, does not belong to the genesis %s",
+			h.Height, h.Parent,
 			c.genesis.Digest())
 	}
 }
@@ -72,7 +73,7 @@ func (c *checker) header(h types.Height, signed types.SignedHeader, before *type
 		return
 	}
 	if before != nil && header.Parent != before.Hash() {
-		c.add(inBlock(h), "its parent is %s, the block before is %s", header.Parent, before.Hash())
+		c.add(inBlock(h), "its parent is %s, but the previous block is %s", header.Parent, before.Hash())
 	}
 	if before != nil && header.Timestamp < before.Timestamp {
 		c.add(inBlock(h), "its time, %d, is before its parent's, %d", header.Timestamp, before.Timestamp)
@@ -174,7 +175,7 @@ func (c *checker) history(h types.Height, accesses []types.Access) error {
 			return err
 		}
 		if !bytes.Equal(value, a.New) {
-			c.add(inBlock(h), "state key %x reads %x after it, its accesses say %x", a.Key, value, a.New)
+			c.add(inBlock(h), "state key %x has the value %x after it, but its accesses say %x", a.Key, value, a.New)
 		}
 	}
 	return nil

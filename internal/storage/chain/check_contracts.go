@@ -49,7 +49,7 @@ func (c *checker) deployments() error {
 // allListed checks that every contract is listed once.
 func (c *checker) allListed() error {
 	if c.contracts.difference != 0 {
-		c.add(allTables[tableDeploys], "it does not list every contract once")
+		c.add(allTables[tableDeploys], "the list does not have every contract exactly once")
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func (c *checker) outline(t *tree.Tree) error {
 		return nil
 	}
 	if err == nil && (o.Leaves != t.Len() || !slices.Equal(o.Digests, t.Outline(int(partsOf(len(o.Digests)))))) {
-		c.add("state", "the outline of its tree is another tree's")
+		c.add("state", "the outline belongs to a different tree")
 	}
 	return c.note("state", err)
 }

@@ -112,7 +112,7 @@ func (c *checker) counts() error {
 			return err
 		}
 		if err == nil && found != want {
-			c.add(inBlock(h), "the state after it has %+v, %+v is stored", want, found)
+			c.add(inBlock(h), "the state after it has %+v, but %+v is stored", want, found)
 		}
 		if h == c.report.Oldest {
 			return c.ctx.Err()

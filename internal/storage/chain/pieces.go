@@ -134,7 +134,7 @@ func (s *Store) pieceOf(
 			return nil, err
 		}
 		if now != of {
-			return nil, fmt.Errorf("block %d is another one by now: %w", h, ErrReverted)
+			return nil, fmt.Errorf("block %d has been replaced: %w", h, ErrReverted)
 		}
 		piece, next, err = appendRuns(dst, r, t, h, index, len(dst)+bytes, add)
 		return piece, err

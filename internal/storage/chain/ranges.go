@@ -217,7 +217,7 @@ func (c *checker) ranges() error {
 		n, err := decodeHeight(key[1:])
 		span := blockproof.Span(n)
 		if err != nil || span.Log() == 0 || c.view.hasSpan(span) != nil {
-			c.add(allTables[tableRanges], "a row that belongs to nothing, under %x", key)
+			c.add(allTables[tableRanges], "an orphaned row under %x", key)
 		}
 		return c.ctx.Err()
 	})

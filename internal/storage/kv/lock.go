@@ -57,7 +57,7 @@ type shared struct{ vfs.FS }
 // trying to lock it for reading, it loses its lock.
 var ours sync.Map
 
-var errOurs = errors.New("this process has it")
+var errOurs = errors.New("held by this process")
 
 // noted is a file system that records its exclusive locks in ours.
 type noted struct{ vfs.FS }

@@ -70,7 +70,7 @@ func checkLog(files vfs.FS, path string, number uint32) error {
 		at = next // the rest of the block is too small for a chunk
 	}
 	if _, own, _ := chunkAt(log, at, number); own {
-		return fmt.Errorf("the chunk at byte %d has another checksum", at)
+		return fmt.Errorf("the chunk at byte %d has a wrong checksum", at)
 	}
 	for later := at + 1; later < len(log); later++ {
 		if _, _, whole := chunkAt(log, later, number); whole {

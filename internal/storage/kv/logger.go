@@ -56,7 +56,7 @@ func (l logger) Fatalf(format string, args ...any) {
 			err.cause = cause
 		}
 	}
-	l.out.Error("the database cannot go on", "error", err)
+	l.out.Error("the database cannot continue", "error", err)
 	l.onFatal(err)
 	if isCalled() {
 		panic(err)

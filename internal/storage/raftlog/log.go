@@ -116,7 +116,7 @@ func (l *Log) load() (err error) {
 	term := l.snapshot.GetMetadata().GetTerm()
 	err = l.scan(entryPrefix, kv.PrefixEnd(entryPrefix), l.last()+1, func(e *raftpb.Entry) error {
 		if e.GetTerm() < term {
-			return fmt.Errorf("%w: entry %d is of term %d, the one before of %d",
+			return fmt.Errorf("%w: entry %d has term %d, but the previous entry has %d",
 				ErrDamaged, e.GetIndex(), e.GetTerm(), term)
 		}
 		term = e.GetTerm()
@@ -137,7 +137,7 @@ func (l *Log) load() (err error) {
 func (l *Log) scan(lower, upper []byte, index uint64, f func(*raftpb.Entry) error) error {
 	return kv.Scan(l.db, lower, upper, func(key, row []byte) error {
 		if string(key) != string(keyEntry(index)) {
-			return fmt.Errorf("%w: the row under %x stands for entry %d", ErrDamaged, key, index)
+			return fmt.Errorf("%w: the row under %x has entry %d", ErrDamaged, key, index)
 		}
 		e, err := decodeEntry(index, row)
 		if err != nil {

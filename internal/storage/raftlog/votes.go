@@ -50,7 +50,7 @@ func openVotes(files kv.FS, path string, m Member, h *raftpb.HardState) (*slots.
 	}
 	switch held, has := decodeVote(record), voteOf(m, h); {
 	case held.member != m.ID:
-		err = fmt.Errorf("%w: %s is of member %x, the database of member %x", ErrLost, path, held.member, m.ID)
+		err = fmt.Errorf("%w: %s belongs to member %x, but the database to member %x", ErrLost, path, held.member, m.ID)
 	case held.term > has.term, held.term == has.term && held.candidate != 0 && held.candidate != has.candidate:
 		err = fmt.Errorf("%w: it is in term %d, its vote %x; %s has term %d, vote %x",
 			ErrLost, has.term, has.candidate, path, held.term, held.candidate)

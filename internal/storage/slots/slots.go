@@ -67,7 +67,8 @@ func (f *File) read(size int, later func(record, than []byte) bool) (newest []by
 		return nil, err
 	}
 	if len(content) != whole { // no crash causes that, and the missing part may be the newest record
-		return nil, fmt.Errorf("%w: %s was cut off or made longer: it has not %d bytes", ErrDamaged, f.path, whole)
+		return nil, fmt.Errorf("%w: %s was truncated or extended: its length is not %d bytes",
+			ErrDamaged, f.path, whole)
 	}
 	for slot := range 2 {
 		from := slot * Distance
@@ -78,14 +79,14 @@ func (f *File) read(size int, later func(record, than []byte) bool) (newest []by
 				newest, f.next = record, 1-slot
 			}
 		case !bytes.Equal(whole, make([]byte, slotSize)): // it may have been the newest
-			return nil, fmt.Errorf("%w: the record at byte %d of %s has another checksum", ErrDamaged, from, f.path)
+			return nil, fmt.Errorf("%w: the record at byte %d of %s has a wrong checksum", ErrDamaged, from, f.path)
 		}
 	}
 	if newest == nil {
 		return nil, fmt.Errorf("%w: neither slot of %s has a record", ErrDamaged, f.path)
 	}
 	if between := content[slotSize:Distance]; !bytes.Equal(between, make([]byte, len(between))) {
-		return nil, fmt.Errorf("%w: there is something between the slots of %s", ErrDamaged, f.path)
+		return nil, fmt.Errorf("%w: there are unexpected bytes between the slots of %s", ErrDamaged, f.path)
 	}
 	return newest, nil
 }
