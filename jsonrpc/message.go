@@ -27,6 +27,8 @@ type argument struct{ name, value []byte }
 // A span is a range of a document's arguments.
 type span struct{ from, to int }
 
+func (s span) of(all []argument) []argument { return all[s.from:s.to] }
+
 // member returns the field for the member name, or nil if JSON-RPC does not define that member.
 func (e *envelope) member(name []byte) *[]byte {
 	switch string(name) {
@@ -117,7 +119,7 @@ func (d *document) read(text []byte, mostMessages, mostArguments, depth int) *Er
 
 // given returns the part of the call e that its method receives.
 func (d *document) given(e *envelope) given {
-	return given{id: e.id, arguments: d.arguments[e.arguments.from:e.arguments.to]}
+	return given{id: e.id, arguments: e.arguments.of(d.arguments)}
 }
 
 // forget drops references to the text, so that the document can be reused.

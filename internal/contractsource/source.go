@@ -77,20 +77,27 @@ var (
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 )
 
-// Check checks a source against the limits. Its errors wrap [ErrSource].
-func (s Source) Check() error {
-	m := s.Manifest
+func (m Manifest) check() error {
 	switch {
 	case m.Format != Format:
-		return Errorf("its format is %d, and this program knows %d", m.Format, Format)
+		return Errorf("its format is %d, but this program supports %d", m.Format, Format)
 	case m.Language != Rust && m.Language != AssemblyScript:
 		return Errorf("its language is %q", m.Language)
 	case !sourceName.MatchString(m.Name):
 		return Errorf("its name is %q: letters, digits, _ and -, at most 64", m.Name)
 	case m.Package != "" && !sourcePath.MatchString(m.Package):
 		return Errorf("its package is in %q", m.Package)
-	case len(s.Files) > MaxFiles:
-		return Errorf("%d files, and at most %d are allowed", len(s.Files), MaxFiles)
+	}
+	return nil
+}
+
+// Check checks a source against the limits. Its errors wrap [ErrSource].
+func (s Source) Check() error {
+	if err := s.Manifest.check(); err != nil {
+		return err
+	}
+	if len(s.Files) > MaxFiles {
+		return Errorf("%d files, but at most %d are allowed", len(s.Files), MaxFiles)
 	}
 	size := 0
 	for file, content := range s.Files {
@@ -107,7 +114,7 @@ func (s Source) Check() error {
 		size += len(content)
 	}
 	if size > MaxArchiveBytes {
-		return Errorf("its files have %d bytes, and at most %d are allowed", size, MaxArchiveBytes)
+		return Errorf("its files have %d bytes, but at most %d are allowed", size, MaxArchiveBytes)
 	}
 	return nil
 }
@@ -150,7 +157,7 @@ func (s Source) Archive() ([]byte, error) {
 		return nil, err
 	}
 	if archive.Len() > MaxArchiveBytes {
-		return nil, Errorf("its archive has %d bytes, and at most %d are allowed", archive.Len(), MaxArchiveBytes)
+		return nil, Errorf("its archive has %d bytes, but at most %d are allowed", archive.Len(), MaxArchiveBytes)
 	}
 	return archive.Bytes(), nil
 }
@@ -177,7 +184,7 @@ func ReadArchive(archive []byte) (Source, error) {
 		case header.Typeflag != tar.TypeReg || header.Format != tar.FormatUSTAR:
 			return Source{}, Errorf("%s is not a regular file in ustar format", header.Name)
 		case twice:
-			return Source{}, Errorf("%s is there twice", header.Name)
+			return Source{}, Errorf("%s occurs twice", header.Name)
 		case n > 0:
 			s.Files[header.Name] = content
 		case header.Name != manifestFile:

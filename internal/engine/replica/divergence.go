@@ -39,6 +39,10 @@ type receipt struct {
 	Raw      types.Hex           `json:"raw"` // bincode(Receipt)
 }
 
+func newReceipt(r *types.Receipt) *receipt {
+	return &receipt{r.Status, r.GasUsed, r.Contract, r.Output, len(r.Logs), r.Encode()}
+}
+
 // writeDifference is the first state key whose value after a block differs between this node and the upstream. An empty
 // value means that the key is absent.
 type writeDifference struct {
@@ -92,7 +96,7 @@ func firstReceipt(ctx context.Context, s Source, b *ledger.Received, here []type
 				return d, nil
 			}
 			if ours := here[begin+i]; !sameReceipt(ours, there[i]) {
-				d.Here = &receipt{ours.Status, ours.GasUsed, ours.Contract, ours.Output, len(ours.Logs), ours.Encode()}
+				d.Here = newReceipt(&ours)
 				return d, nil
 			}
 		}

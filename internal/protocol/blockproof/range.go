@@ -129,6 +129,11 @@ type since struct {
 	hash   types.BlockHash
 }
 
+func (s *since) write(e *codec.Encoder) {
+	e.U64(uint64(s.height))
+	e.Fixed(s.hash[:])
+}
+
 // follows reports whether header is the header of the block after parent.
 func follows(parent, header *types.Header) bool {
 	return header.Height == parent.Height+1 && header.Parent == parent.Hash() && header.ChainID == parent.ChainID

@@ -87,8 +87,7 @@ func (s *Statement) instance(c chain, entries []entry, p *part) stark.Statement 
 	} else {
 		e.String("cairn/blockproof/R1")
 		e.U64(s.ChainID)
-		e.U64(uint64(s.since.height))
-		e.Fixed(s.since.hash[:])
+		s.since.write(e)
 	}
 	e.U64(uint64(s.Height))
 	e.Fixed(s.BlockHash[:])

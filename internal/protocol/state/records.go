@@ -42,6 +42,9 @@ type Recovery struct {
 	From uint64        // milliseconds since 1970
 }
 
+// due reports whether there is a recovery that has taken effect at time t.
+func (r *Recovery) due(t uint64) bool { return r != nil && t >= r.From }
+
 // Sizes of an account's record in bytes.
 const (
 	plainBytes     = 8 + 8
@@ -57,7 +60,7 @@ var ErrAccountForm = errors.New("account record has an impossible form")
 
 // At returns the record with the authority in force at time t, in milliseconds: a recovery whose time has come is done.
 func (a Account) At(t uint64) Account {
-	if a.Pending != nil && t >= a.Pending.From {
+	if a.Pending.due(t) {
 		a.Authority, a.Pending = &a.Pending.Next, nil
 	}
 	return a

@@ -111,13 +111,17 @@ func (t *Tree) LoadMore(n int, parallel Parallel) error {
 	if t.rest == nil {
 		return nil
 	}
-	var parts []int
-	for part, state := range t.rest.parts {
+	return t.loadParts(t.rest.missing(n), parallel)
+}
+
+// missing returns the first missing parts, at most n.
+func (r *rest) missing(n int) (parts []int) {
+	for part, state := range r.parts {
 		if state == partMissing && len(parts) < n {
 			parts = append(parts, part)
 		}
 	}
-	return t.loadParts(parts, parallel)
+	return parts
 }
 
 // loadFor loads the parts to which items, which are sorted, belong. If a part became empty, its sibling would have to be

@@ -119,12 +119,6 @@ func (p *part) survey(n *nodes) {
 // side. An item that has reached its leaf stays there.
 type ways [][abreast]ref
 
-// way is the position of an item's nodes in ways.
-type way struct {
-	row    uint32
-	column uint8
-}
-
 // lookUp looks up at most abreast items in the subtree r. It returns the number of nodes below the given depth that
 // each passes, and whether its leaf exists.
 func (n *nodes) lookUp(
@@ -136,7 +130,7 @@ func (n *nodes) lookUp(
 	var at [abreast]ref
 	for i := range items {
 		at[i] = r
-		items[i].way = way{uint32(len(*ways)), uint8(i)}
+		items[i].row, items[i].column = uint32(len(*ways)), uint8(i)
 	}
 	for descending := !r.isLeaf(); descending; {
 		descending = false

@@ -26,7 +26,8 @@ type item struct {
 	leaf          poseidon.Digest // digest of the new leaf, for a write that leaves a value
 	before, after bool            // whether the key has a value before and after
 	changed       bool            // the access is a write
-	way           way             // through the part of the tree that contains the item
+	row           uint32          // first row of the item's nodes in ways
+	column        uint8           // their column in ways
 }
 
 // newItems hashes the keys of accesses and the new values of writes.

@@ -85,20 +85,20 @@ func containsPath(items []item, path *poseidon.Digest) bool {
 // keep is visit for a single item whose leaf is below the node s.node and remains: with or without a new value, no node
 // is added or removed. In a large tree, most nodes on the ways to a block's accesses have only one access below.
 func (w *walker) keep(s *subtree, pos int, it *item) subtree {
-	way := w.ways[it.way.row:]
-	for way[0][it.way.column] != s.node {
+	way := w.ways[it.row:]
+	for way[0][it.column] != s.node {
 		way = way[1:]
 	}
 	nodes := 0
-	for !way[nodes][it.way.column].isLeaf() {
+	for !way[nodes][it.column].isLeaf() {
 		nodes++
 	}
-	end := int(w.nodes.inner(way[nodes-1][it.way.column]).depth) + 1 // depth of the leaf
+	end := int(w.nodes.inner(way[nodes-1][it.column]).depth) + 1 // depth of the leaf
 	w.record.shapes = append(w.record.shapes, branches[:end-pos]...)
 	w.record.shape(ShapeOwn)
 	var below *inner
 	for i := nodes - 1; i >= 0; i-- {
-		r := way[i][it.way.column]
+		r := way[i][it.column]
 		in := w.nodes.inner(r)
 		depth := int(in.depth)
 		for range end - depth - 1 {

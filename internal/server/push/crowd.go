@@ -12,6 +12,8 @@ type crowd struct {
 	index  int       // in crowds
 }
 
+func (c *crowd) newest() *connection { return c.open.Back().Value.(*connection) }
+
 // crowds holds all connections by source. Every operation takes at most logarithmic time. The server's lock guards it.
 type crowds struct {
 	bySource map[string]*crowd
@@ -30,7 +32,7 @@ func (all *crowds) add(c *connection, most int) (displaced *connection, ok bool)
 		if len(all.largest) == 0 || all.largest[0].open.Len() <= own.open.Len()+1 {
 			return nil, false
 		}
-		displaced = all.largest[0].open.Back().Value.(*connection)
+		displaced = all.largest[0].newest()
 		all.remove(displaced)
 	}
 	if own.open.Len() == 0 {

@@ -25,18 +25,16 @@ type download struct {
 	coding string // empty: uncompressed
 
 	shrinker *jsonrpc.Shrinker // nil before the first piece, and without a coding
-	at       mark              // start of the next piece
-	skip     int64             // bytes from at to the client's start
-	begun    bool
-	piece    []byte // unread bytes of the present piece
-	err      error  // reason for ending early
-}
 
-// mark is the start of a piece in a file.
-type mark struct {
-	part int    // index
-	item uint32 // in the part
-	left int64  // remaining bytes of the part
+	// start of the next piece: its part, the item in the part, and the remaining bytes of the part
+	part int
+	item uint32
+	left int64
+
+	skip  int64 // bytes from there to the client's start
+	begun bool
+	piece []byte // unread bytes of the present piece
+	err   error  // reason for ending early
 }
 
 func newDownload(f *files, r *http.Request, opened *file) *download {
@@ -57,10 +55,10 @@ func (d *download) Seek(offset int64, whence int) (int64, error) {
 		}
 		return d.size, nil
 	}
-	d.at, d.skip = mark{}, offset
-	for d.at.part < len(d.file.parts) && d.skip >= d.file.parts[d.at.part].size {
-		d.skip -= d.file.parts[d.at.part].size
-		d.at.part++
+	d.part, d.skip = 0, offset
+	for d.part < len(d.file.parts) && d.skip >= d.file.parts[d.part].size {
+		d.skip -= d.file.parts[d.part].size
+		d.part++
 	}
 	d.enter()
 	return offset, nil
@@ -68,16 +66,16 @@ func (d *download) Seek(offset int64, whence int) (int64, error) {
 
 // enter moves to the start of the present part.
 func (d *download) enter() {
-	d.at.item = 0
-	if d.at.part < len(d.file.parts) {
-		d.at.left = d.file.parts[d.at.part].size
+	d.item = 0
+	if d.part < len(d.file.parts) {
+		d.left = d.file.parts[d.part].size
 	}
 }
 
 // Read implements io.Reader.
 func (d *download) Read(p []byte) (int, error) {
 	for len(d.piece) == 0 && d.err == nil {
-		if d.at.part == len(d.file.parts) {
+		if d.part == len(d.file.parts) {
 			return 0, io.EOF
 		}
 		d.piece = nil // freed before the next one is made
@@ -127,23 +125,23 @@ func (d *download) produce() ([]byte, error) {
 	if d.shrinker == nil {
 		d.shrinker = jsonrpc.NewShrinker(d.size, d.coding)
 	}
-	return d.shrinker.Add(piece, d.at.part == len(d.file.parts))
+	return d.shrinker.Add(piece, d.part == len(d.file.parts))
 }
 
 // read reads a piece of the file, without the bytes to skip.
 func (d *download) read() (read []byte, err error) {
-	for taken := 0; taken < pieceBytes && d.at.part < len(d.file.parts); {
-		piece, next, err := d.file.parts[d.at.part].read(d.at.item)
+	for taken := 0; taken < pieceBytes && d.part < len(d.file.parts); {
+		piece, next, err := d.file.parts[d.part].read(d.item)
 		if err != nil {
 			return nil, err
 		}
 		taken += len(piece)
-		d.at.item, d.at.left = next, d.at.left-int64(len(piece))
-		if len(piece) == 0 || d.at.left < 0 {
+		d.item, d.left = next, d.left-int64(len(piece))
+		if len(piece) == 0 || d.left < 0 {
 			return nil, fmt.Errorf("%w: a file does not have its recorded length", chain.ErrCorrupt)
 		}
-		if d.at.left == 0 {
-			d.at.part++
+		if d.left == 0 {
+			d.part++
 			d.enter()
 		}
 		skipped := min(d.skip, int64(len(piece)))

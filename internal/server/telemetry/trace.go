@@ -28,6 +28,21 @@ type Traces struct {
 	ChainID uint64
 }
 
+// url checks the settings and returns the collector's URL with its path.
+func (t Traces) url() (string, error) {
+	endpoint, err := url.Parse(t.Endpoint)
+	switch {
+	case err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https":
+		return "", errors.New("the OTLP endpoint is not a URL such as http://127.0.0.1:4318")
+	case t.Every == 0:
+		return "", errors.New("one of 0 calls cannot be traced")
+	}
+	if endpoint.Path == "" || endpoint.Path == "/" {
+		endpoint.Path = "/v1/traces" // OTLP/HTTP, "OTLP/HTTP Request"
+	}
+	return endpoint.String(), nil
+}
+
 // tracer creates spans afterwards, from times that are measured anyway.
 type tracer struct {
 	provider *sdktrace.TracerProvider
@@ -40,18 +55,12 @@ func newTracer(config Config) (*tracer, error) {
 	if config.Traces.Endpoint == "" {
 		return nil, nil
 	}
-	endpoint, err := url.Parse(config.Traces.Endpoint)
-	switch {
-	case err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https":
-		return nil, errors.New("the OTLP endpoint is not a URL such as http://127.0.0.1:4318")
-	case config.Traces.Every == 0:
-		return nil, errors.New("one of 0 calls cannot be traced")
-	}
-	if endpoint.Path == "" || endpoint.Path == "/" {
-		endpoint.Path = "/v1/traces" // OTLP/HTTP, "OTLP/HTTP Request"
+	endpoint, err := config.Traces.url()
+	if err != nil {
+		return nil, err
 	}
 	// New connects only when there is a span to send: an unreachable collector does not keep the node from starting.
-	exporter, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(endpoint.String()))
+	exporter, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(endpoint))
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
