@@ -9,7 +9,7 @@ import (
 // Methods about who may sign for an account.
 var (
 	GetAccount = define[GetAccountParams, Account]("svc_getAccount",
-		"An account after a block: its balance and nonce, its authority, and a pending recovery.",
+		"An account after a block: its balance, nonce and authority, and a pending recovery.",
 		ErrBadAccount, ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	GetSigningText = define[SigningTextParams, SigningText]("svc_getSigningText",
 		"The hash and the text that the sender or the payer of a transaction signs. SDKs compute both, and "+

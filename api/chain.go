@@ -17,8 +17,8 @@ var (
 		ErrBadAccount, ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	ResolveAddress = define[ResolveAddressParams, ResolvedAddress]("svc_resolveAddress",
 		"The 32 bytes of the account in a taproot address of any network.", ErrBadAddress)
-	GetNodeInfo   = define[NoParams, NodeInfo]("svc_getNodeInfo", "What this node is, and the chain it follows.")
-	GetSyncStatus = define[NoParams, SyncStatus]("svc_getSyncStatus", "How far this node is behind the primary.")
+	GetNodeInfo   = define[NoParams, NodeInfo]("svc_getNodeInfo", "Information about this node and its chain.")
+	GetSyncStatus = define[NoParams, SyncStatus]("svc_getSyncStatus", "How many blocks this node is behind its primary.")
 	ChainID       = define[NoParams, Quantity]("svc_chainId", "The chain id that transactions are signed for.")
 	GetGenesis    = define[NoParams, GenesisInfo]("svc_getGenesis", "The chain's genesis.")
 	GetParameters = define[ParametersParams, ParametersInfo]("svc_getParameters",
@@ -194,14 +194,14 @@ type ParametersInfo struct {
 	Version      uint32          `json:"version" doc:"the version of protocol rules and gas schedule"`
 	GasLimit     types.Gas       `json:"gas_limit" doc:"the gas limit of a block"`
 	BlockBytes   uint32          `json:"block_bytes" doc:"the most bytes that a block's transactions may have together"`
-	TargetBPS    uint16          `json:"target_bps" doc:"the share of gas_limit at which the base fee stands still, in 1/10000"`
+	TargetBPS    uint16          `json:"target_bps" doc:"the share of gas_limit at which the base fee stays, in 1/10000"`
 	MinBaseFee   types.Amount    `json:"min_base_fee" doc:"the base fee's lower bound"`
 	MaxBaseFee   types.Amount    `json:"max_base_fee" doc:"the base fee's upper bound"`
 	Producer     types.PublicKey `json:"producer" doc:"the key that signs blocks"`
 	FeeRecipient types.Account   `json:"fee_recipient" doc:"the account that receives priority fees"`
 	Admin        types.Account   `json:"admin" doc:"the account that may change the parameters"`
 	Notice       uint64          `json:"notice" doc:"how long ahead an upgrade must be announced, in milliseconds"`
-	Upgrade      *Upgrade        `json:"upgrade" doc:"the upgrade that is announced; null if there is none"`
+	Upgrade      *Upgrade        `json:"upgrade" doc:"the announced upgrade; null if there is none"`
 	Proof        *AccountProof   `json:"proof" doc:"the Merkle proof of the parameters' state key; null for a block outside the window of proofs"`
 }
 

@@ -11,18 +11,18 @@ const DevelopmentMnemonic = "test test test test test test test test test test t
 // Methods of development chains.
 var (
 	DevMine = define[DevMineParams, Quantity]("dev_mine",
-		"Makes blocks at once, empty ones too, and gives the height of the last.", ErrOutOfRange)
+		"Makes blocks at once, even empty ones, and returns the height of the last.", ErrOutOfRange)
 	DevSetBlockTime = define[DevSetBlockTimeParams, bool]("dev_setBlockTime",
 		"Changes when blocks are made: by a clock, at once for each transaction, or by dev_mine only.", ErrOutOfRange)
 	DevIncreaseTime = define[DevIncreaseTimeParams, int64]("dev_increaseTime",
-		"Moves the chain's time forward and gives how many seconds it is ahead of the clock in all.", ErrOutOfRange)
+		"Moves the chain's time forward and returns its total lead over the clock in seconds.", ErrOutOfRange)
 	DevSetNextBlockTime = define[DevSetNextBlockTimeParams, bool]("dev_setNextBlockTime",
 		"Sets the next block's timestamp; the clock continues from there.", ErrOutOfRange)
-	DevSnapshot = define[NoParams, Quantity]("dev_snapshot", "Remembers the present block and gives the snapshot's id.")
+	DevSnapshot = define[NoParams, Quantity]("dev_snapshot", "Makes a snapshot of the current block; returns its id.")
 	DevRevert   = define[DevRevertParams, bool]("dev_revert",
-		"Takes the chain back to a snapshot, which ends it and later ones.", ErrNoSnapshot)
+		"Reverts the chain to a snapshot, which removes it and later ones.", ErrNoSnapshot)
 	DevFund = define[DevFundParams, types.TxID]("dev_fund",
-		"Sends coins from the development treasury and gives the transfer's hash.",
+		"Sends coins from the development treasury and returns the transfer's hash.",
 		with(admissionErrors, ErrBadAccount, ErrWrongNetwork, ErrOutOfRange)...)
 )
 

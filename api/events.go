@@ -19,7 +19,7 @@ const (
 
 // GetEventsParams are the parameters of [GetEvents].
 type GetEventsParams struct {
-	Filter EventFilter `json:"filter" doc:"which events; without members all"`
+	Filter EventFilter `json:"filter" doc:"selects events; an empty filter selects all"`
 }
 
 // EventFilter selects events. An event matches if it matches every given member.

@@ -4,7 +4,7 @@ import "github.com/cairn-chain/cairn/types"
 
 // Methods on fees.
 var (
-	GasPrice     = define[NoParams, GasPriceInfo]("svc_gasPrice", "What to pay per gas now.")
+	GasPrice     = define[NoParams, GasPriceInfo]("svc_gasPrice", "Suggested fees per gas for a transaction now.")
 	GetFeeMarket = define[NoParams, FeeMarket](
 		"svc_getFeeMarket", "The base fee of the next block and its rule's bounds.",
 	)

@@ -41,27 +41,27 @@ type member struct {
 
 var forms = []form{
 	{"Number", "an integer, or a decimal string if it is over 2^53 − 1", nil},
-	{"Witness", "what shows that an account signed", []variant{
+	{"Witness", "the proof that an account signed", []variant{
 		{"key", []member{{"signature", "the account's BIP-340 signature", data(64)}}},
 		{"text", []member{
-			{"signature", "the account's BIP-340 signature, of the text as BIP-322 has it", data(64)},
-			{"sighash", "as which the wallet signed: 0 default, 1 all", integer(8)},
+			{"signature", "the account's BIP-340 signature of the text by BIP-322", data(64)},
+			{"sighash", "the wallet's sighash type: 0 default, 1 all", integer(8)},
 		}},
 		{"policy", []member{
 			{"policy", "the policy", refTo("Policy")},
-			{"proofs", "of each signer who signed, in the policy's order", list("PolicyProof")},
+			{"proofs", "the proof of each signer who signed, in the policy's order", list("PolicyProof")},
 		}},
 	}},
-	{"Policy", "who may sign for an account", []variant{{"", []member{
-		{"number", "any number: it gives the same signers several accounts", refTo("Number")},
-		{"owner", "who signs", refTo("Rule")},
-		{"recovery", "who may begin a recovery; null for nobody", orNull(refTo("Recovery"))},
+	{"Policy", "the rule for signing for an account", []variant{{"", []member{
+		{"number", "any number, which gives the same signers several accounts", refTo("Number")},
+		{"owner", "the signers and how many must sign", refTo("Rule")},
+		{"recovery", "the rule for beginning a recovery; null if there is none", orNull(refTo("Recovery"))},
 	}}}},
-	{"Recovery", "who may begin to replace an account's policy", []variant{{"", []member{
-		{"rule", "who signs", refTo("Rule")},
-		{"delay", "after how long it takes effect, in milliseconds", refTo("Number")},
+	{"Recovery", "the rule for replacing an account's policy", []variant{{"", []member{
+		{"rule", "the signers and how many must sign", refTo("Rule")},
+		{"delay", "the delay before it takes effect, in milliseconds", refTo("Number")},
 	}}}},
-	{"Rule", "signers of whom some must sign", []variant{{"", []member{
+	{"Rule", "signers, and how many of them must sign", []variant{{"", []member{
 		{"threshold", "how many must sign", integer(8)},
 		{"signers", "the signers, ascending by their encoding", list("Signer")},
 	}}}},
@@ -70,23 +70,23 @@ var forms = []form{
 		{"p256", []member{{"point", "a public key of P-256: x and y", data(64)}}},
 		{"passkey", []member{
 			{"point", "the passkey's public key of P-256: x and y", data(64)},
-			{"verified", "whether its user must be verified, as by a fingerprint", Schema{"type": "boolean"}},
+			{"verified", "whether its user must be verified, such as by a fingerprint", Schema{"type": "boolean"}},
 		}},
 	}},
-	{"PolicyProof", "what shows that a signer of a policy signed", []variant{{"", []member{
+	{"PolicyProof", "the proof that a signer of a policy signed", []variant{{"", []member{
 		{"signer", "the signer's place in the rule, from 0", integer(8)},
 		{"evidence", "the signature", refTo("Evidence")},
 	}}}},
 	{"Evidence", "a signature by a signer of a policy", []variant{
 		{"key", []member{{"signature", "a BIP-340 signature", data(64)}}},
 		{"text", []member{
-			{"signature", "a BIP-340 signature, of the text as BIP-322 has it", data(64)},
-			{"sighash", "as which the wallet signed: 0 default, 1 all", integer(8)},
+			{"signature", "a BIP-340 signature of the text by BIP-322", data(64)},
+			{"sighash", "the wallet's sighash type: 0 default, 1 all", integer(8)},
 		}},
 		{"p256", []member{{"signature", "an ECDSA signature by P-256: r and s", data(64)}}},
 		{"passkey", []member{
-			{"authenticator", "what the authenticator says of itself", data(37)},
-			{"client", "what follows the challenge in clientDataJSON", refTo("Data")},
+			{"authenticator", "the authenticator's data about itself", data(37)},
+			{"client", "the part of clientDataJSON after the challenge", refTo("Data")},
 			{"signature", "an ECDSA signature by P-256: r and s", data(64)},
 		}},
 	}},
@@ -94,22 +94,22 @@ var forms = []form{
 		{"version", "of protocol rules and gas schedule", integer(32)},
 		{"gas_limit", "of a block", amount()},
 		{"block_bytes", "the most bytes that a block's transactions may have together", integer(32)},
-		{"target_bps", "the share of gas_limit at which the base fee stands still, in 1/10000", integer(16)},
+		{"target_bps", "the share of gas_limit at which the base fee stays, in 1/10000", integer(16)},
 		{"min_base_fee", "the base fee's lower bound", amount()},
 		{"max_base_fee", "the base fee's upper bound", amount()},
 		{"producer", "the key that seals blocks", refTo("Hash")},
 		{"fee_recipient", "the account that receives priority fees", refTo("Hash")},
 		{"admin", "the account that may change the parameters", refTo("Hash")},
 		{"notice", "how long ahead an upgrade must be announced, in milliseconds", integer(64)},
-		{"upgrade", "the upgrade that is announced; null if there is none", orNull(refTo("Upgrade"))},
+		{"upgrade", "the announced upgrade; null if there is none", orNull(refTo("Upgrade"))},
 	}}}},
-	{"InclusionProof", "what shows that a list of a block has a leaf", []variant{{"", []member{
+	{"InclusionProof", "the proof that a list of a block has a leaf", []variant{{"", []member{
 		{"number", "the leaf's place in the list, from 0", integer(32)},
 		{"n", "the number of leaves", integer(32)},
-		{"leaf", "the leaf, which a client computes itself too", refTo("Hash")},
-		{"siblings", "the digests beside the way, from the leaf up", list("Hash")},
+		{"leaf", "the leaf, which a client must also compute itself", refTo("Hash")},
+		{"siblings", "the sibling digests, from the leaf up", list("Hash")},
 	}}}},
-	{"Genesis", "the state in which a chain begins", []variant{{"", []member{
+	{"Genesis", "the initial state of a chain", []variant{{"", []member{
 		{"chain_id", "the chain id", refTo("Number")},
 		{"network", "mainnet, testnet or regtest", choice(types.Networks()...).schema},
 		{"time", "the time of block 0, in milliseconds of Unix time", integer(64)},
@@ -122,12 +122,12 @@ var forms = []form{
 		{"balance", "its balance in smallest units", refTo("Number")},
 	}}}},
 	{"Step", "a step of a batch", []variant{{"", []member{
-		{"target", "who is paid, or the contract that is called", refTo("Hash")},
-		{"value", "how much it is given, in smallest units", refTo("Number")},
-		{"action", "what is done", refTo("Action")},
+		{"target", "the recipient, or the called contract", refTo("Hash")},
+		{"value", "the amount that it receives, in smallest units", refTo("Number")},
+		{"action", "the action", refTo("Action")},
 	}}}},
-	{"Action", "what a step of a batch does", []variant{
-		{"transfer", []member{{"memo", "32 bytes that go with it; null for none", orNull(data(32))}}},
+	{"Action", "the action of a step of a batch", []variant{
+		{"transfer", []member{{"memo", "a memo of 32 bytes; null for none", orNull(data(32))}}},
 		{"call", []member{
 			{"function", "the function's name", Schema{"type": "string"}},
 			{"args", "the arguments", refTo("Data")},
@@ -184,7 +184,7 @@ func (f form) schema() Schema {
 func (v variant) schema() Schema {
 	properties, required := map[string]Schema{}, []string{}
 	if v.kind != "" {
-		properties["type"] = Schema{"type": "string", "enum": []string{v.kind}, "description": "which of these it is"}
+		properties["type"] = Schema{"type": "string", "enum": []string{v.kind}, "description": "the variant"}
 		required = append(required, "type")
 	}
 	for _, m := range v.members {

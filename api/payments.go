@@ -26,7 +26,7 @@ var ErrTakenBack = reason(jsonrpc.CodeInvalidParams, "taken_back", "the block of
 
 // GetPaymentsParams are the parameters of [GetPayments].
 type GetPaymentsParams struct {
-	Filter PaymentFilter `json:"filter" jsonrpc:"optional" doc:"which payments; without members all"`
+	Filter PaymentFilter `json:"filter" jsonrpc:"optional" doc:"selects payments; an empty filter selects all"`
 }
 
 // PaymentFilter selects payments and their order.

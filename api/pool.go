@@ -18,7 +18,7 @@ const (
 
 // PendingTransactionsParams are the parameters of [GetPendingTransactions].
 type PendingTransactionsParams struct {
-	Filter PendingFilter `json:"filter" jsonrpc:"optional" doc:"which transactions; by default those of all senders"`
+	Filter PendingFilter `json:"filter" jsonrpc:"optional" doc:"selects transactions; by default those of all senders"`
 }
 
 // PendingFilter selects pending transactions.

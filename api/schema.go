@@ -37,9 +37,9 @@ var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[Data]():      {"Data", text("bytes in hex", `^0x([0-9a-fA-F]{2})*$`)},
 	reflect.TypeFor[LooseData](): {"LooseData", text("bytes in hex, with or without 0x", `^(0x)?([0-9a-fA-F]{2})*$`)},
 	reflect.TypeFor[Fraction]():  {"Fraction", decimal},
-	reflect.TypeFor[Decimal]():   {"Decimal", Schema{"type": "number", "minimum": 0, "description": "a number with all its digits"}},
+	reflect.TypeFor[Decimal]():   {"Decimal", Schema{"type": "number", "minimum": 0, "description": "an exact decimal number"}},
 	reflect.TypeFor[jsonrpc.Error](): {"Error", Schema{
-		"type": "object", "description": "an error as JSON-RPC 2.0 has it", "required": []string{"code", "message"},
+		"type": "object", "description": "an error of JSON-RPC 2.0", "required": []string{"code", "message"},
 		"properties": map[string]Schema{
 			"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object", "additionalProperties": true},
 		}}},

@@ -5,12 +5,12 @@ import "github.com/cairn-chain/cairn/types"
 // Methods that send and try transactions.
 var (
 	SendRawTransaction = define[RawTransactionParams, types.TxID]("svc_sendRawTransaction",
-		"Submits a signed transaction to the mempool and gives its hash.", admissionErrors...)
+		"Submits a signed transaction to the mempool and returns its hash.", admissionErrors...)
 	SendRawTransactionSync = define[RawTransactionParams, Receipt]("svc_sendRawTransactionSync",
 		"Submits a signed transaction, or finds a known one, and waits up to 30 s for its receipt.",
 		with(admissionErrors, ErrDisplaced, ErrDropped, ErrTimeUp)...)
 	Call = define[RawTransactionParams, Data]("svc_call",
-		"Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not "+
+		"Runs a transaction on the latest state without sending it, and returns its output. Nonce and fees are not "+
 			"checked.",
 		callErrors...)
 	EstimateGas = define[RawTransactionParams, Quantity]("svc_estimateGas",

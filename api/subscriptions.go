@@ -49,7 +49,7 @@ func Topics() []Topic {
 // SubscribeParams are the parameters of [Subscribe].
 type SubscribeParams struct {
 	Topic  Topic              `json:"topic" doc:"the topic to subscribe to"`
-	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"which of its items, and the starting point"`
+	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"selects items and the starting point"`
 }
 
 // SubscriptionFilter restricts a subscription. Only events, newBlocks, proofs and payments support from_block.

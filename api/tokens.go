@@ -35,7 +35,7 @@ type TokenBalance struct {
 // GetTokenHoldersParams are the parameters of [GetTokenHolders].
 type GetTokenHoldersParams struct {
 	Token types.ContractID `json:"token" doc:"the token's contract"`
-	Page  HolderPage       `json:"page" jsonrpc:"optional" doc:"which part of the list"`
+	Page  HolderPage       `json:"page" jsonrpc:"optional" doc:"selects a part of the list"`
 }
 
 // HolderPage selects a part of a token's holders.

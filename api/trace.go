@@ -5,7 +5,7 @@ import "github.com/cairn-chain/cairn/types"
 // TraceTransaction traces an included transaction.
 var (
 	TraceTransaction = define[TraceParams, *Trace]("svc_traceTransaction",
-		"What an included transaction did, call by call, executed again; null if it is not included, pruned if "+
+		"A trace of an included transaction's calls, from executing it again; null if it is not included, pruned if "+
 			"this node lacks blocks and cannot know.",
 		ErrPruned, ErrBusy, ErrTimeUp, ErrNoState)
 	TraceUnsent = define[TraceUnsentParams, *Trace]("svc_traceCall",

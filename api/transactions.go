@@ -22,7 +22,7 @@ var (
 			"blocks and cannot know.",
 		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrPruned)
 	GetBlockTransactions = define[GetBlockTransactionsParams, []Transaction]("svc_getBlockTransactions",
-		"A block's transactions in order, from an index on. Empty behind the last, and above the head.",
+		"A block's transactions in order, from an index on. Empty after the last, and above the head.",
 		ErrPruned, ErrOutOfRange)
 	GetBlockReceipts = define[GetBlockReceiptsParams, []Receipt]("svc_getBlockReceipts",
 		"A block's receipts in order, from an index on: at most 8 MiB, but at least one if there is one. Empty "+
@@ -52,7 +52,7 @@ type TransactionParams struct {
 // GetTransactionsByAddressParams are the parameters of [GetTransactionsByAddress].
 type GetTransactionsByAddressParams struct {
 	Account string          `json:"account" doc:"a taproot address, or a public key in hex"`
-	Page    TransactionPage `json:"page" jsonrpc:"optional" doc:"which part of the list"`
+	Page    TransactionPage `json:"page" jsonrpc:"optional" doc:"selects a part of the list"`
 }
 
 // TransactionPage selects a part of a list.
@@ -71,7 +71,7 @@ type TransactionByNonceParams struct {
 // GetBlockTransactionsParams are the parameters of [GetBlockTransactions].
 type GetBlockTransactionsParams struct {
 	Block BlockRef              `json:"block" doc:"the block's height, latest or earliest"`
-	Page  BlockTransactionsPage `json:"page" jsonrpc:"optional" doc:"which part of the list"`
+	Page  BlockTransactionsPage `json:"page" jsonrpc:"optional" doc:"selects a part of the list"`
 }
 
 // BlockTransactionsPage selects a part of a block's transactions.
@@ -83,7 +83,7 @@ type BlockTransactionsPage struct {
 // GetBlockReceiptsParams are the parameters of [GetBlockReceipts].
 type GetBlockReceiptsParams struct {
 	Block BlockRef          `json:"block" doc:"the block's height, latest or earliest"`
-	Page  BlockReceiptsPage `json:"page" jsonrpc:"optional" doc:"which part of the list"`
+	Page  BlockReceiptsPage `json:"page" jsonrpc:"optional" doc:"selects a part of the list"`
 }
 
 // BlockReceiptsPage selects a part of a block's receipts.

@@ -12,7 +12,7 @@ var (
 			"its output.",
 		viewErrors...)
 	BatchViewCall = define[BatchViewCallParams, []ViewResult]("svc_batchViewCall",
-		"Makes independent view calls after one block and gives their results in order.",
+		"Makes independent view calls after one block and returns their results in order.",
 		ErrViewCalls, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 )
 

@@ -26,8 +26,8 @@ func TestCompareWrites(t *testing.T) {
 		{"one more is executed before", list(b, d), list(read, d), "lack the key 62"},
 		{"one more is proven", list(b), list(b, read, d), "does not write the key 64"},
 		{"one more is proven before", list(d), list(b, d), "does not write the key 62"},
-		{"another value after", list(b), list(access("b", "1", "3")), "other values of the key 62"},
-		{"another value before", list(b), list(access("b", "", "2")), "other values of the key 62"},
+		{"another value after", list(b), list(access("b", "1", "3")), "different values of the key 62"},
+		{"another value before", list(b), list(access("b", "", "2")), "different values of the key 62"},
 		{"none is executed", list(read), list(read, d), "does not write the key 64"},
 		{"none is proven", list(d), nil, "lack the key 64"},
 	} {

@@ -164,7 +164,7 @@ func TestListVectors(t *testing.T) {
 
 // whys are parts of the errors for the reasons in the vectors.
 var whys = map[string]string{
-	"another root":                   "to another root",
+	"another root":                   "to a different root",
 	"n":                              "a list of ",
 	"the number of siblings":         "siblings in a list of",
 	"a number that is not below n":   "number ",

@@ -59,9 +59,9 @@ func TestShownVectors(t *testing.T) {
 
 // shownWhys are parts of the errors for the reasons in the vectors.
 var shownWhys = map[string]string{
-	"another root":                     "of another root",
+	"another root":                     "to a different root",
 	"an element that is not below p":   poseidon.ErrNotCanonical.Error(),
-	"the value and the end":            "presence where absence is asked for",
+	"the value and the end":            "presence instead of absence",
 	"the other path is on another way": "does not show absence",
 	"the other path is the key's":      "does not show absence",
 }

@@ -146,12 +146,12 @@ export interface AccountProof {
   value: Hex | null;
 }
 
-/** what a step of a batch does */
+/** the action of a step of a batch */
 export type Action =
   | {
-      /** 32 bytes that go with it; null for none */
+      /** a memo of 32 bytes; null for none */
       memo: Hex | null;
-      /** which of these it is */
+      /** the variant */
       type: "transfer";
     }
   | {
@@ -159,7 +159,7 @@ export type Action =
       args: Hex;
       /** the function's name */
       function: string;
-      /** which of these it is */
+      /** the variant */
       type: "call";
     };
 
@@ -375,31 +375,31 @@ export type Evidence =
   | {
       /** a BIP-340 signature */
       signature: Hex;
-      /** which of these it is */
+      /** the variant */
       type: "key";
     }
   | {
-      /** as which the wallet signed: 0 default, 1 all */
+      /** the wallet's sighash type: 0 default, 1 all */
       sighash: number;
-      /** a BIP-340 signature, of the text as BIP-322 has it */
+      /** a BIP-340 signature of the text by BIP-322 */
       signature: Hex;
-      /** which of these it is */
+      /** the variant */
       type: "text";
     }
   | {
       /** an ECDSA signature by P-256: r and s */
       signature: Hex;
-      /** which of these it is */
+      /** the variant */
       type: "p256";
     }
   | {
-      /** what the authenticator says of itself */
+      /** the authenticator's data about itself */
       authenticator: Hex;
-      /** what follows the challenge in clientDataJSON */
+      /** the part of clientDataJSON after the challenge */
       client: Hex;
       /** an ECDSA signature by P-256: r and s */
       signature: Hex;
-      /** which of these it is */
+      /** the variant */
       type: "passkey";
     };
 
@@ -436,7 +436,7 @@ export interface GasPriceInfo {
   suggested_priority_fee: bigint;
 }
 
-/** the state in which a chain begins */
+/** the initial state of a chain */
 export interface Genesis {
   /** the accounts with coins, ascending */
   allocations: (Allocation)[];
@@ -501,15 +501,15 @@ export interface Inclusion {
   transaction: InclusionProof;
 }
 
-/** what shows that a list of a block has a leaf */
+/** the proof that a list of a block has a leaf */
 export interface InclusionProof {
-  /** the leaf, which a client computes itself too */
+  /** the leaf, which a client must also compute itself */
   leaf: Hash;
   /** the number of leaves */
   n: number;
   /** the leaf's place in the list, from 0 */
   number: number;
-  /** the digests beside the way, from the leaf up */
+  /** the sibling digests, from the leaf up */
   siblings: (Hash)[];
 }
 
@@ -658,9 +658,9 @@ export interface Parameters {
   notice: number;
   /** the key that seals blocks */
   producer: Hash;
-  /** the share of gas_limit at which the base fee stands still, in 1/10000 */
+  /** the share of gas_limit at which the base fee stays, in 1/10000 */
   target_bps: number;
-  /** the upgrade that is announced; null if there is none */
+  /** the announced upgrade; null if there is none */
   upgrade: Upgrade | null;
   /** of protocol rules and gas schedule */
   version: number;
@@ -687,9 +687,9 @@ export interface ParametersInfo {
   producer: Hash;
   /** the Merkle proof of the parameters' state key; null for a block outside the window of proofs */
   proof: AccountProof | null;
-  /** the share of gas_limit at which the base fee stands still, in 1/10000 */
+  /** the share of gas_limit at which the base fee stays, in 1/10000 */
   target_bps: number;
-  /** the upgrade that is announced; null if there is none */
+  /** the announced upgrade; null if there is none */
   upgrade: Upgrade | null;
   /** the version of protocol rules and gas schedule */
   version: number;
@@ -795,17 +795,17 @@ export interface PendingTransaction {
   value: bigint;
 }
 
-/** who may sign for an account */
+/** the rule for signing for an account */
 export interface Policy {
-  /** any number: it gives the same signers several accounts */
+  /** any number, which gives the same signers several accounts */
   number: bigint;
-  /** who signs */
+  /** the signers and how many must sign */
   owner: Rule;
-  /** who may begin a recovery; null for nobody */
+  /** the rule for beginning a recovery; null if there is none */
   recovery: Recovery | null;
 }
 
-/** what shows that a signer of a policy signed */
+/** the proof that a signer of a policy signed */
 export interface PolicyProof {
   /** the signature */
   evidence: Evidence;
@@ -882,11 +882,11 @@ export interface Receipt {
   transactionIndex: number;
 }
 
-/** who may begin to replace an account's policy */
+/** the rule for replacing an account's policy */
 export interface Recovery {
-  /** after how long it takes effect, in milliseconds */
+  /** the delay before it takes effect, in milliseconds */
   delay: bigint;
-  /** who signs */
+  /** the signers and how many must sign */
   rule: Rule;
 }
 
@@ -895,7 +895,7 @@ export interface ResolvedAddress {
   pubkey: Hash;
 }
 
-/** signers of whom some must sign */
+/** signers, and how many of them must sign */
 export interface Rule {
   /** the signers, ascending by their encoding */
   signers: (Signer)[];
@@ -915,21 +915,21 @@ export type Signer =
   | {
       /** an x-only public key of secp256k1 */
       key: Hex;
-      /** which of these it is */
+      /** the variant */
       type: "key";
     }
   | {
       /** a public key of P-256: x and y */
       point: Hex;
-      /** which of these it is */
+      /** the variant */
       type: "p256";
     }
   | {
       /** the passkey's public key of P-256: x and y */
       point: Hex;
-      /** which of these it is */
+      /** the variant */
       type: "passkey";
-      /** whether its user must be verified, as by a fingerprint */
+      /** whether its user must be verified, such as by a fingerprint */
       verified: boolean;
     };
 
@@ -996,11 +996,11 @@ export interface StateSnapshot {
 
 /** a step of a batch */
 export interface Step {
-  /** what is done */
+  /** the action */
   action: Action;
-  /** who is paid, or the contract that is called */
+  /** the recipient, or the called contract */
   target: Hash;
-  /** how much it is given, in smallest units */
+  /** the amount that it receives, in smallest units */
   value: bigint;
 }
 
@@ -1289,64 +1289,64 @@ export interface ViewValue {
   value: Hex | null;
 }
 
-/** what shows that an account signed */
+/** the proof that an account signed */
 export type Witness =
   | {
       /** the account's BIP-340 signature */
       signature: Hex;
-      /** which of these it is */
+      /** the variant */
       type: "key";
     }
   | {
-      /** as which the wallet signed: 0 default, 1 all */
+      /** the wallet's sighash type: 0 default, 1 all */
       sighash: number;
-      /** the account's BIP-340 signature, of the text as BIP-322 has it */
+      /** the account's BIP-340 signature of the text by BIP-322 */
       signature: Hex;
-      /** which of these it is */
+      /** the variant */
       type: "text";
     }
   | {
       /** the policy */
       policy: Policy;
-      /** of each signer who signed, in the policy's order */
+      /** the proof of each signer who signed, in the policy's order */
       proofs: (PolicyProof)[];
-      /** which of these it is */
+      /** the variant */
       type: "policy";
     };
 
 /** The methods, with their parameters and results. */
 export interface Methods {
-  /** Sends coins from the development treasury and gives the transfer's hash. */
+  /** Sends coins from the development treasury and returns the transfer's hash. */
   dev_fund: { params: [account: string, amount: bigint]; result: Hash };
-  /** Moves the chain's time forward and gives how many seconds it is ahead of the clock in all. */
+  /** Moves the chain's time forward and returns its total lead over the clock in seconds. */
   dev_increaseTime: { params: [seconds: number]; result: number };
-  /** Makes blocks at once, empty ones too, and gives the height of the last. */
+  /** Makes blocks at once, even empty ones, and returns the height of the last. */
   dev_mine: { params: [count?: number | null]; result: bigint };
-  /** Takes the chain back to a snapshot, which ends it and later ones. */
+  /** Reverts the chain to a snapshot, which removes it and later ones. */
   dev_revert: { params: [snapshot: bigint]; result: boolean };
   /** Changes when blocks are made: by a clock, at once for each transaction, or by dev_mine only. */
   dev_setBlockTime: { params: [milliseconds: number | null]; result: boolean };
   /** Sets the next block's timestamp; the clock continues from there. */
   dev_setNextBlockTime: { params: [time: number]; result: boolean };
-  /** Remembers the present block and gives the snapshot's id. */
+  /** Makes a snapshot of the current block; returns its id. */
   dev_snapshot: { params: []; result: bigint };
   /** This interface as an OpenRPC document. */
   "rpc.discover": { params: []; result: Record<string, unknown> };
-  /** Makes independent view calls after one block and gives their results in order. */
+  /** Makes independent view calls after one block and returns their results in order. */
   svc_batchViewCall: { params: [calls: (ViewCallItem)[], block?: BlockRef | null]; result: (ViewResult)[] };
   /** The height of the latest block. */
   svc_blockNumber: { params: []; result: bigint };
-  /** Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not checked. */
+  /** Runs a transaction on the latest state without sending it, and returns its output. Nonce and fees are not checked. */
   svc_call: { params: [transaction: Hex]; result: Hex };
   /** The chain id that transactions are signed for. */
   svc_chainId: { params: []; result: bigint };
   /** The gas limit that a transaction needs on the latest state, inner calls included, with room for one more new account and storage entry, and 5 %. */
   svc_estimateGas: { params: [transaction: Hex]; result: bigint };
-  /** What to pay per gas now. */
+  /** Suggested fees per gas for a transaction now. */
   svc_gasPrice: { params: []; result: GasPriceInfo };
   /** A block's access list, in binary and in pages: every state key that it read or wrote, with the values before and after. Whole: GET /accesses/HEIGHT. */
   svc_getAccessList: { params: [block: BlockRef, cursor?: string | null]; result: AccessList };
-  /** An account after a block: its balance and nonce, its authority, and a pending recovery. */
+  /** An account after a block: its balance, nonce and authority, and a pending recovery. */
   svc_getAccount: { params: [account: string, block?: BlockRef | null]; result: Account };
   /** A Merkle proof of an account's record, or of its absence, under the state root of a block within the proof window. */
   svc_getAccountProof: { params: [account: string, block?: BlockRef | null]; result: AccountProof };
@@ -1358,7 +1358,7 @@ export interface Methods {
   svc_getBlockByNumber: { params: [block: BlockRef, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };
   /** A block's receipts in order, from an index on: at most 8 MiB, but at least one if there is one. Empty behind the last, and above the head. */
   svc_getBlockReceipts: { params: [block: BlockRef, page?: BlockReceiptsPage | null]; result: (Receipt)[] };
-  /** A block's transactions in order, from an index on. Empty behind the last, and above the head. */
+  /** A block's transactions in order, from an index on. Empty after the last, and above the head. */
   svc_getBlockTransactions: { params: [block: BlockRef, page?: BlockTransactionsPage | null]; result: (Transaction)[] };
   /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one if there is one. In binary, at half the size: GET /blocks/FROM-TO. */
   svc_getBlocks: { params: [range: BlockRange]; result: (BlockItem)[] };
@@ -1384,7 +1384,7 @@ export interface Methods {
   svc_getInclusionProof: { params: [hash: Hash]; result: Inclusion | null };
   /** How full the mempool is. */
   svc_getMempoolStats: { params: []; result: MempoolStats };
-  /** What this node is, and the chain it follows. */
+  /** Information about this node and its chain. */
   svc_getNodeInfo: { params: []; result: NodeInfo };
   /** The parameters in force after a block, with their Merkle proof. */
   svc_getParameters: { params: [block?: BlockRef | null]; result: ParametersInfo };
@@ -1404,7 +1404,7 @@ export interface Methods {
   svc_getStorageAt: { params: [contract: Hash, key: Hex, block?: BlockRef | null]; result: Hex };
   /** A Merkle proof of a value in a contract's storage, or of its absence, under the state root of a block within the proof window. */
   svc_getStorageProof: { params: [contract: Hash, key: Hex, block?: BlockRef | null]; result: AccountProof };
-  /** How far this node is behind the primary. */
+  /** How many blocks this node is behind its primary. */
   svc_getSyncStatus: { params: []; result: SyncStatus };
   /** An account's balance of a token, as the token's contract answers. */
   svc_getTokenBalance: { params: [token: Hash, account: string, block?: BlockRef | null]; result: TokenBalance };
@@ -1430,7 +1430,7 @@ export interface Methods {
   svc_listRecentTransactions: { params: [limit?: number | null]; result: (Transaction)[] };
   /** The 32 bytes of the account in a taproot address of any network. */
   svc_resolveAddress: { params: [address: string]; result: ResolvedAddress };
-  /** Submits a signed transaction to the mempool and gives its hash. */
+  /** Submits a signed transaction to the mempool and returns its hash. */
   svc_sendRawTransaction: { params: [transaction: Hex]; result: Hash };
   /** Submits a signed transaction, or finds a known one, and waits up to 30 s for its receipt. */
   svc_sendRawTransactionSync: { params: [transaction: Hex]; result: Receipt };
@@ -1438,7 +1438,7 @@ export interface Methods {
   svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "rangeProofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
   /** What a transaction would do on the latest state, call by call, without sending it, even if it fails. It has the gas of svc_call; nonce and fees are not checked. */
   svc_traceCall: { params: [transaction: Hex, view?: boolean | null, places?: boolean | null]; result: Trace | null };
-  /** What an included transaction did, call by call, executed again; null if it is not included, pruned if this node lacks blocks and cannot know. */
+  /** A trace of an included transaction's calls, from executing it again; null if it is not included, pruned if this node lacks blocks and cannot know. */
   svc_traceTransaction: { params: [hash: Hash, places?: boolean | null]; result: Trace | null };
   /** Over WebSocket (/ws): ends a subscription of the connection; false if none has that id. */
   svc_unsubscribe: { params: [id: bigint]; result: boolean };
