@@ -25,7 +25,7 @@ func Hex(text string) (types.Account, error) { return types.ParseBytes32[types.A
 type reader struct {
 	abi     ABI
 	resolve Resolve
-	show    func(types.Account) string // nil for hex
+	show    func(types.Account) string // if nil, accounts are shown in hex
 }
 
 // object returns a JSON object of parameters, in their order. A missing optional becomes null.

@@ -146,7 +146,7 @@ func (e Encoding) cut(key []byte) (name, rest []byte, alone bool) {
 	if len(key) == 0 || len(key)-1 < int(key[0]) {
 		return nil, nil, false
 	}
-	end := 1 + int(key[0]) // up to 256
+	end := 1 + int(key[0]) // a length in a byte, plus one: up to 256
 	return key[1:end], key[end:], end == len(key)
 }
 

@@ -195,7 +195,7 @@ func TestBlockInPages(t *testing.T) {
 	const count = 2500
 	id := func(i int) types.TxID { return types.TxID{byte(i >> 8), byte(i), 1} }
 	for name, test := range map[string]struct {
-		gives func(i int) types.TxID // nil: none
+		gives func(i int) types.TxID // nil for no transactions
 		ends  int                    // number of transactions that the node has
 		want  error
 	}{

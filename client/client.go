@@ -38,7 +38,7 @@ type Client struct {
 	nonces   map[types.Account]sentNonce // per account, the nonce after the newest transaction sent
 
 	handshake http.Client   // for subscriptions and downloads
-	token     func() string // nil: no token
+	token     func() string // nil without a token
 	once      bool          // a subscription does not reconnect
 }
 

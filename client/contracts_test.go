@@ -51,7 +51,7 @@ func TestCostsOf(t *testing.T) {
 	}
 	for base, want := range map[types.Amount]Costs{
 		10: {Amount: 7, LikelyGas: 100_000, LikelyFee: 1_300_000, FeeCap: 6_000_000},
-		19: {Amount: 7, LikelyGas: 100_000, LikelyFee: 2_000_000, FeeCap: 6_000_000}, // leaves a tip of 1
+		19: {Amount: 7, LikelyGas: 100_000, LikelyFee: 2_000_000, FeeCap: 6_000_000}, // the max fee leaves a tip of 1
 		50: {Amount: 7, LikelyGas: 100_000, LikelyFee: 2_000_000, FeeCap: 6_000_000}, // it is in a later block
 	} {
 		if got, err := CostsOf(tx, 100_000, base); err != nil || got != want {

@@ -25,7 +25,7 @@ type lagging struct {
 
 // node are the methods of one of the nodes.
 func (l *lagging) node(i int) []jsonrpc.Method {
-	const lag = 3 // questions
+	const lag = 3 // number of requests by which the second node is behind
 	at := func() uint64 {
 		l.mu.Lock()
 		defer l.mu.Unlock()

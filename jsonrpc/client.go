@@ -54,7 +54,7 @@ type Client struct {
 	url       string
 	transport *http.Transport
 	http      http.Client   // transport plus decompression
-	token     func() string // nil: none
+	token     func() string // nil without a token
 	maxAnswer int64
 	lastID    atomic.Uint64
 }

@@ -28,7 +28,7 @@ type reply struct {
 	paused int          // length of out at the last pause
 
 	sink     func(part []byte) error // sends a part of the answer; nil: the answer is sent as a whole
-	pass     func(part []byte) error // calls sink without a turn
+	pass     func(part []byte) error // sends a part by calling sink outside of a turn
 	streamed bool                    // a part was sent
 	broken   error                   // why the answer breaks off after such a part
 }

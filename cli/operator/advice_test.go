@@ -51,7 +51,7 @@ func advised(t *testing.T) (found []advice) {
 			return err
 		}
 		switch ext := path.Ext(name); {
-		case name == "CHANGELOG.md": // pages of older versions too
+		case name == "CHANGELOG.md": // it also names pages of older versions
 		case ext == ".md", ext == ".tsx", ext == ".yml":
 			found = append(found, advice{name, string(source)})
 		case ext == ".go" && !strings.HasSuffix(name, "_test.go"):

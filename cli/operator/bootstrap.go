@@ -72,7 +72,7 @@ func (s bootstrapSettings) trust(mode, verify string) (trust datadir.SnapshotTru
 func (s bootstrapSettings) run(
 	command *cobra.Command, dir *datadir.Dir, config nodeConfig, trust datadir.SnapshotTrust,
 ) (err error) {
-	if s.Bootstrap == fromGenesis || dir.Genesis() != nil { // a later start
+	if s.Bootstrap == fromGenesis || dir.Genesis() != nil { // a later start has a chain already
 		return nil
 	}
 	if trust.Genesis, err = datadir.GenesisHash(*config.Chain.Genesis); err != nil {

@@ -144,7 +144,7 @@ func (a *App) Start(command *cobra.Command) (*Session, error) {
 	sources := a.sources(command)
 	sources.File = file
 	if a.settings.RPCURL == defaultRPCURL {
-		a.settings.RPCURL = devNodeURL(a.Environ()) // overridden by every setting
+		a.settings.RPCURL = devNodeURL(a.Environ()) // any explicit setting overrides it
 	}
 	if err := config.Load(&a.settings, sources); err != nil {
 		return nil, err

@@ -206,7 +206,7 @@ complete.`,
 // showText shows people what they sign: the lines that any wallet shows, and the chain.
 func showText(s *session.Session, d *client.Draft) error {
 	text, err := d.Text(client.AsSender)
-	if errors.Is(err, client.ErrNoText) { // keys sign long ones anyway
+	if errors.Is(err, client.ErrNoText) { // keys can sign transactions whose text is too long
 		s.Note("The text is too long to be shown: transaction %s of %s", d.Transaction.Hash(),
 			d.Network.Address(d.Transaction.Sender))
 		return nil

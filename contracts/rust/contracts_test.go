@@ -273,7 +273,7 @@ func TestMultisig(t *testing.T) {
 			"to": k.Account(), "method": "setOwners", "args": fmt.Sprintf("0x%x", owners), "value": 0,
 		}).Must(t)
 		k.Call(alice, "confirm", args{"id": 2}).Must(t)
-		k.Call(alice, "execute", args{"id": 2}).Must(t) // a call of itself
+		k.Call(alice, "execute", args{"id": 2}).Must(t) // the wallet calls itself
 		k.Call(bob, "execute", args{"id": 1}).Reverts(t, "the owners have changed since")
 		k.Call(bob, "propose", pay).Must(t)
 		had := c.Balance(k.Account())

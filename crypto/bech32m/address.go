@@ -91,7 +91,7 @@ func joinGroups(groups []byte) (program [programBytes]byte) {
 		g := groups[i/5*8:][:8]
 		eight := uint64(g[0])<<35 | uint64(g[1])<<30 | uint64(g[2])<<25 | uint64(g[3])<<20 |
 			uint64(g[4])<<15 | uint64(g[5])<<10 | uint64(g[6])<<5 | uint64(g[7])
-		binary.BigEndian.PutUint64(joined[i:], eight<<24) // the three excess bytes are overwritten
+		binary.BigEndian.PutUint64(joined[i:], eight<<24) // later writes overwrite the three excess bytes
 	}
 	return [programBytes]byte(joined[:])
 }

@@ -47,7 +47,7 @@ func TestRecoverECDSA(t *testing.T) {
 		{
 			"s negated, and with it the parity", r + "b596eec652a85c0f46f99c898c55d09ae8b9803508b70667bf337469018864ae" + "00",
 			"",
-		}, // above n/2
+		}, // s above n/2
 		{"parity beyond 1", r + s + "02", ""},
 		{"s is zero", r + strings.Repeat("00", 32) + "01", ""},
 		{"r is zero", strings.Repeat("00", 32) + s + "01", ""},

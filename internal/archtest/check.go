@@ -33,7 +33,7 @@ func CheckAllowances(tree fs.FS) ([]string, error) {
 		for key, patterns := range allowed {
 			for _, pattern := range patterns {
 				if table == "rows" && !u.sources[key] {
-					continue // a package of tests only
+					continue // a package that has only tests
 				}
 				if !u.used[allowance{table, key, pattern}] {
 					stale = append(stale, fmt.Sprintf("%s: nobody needs that %s allows %s", table, key, pattern))

@@ -102,7 +102,7 @@ func (c *pageCheck) checkPage(name string) error {
 	for _, found := range link.FindAllStringSubmatch(p.text, -1) {
 		target, anchor, _ := strings.Cut(found[1], "#")
 		if strings.Contains(target, ":") {
-			continue // elsewhere
+			continue // a link to another site
 		}
 		to := name
 		if target != "" {

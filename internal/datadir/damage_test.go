@@ -209,7 +209,7 @@ func TestDamagedProofIsDropped(t *testing.T) {
 		}
 	})
 	damage(t, dir, proofs[3])
-	damage(t, dir, proofs[5]) // the newest
+	damage(t, dir, proofs[5]) // damages the newest proof
 	with(func(s *chain.Store) {
 		if r, err := s.Proofs(); err != nil || r.Oldest != 1 || r.Newest != 4 || s.Dropped() != 1 {
 			t.Errorf("there are those of %+v, %v, %d are dropped", r, err, s.Dropped())

@@ -85,7 +85,7 @@ func genesisOf(t *testing.T, n *node.Node) types.Genesis {
 
 // An exported chain is sound after its import, at once or in overlapping parts.
 func TestImportMakesTheChain(t *testing.T) {
-	const blocks = 300 // more than are executed together
+	const blocks = 300 // more blocks than are executed together
 	file, genesis := exported(t, blocks)
 	at := frames(file)
 	whole, parts := t.TempDir(), t.TempDir()

@@ -95,7 +95,7 @@ func isVerified(name string) bool {
 	}
 	free, err := lockIfThere(name)
 	if err == nil {
-		_ = free() // only tested
+		_ = free() // the lock was only tested
 	}
 	return errors.Is(err, ErrLocked)
 }

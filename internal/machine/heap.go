@@ -38,7 +38,7 @@ func BoundHeapGrowth() {
 // growthPercent returns the growth after which to collect, in percent of the live bytes. It is rounded down to two
 // significant bits, because each change of it stops the program for a moment.
 func growthPercent(live uint64) int {
-	live = max(live, 4<<20) // what Go assumes at least
+	live = max(live, 4<<20) // Go's own minimum
 	percent := min(max(live, leastGrowth), mostGrowth) * 100 / live
 	step := uint64(1)
 	for percent/step >= 4 {

@@ -139,7 +139,7 @@ func (c network) lockPath(t *testing.T, in string) string {
 	return filepath.Join(in, fmt.Sprintf("signed-%x-%x", key[:4], hash[:8]))
 }
 
-// held returns the block that the key's lock in the directory contains.
+// held returns the block in the sign state of the key in the directory.
 func (c network) held(t *testing.T) signstate.Block {
 	t.Helper()
 	dir, err := datadir.OpenChain(c.dir, datadir.Options{})

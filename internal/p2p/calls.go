@@ -78,7 +78,7 @@ func (c *caller) read(conn net.Conn) error {
 		c.mu.Lock()
 		q, waits := c.waiting[number]
 		c.mu.Unlock()
-		if waits { // else the caller has given up
+		if waits { // otherwise the caller has given up
 			select {
 			case q.answer <- answered{k, body}:
 			case <-q.ctx.Done():

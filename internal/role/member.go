@@ -384,8 +384,8 @@ func (m *member) Administer(config *admin.Config) {
 	config.Parts = append(config.Parts, members.Routes(m)...)
 }
 
-// drain sends pending transactions to the next producer, which the upstreams are or lead to. Once the chain names
-// another key, the cluster's blocks cannot include them. Every member does so, because it may be the last one left.
+// drain sends pending transactions to the next producer through the upstreams. Once the chain names another key, the
+// cluster's blocks cannot include them. Every member does so, because it may be the last one left.
 func (m *member) drain(ctx context.Context) error {
 	if len(m.config.Drain.URLs) == 0 || m.config.Key == nil {
 		return nil // a member without a key cannot detect the change of the producer

@@ -41,7 +41,7 @@ type Server struct {
 	fault error      // once set, nothing is signed
 	stats Stats
 	ended chan struct{}
-	last  struct { // of the requests since the start
+	last  struct { // the last request since the start
 		signedFor p2p.Pin         // node that was last given a signature
 		refused   types.BlockHash // hash of the last header that was refused
 		refusedAt time.Time       // last time a header was refused because its height was signed

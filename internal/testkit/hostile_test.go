@@ -43,14 +43,14 @@ func attacks(a, b, alone types.ContractID) []attack {
 		{"events", nil, exec.Reverted, []byte("too many logs")},
 		{"bigEvents", nil, exec.Reverted, []byte("too many logs")},
 		{"output", nil, exec.OutOfGas, nil},
-		{"relay", both(a, a), exec.Success, code(0)},     // itself, down to the maximum depth
-		{"relay", both(b, a), exec.Success, code(0)},     // each other
+		{"relay", both(a, a), exec.Success, code(0)},     // the contract calls itself, down to the maximum depth
+		{"relay", both(b, a), exec.Success, code(0)},     // two contracts call each other
 		{"relay", both(alone, a), exec.Success, code(0)}, // a → alone → a → alone is refused
 		// 2^32 calls: the callee runs out of gas, and the caller keeps a 64th
 		{"fork", both(b, a), exec.Success, code(2)},
 		{"growRelay", both(b, a), exec.Success, code(0)},  // 16 pages each, 256 in total
 		{"arguments", both(b, a), exec.OutOfGas, nil},     // 64 KiB each time
-		{"arguments", nil, exec.OutOfGas, nil},            // to an address without a contract
+		{"arguments", nil, exec.OutOfGas, nil},            // a call to an address without a contract
 		{"sink", make([]byte, 64<<10), exec.Success, nil}, // the longest arguments
 		{"nowhere", make([]byte, 64<<10), exec.NoSuchFunction, nil},
 	}
@@ -245,7 +245,7 @@ func TestForgedPointers(t *testing.T) {
 		var actions []action
 		var failing []bool
 		for _, f := range imports {
-			args := make([]uint64, 9)                         // as many as create has
+			args := make([]uint64, 9)                         // one for each parameter of create
 			tame := rapid.IntRange(0, 3).Draw(t, "tame") == 0 // otherwise no call with many ranges would ever pass
 			for i := range f.Params {
 				if args[i] = drawNumber(t); tame {

@@ -32,7 +32,7 @@ func unverifiedReceipt(answer *api.Receipt) (*replica.UnverifiedReceipt, error) 
 		if len(l.Topics) == 0 {
 			return nil, fmt.Errorf("%w: an event lacks the digest of its name", client.ErrBadAnswer)
 		}
-		for _, topic := range l.Topics[1:] { // the first is the name's digest
+		for _, topic := range l.Topics[1:] { // the first topic is the name's digest
 			if len(topic) != 32 {
 				return nil, fmt.Errorf("%w: a topic of %d bytes", client.ErrBadAnswer, len(topic))
 			}

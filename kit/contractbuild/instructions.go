@@ -66,7 +66,7 @@ func (r *reader) locals(out []byte) []byte {
 	return out
 }
 
-// instruction copies one.
+// instruction copies one instruction.
 func (r *reader) instruction(out []byte) []byte {
 	op := r.byte()
 	out = append(out, op)

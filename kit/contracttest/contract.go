@@ -301,7 +301,7 @@ func (c *Chain) send(from Account, action client.Action, o Options) (*types.Cont
 	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops, Faults: heard.faults, Inner: heard.inner,
 		Digests: heard.digests}
 	if reason == exec.ModuleRefused {
-		result.Detail = c.simulate(tx, false).Detail // not stored by the chain
+		result.Detail = c.simulate(tx, false).Detail // the chain does not store the reason
 	}
 	c.finish(&result, heard.Trace(receipt.GasUsed, reason))
 	return receipt.Contract, result

@@ -200,7 +200,7 @@ func TestWhatSubscribersMiss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.accepted = []string{"genesis"} // so that the head is 1
+	n.accepted = []string{"genesis"} // makes the head block 1
 	a, err := gather(t.Context(), n, Options{Audience: Audience{Subscribers: 3}}, dialer{node: node})
 	if err != nil {
 		t.Fatal(err)

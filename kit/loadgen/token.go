@@ -58,7 +58,7 @@ func (t *Cairn) prepareToken(ctx context.Context, treasury *crypto.PrivateKey, n
 	if err := t.fund(ctx, funded, need, treasury, note); err != nil {
 		return err
 	}
-	issuer = funded[0] // with its nonce
+	issuer = funded[0] // the deploy uses its nonce
 	note("deploying a token")
 	supply := uint64(len(t.senders)+1) * tokenSupply
 	made := &token{contract: types.NewContractID(issuer.account, issuer.nonce)}

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// following are headers for a follower, the first of them trusted.
+// following has headers for a follower. The first header is trusted.
 type following struct {
 	Header    string        `json:"header"`
 	Hash      string        `json:"hash"`

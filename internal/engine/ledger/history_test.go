@@ -79,7 +79,7 @@ func TestRangeWitness(t *testing.T) {
 		if err != nil || len(r.Headers) != int(head-from)+2 {
 			t.Fatalf("blocks %d to %d: %d headers, error %v", from, head, len(r.Headers), err)
 		}
-		if from > 2 { // shown by two proofs
+		if from > 2 { // two proofs have shown it
 			continue
 		}
 		must(0, c.prover.ProveRange(&r, w))(t)

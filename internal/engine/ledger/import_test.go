@@ -181,7 +181,7 @@ func TestImportRefuses(t *testing.T) {
 		"another parent": {
 			producer, header(func(h *types.Header) { h.Parent[3] ^= 1 }), ErrOtherParent, "",
 		},
-		"another version": { // nothing of it is verified
+		"another version": { // nothing in a block of another version is verified
 			"", header(func(h *types.Header) { h.Version++ }), exec.ErrUnknownVersion, "version 3",
 		},
 		"an earlier version": {

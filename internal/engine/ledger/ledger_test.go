@@ -144,7 +144,7 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 	invalid := transfer(t, "bob", 5, fresh, 1)
 	leaves := l.TreeSize()
 	block := build(t, l, transfer(t, "alice", 0, fresh, 7), invalid, transfer(t, "alice", 1, fresh, 8))
-	if l.TreeSize() != leaves+2 { // the recipient's and the fee recipient's
+	if l.TreeSize() != leaves+2 { // the new leaves of the recipient and the fee recipient
 		t.Errorf("the tree has %d leaves, before two new accounts %d", l.TreeSize(), leaves)
 	}
 	if took := block.Timings; took.Start.IsZero() || min(took.Execute, took.Tree, took.Seal, took.Append) <= 0 {

@@ -67,7 +67,7 @@ func TestLockAndBlockAtEveryMoment(t *testing.T) {
 		if signed.Height < head.Height {
 			between++
 		}
-		_ = must(0, lock.Record(head))(t) // as a node does when it starts
+		_ = must(0, lock.Record(head))(t) // like a starting node
 		must(locked(t, again, lock, 8))(t)
 		_ = must(0, lock.Close())(t)
 		closeStore(t, left, leftDB)

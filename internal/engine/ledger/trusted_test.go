@@ -68,7 +68,7 @@ func TestStartStateless(t *testing.T) {
 		if oldest := f.Store().OldestHeight(); oldest != types.Height(i+1) {
 			t.Errorf("begun at %d, the oldest block is %d", i+1, oldest)
 		}
-		first := types.Height(1) // whose parent is genesis
+		first := types.Height(1) // the block whose parent is genesis
 		if i > 0 {
 			first = types.Height(i + 2)
 			if _, err := f.Store().Proof(first - 1); !errors.Is(err, chain.ErrPruned) {
@@ -204,7 +204,7 @@ func TestStartStatelessRefuses(t *testing.T) {
 func (c *provenChain) withoutState(s Start, bundles map[types.Height][]byte) Start {
 	s.Fetch.Value = func([]byte) ([]byte, tree.MerkleProof, error) { return nil, tree.MerkleProof{}, chain.ErrNoState }
 	s.Headers = func(to types.Height) (headers []types.SignedHeader, err error) {
-		for h := to - min(to, 1); h <= to; h++ { // two at a time
+		for h := to - min(to, 1); h <= to; h++ { // ranges of two blocks
 			headers = append(headers, must(c.primary.Store().Header(h))(c.t))
 		}
 		return headers, nil

@@ -209,7 +209,7 @@ func TestWaits(t *testing.T) {
 		want = min(2*want, 24*time.Hour)
 	}
 	c.now = c.now.Add(24 * time.Hour)
-	b.Overran(accounts(bob), nil) // forgets
+	b.Overran(accounts(bob), nil) // each call also removes old entries
 	if got := b.Overran(accounts(alice), codes(hash)); got != time.Minute {
 		t.Errorf("after a quiet day: got %v", got)
 	}

@@ -532,9 +532,9 @@ func TestDrain(t *testing.T) {
 		}{
 			{nil, time.Minute, 1},       // taken
 			{nil, resendAfter, 1},       // and perhaps lost since
-			{used, resendAfter, 1},      // once more
+			{used, resendAfter, 1},      // it is resent once
 			{used, 10 * resendAfter, 0}, // it is in a block
-			{errDropped, time.Hour, 0},  // whatever comes
+			{errDropped, time.Hour, 0},  // any other error
 		} {
 			seen(c.answer)
 			f.pass(c.pass)

@@ -18,7 +18,7 @@ const carefulBlocks = 64
 // The words of a note.
 const (
 	atRest   = "rest"
-	building = "building" // contracts run
+	building = "building" // the block's contracts are running
 	trying   = "trying"   // running a transaction that may run a contract
 )
 

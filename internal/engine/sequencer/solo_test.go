@@ -25,7 +25,7 @@ import (
 )
 
 // bubbleClock is the clock of a synctest bubble: time passes when all goroutines wait. Its time of day may jump.
-type bubbleClock struct{ jumped atomic.Int64 } // nanoseconds
+type bubbleClock struct{ jumped atomic.Int64 } // shift of the clock in nanoseconds
 
 func (*bubbleClock) Now() time.Time                         { return time.Now() }
 func (*bubbleClock) After(d time.Duration) <-chan time.Time { return time.After(d) }

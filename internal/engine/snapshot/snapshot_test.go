@@ -91,7 +91,7 @@ func TestSizeOfChunks(t *testing.T) {
 			}
 			decoded, err := decodeState(plain)
 			must(t, err)
-			_, err = decoded.prove(m.StateRoot) // alone
+			_, err = decoded.prove(m.StateRoot) // the chunk alone must not prove the root
 			must(t, err)
 		}
 	}

@@ -152,7 +152,7 @@ func TestHashManyEqualsReference(t *testing.T) {
 				}
 			}
 		}
-		for n := range lanes + 2 { // few messages
+		for n := range lanes + 2 { // numbers of messages around a full set of lanes
 			got := make([]Digest, n)
 			HashMany(TagValue, got, msgs[:n])
 			for i := range got {

@@ -150,7 +150,7 @@ func (r *making) batch(values []field.Ext, inverses *field.Planar, delta field.E
 	r.parallel(g.rows/rows, func(block int) {
 		low, high := block*rows, (block+1)*rows
 		part, partNext := out.Slice(low, high), field.NewPlanar(rows)
-		of, ofNext := inverses.Slice(1+low, 1+high), inverses.Slice(low, high) // ofNext: for x/w
+		of, ofNext := inverses.Slice(1+low, 1+high), inverses.Slice(low, high) // ofNext has the inverses for x/w
 		here.quotient(&part, weights, low, &atPoint, &of)
 		next.quotient(&partNext, weightsNext, low, &atNext, &ofNext)
 		for c := range part {

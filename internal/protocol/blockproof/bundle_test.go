@@ -123,7 +123,7 @@ func TestStatementIsOfTheBlocksParent(t *testing.T) {
 	accesses := []types.Access{{Key: []byte{1}, Old: []byte{2}, New: []byte{3}}}
 	for name, test := range map[string]struct {
 		before func(parent *types.Header) // it is linked to
-		after  func(parent *types.Header) // it is not
+		after  func(parent *types.Header) // changes the header so that it no longer follows its parent
 		want   error
 	}{
 		"the parent":             {},

@@ -351,7 +351,7 @@ func TestEachConstraintIsNeeded(t *testing.T) {
 	n := 0
 	for i, c := range circuit.Constraints() {
 		if circuit.InExtension(c.Node) {
-			continue // of a bus; package air tests them
+			continue // constraints of buses are tested in package air
 		}
 		name, index, s := c.Name, 0, 0
 		if k := strings.Index(name, "["); k > 0 {

@@ -15,7 +15,7 @@ const (
 	codeReverted       = 1
 	codeFailed         = 2 // trap, out of gas, stack overflow
 	codeNoContract     = 3
-	codeNoFunction     = 4 // of create: arguments without init
+	codeNoFunction     = 4 // or arguments for create although there is no init
 	codeBalanceTooLow  = 5
 	codeReentryRefused = 6
 	codeLimits         = 7 // depth, load, memory

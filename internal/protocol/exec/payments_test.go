@@ -138,7 +138,7 @@ func (s *spender) action() (action, types.Gas) {
 		return deploying(value, types.Deploy{Name: "d", Code: code}), 20_000_000
 	case 1:
 		if s.r.IntN(4) == 0 {
-			contract = types.ContractID(s.party()) // possibly of no contract
+			contract = types.ContractID(s.party()) // possibly an account without a contract
 		}
 		return instantiating(contract, value, types.Instantiate{Name: "i"}), 20_000_000
 	case 2, 3, 4:

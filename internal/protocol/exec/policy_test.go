@@ -157,7 +157,7 @@ func TestEveryOrder(t *testing.T) {
 			spends.Payer = &payer
 			begins := c.plain(child)
 			pay(child, 0).in(&begins)
-			begins.Payer, begins.GasLimit = &payer, 60_000 // not enough for an entry
+			begins.Payer, begins.GasLimit = &payer, 60_000 // too little gas to create an entry
 			sponsored := func(tx types.Transaction, p types.Policy, key crypto.PrivateKey) *types.VerifiedTx {
 				return c.verify(types.SignedTransaction{
 					Transaction: tx, Witness: byPolicy(p, key, tx.Hash()),
@@ -170,7 +170,7 @@ func TestEveryOrder(t *testing.T) {
 				c.action(bob, 10_000_000, calling(id, "pays", 0)),
 				sponsored(begins, newcomer, testKey("newcomer")),
 			}
-			at := make([]int, len(order)) // by transaction
+			at := make([]int, len(order)) // positions by transaction
 			for i, tx := range order {
 				at[tx] = i
 			}
@@ -301,7 +301,7 @@ func TestAuthorityAgainstModel(t *testing.T) {
 				tx.Nonce = account.Nonce
 				name, payerName, to := names[r.IntN(4)], names[r.IntN(4)], names[r.IntN(4)]
 				recovery := false
-				if r.IntN(2) == 0 { // mostly the right one
+				if r.IntN(2) == 0 { // usually the right authority
 					name = sender.authority
 				}
 				if r.IntN(2) == 0 {

@@ -56,7 +56,7 @@ func (r *Rehearsal) Play(tx types.SignedTransaction, view bool) (Outcome, error)
 		return Outcome{Reason: InsufficientBalance, GasUsed: intrinsic}, nil
 	}
 	sender = sender.At(e.header.Timestamp)
-	if sender.Nonce == 0 && !view { // a view cannot tell
+	if sender.Nonce == 0 && !view { // a view does not create the entry
 		// In a block the sender would have an entry by now, because its nonce was used.
 		sender.Nonce = 1
 		if err := e.state.SetAccount(tx.Sender, sender); err != nil {

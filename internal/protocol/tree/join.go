@@ -177,7 +177,7 @@ func halvePaths(paths []poseidon.Digest, level int) [2][]poseidon.Digest {
 // thing is a part of the tree before the accesses: a leaf, or a subtree that no list touches.
 type thing struct {
 	place          // a leaf's place has its whole path
-	own, leaf bool // own: a leaf of an access; leaf: any leaf
+	own, leaf bool // leaf: it is a leaf; own: it is the leaf of an access
 	valueHash poseidon.Digest
 	untouched cell
 }

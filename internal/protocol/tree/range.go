@@ -68,7 +68,7 @@ func RangeRoot(left []Sibling, leaves []Leaf, right []Sibling, parallel Parallel
 	if err != nil {
 		return root, err
 	}
-	slices.Reverse(after) // into the order of their paths
+	slices.Reverse(after) // sorts the siblings into the order of their paths
 	t, err := loadLists(parallel, before, leaves, after)
 	if err != nil {
 		return root, err

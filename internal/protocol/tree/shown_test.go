@@ -167,7 +167,7 @@ func checkShown(t *testing.T, root types.StateRoot, shown types.MerkleProof) {
 		}
 		change(&changed)
 		if name == "another key" && shown.End.Kind != types.EndLeaf {
-			continue // may be absent at the same place
+			continue // the changed key may be absent at the same position
 		}
 		if err := VerifyShown(root, &changed); !errors.Is(err, ErrMerkleProof) {
 			t.Errorf("%x, %s: error %v, want ErrMerkleProof", shown.Key, name, err)

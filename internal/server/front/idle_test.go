@@ -83,7 +83,7 @@ func TestIdleConnectionsMakeWay(t *testing.T) {
 				}
 			case "park":
 				conns[which].park(stateIdle)
-			case "half": // the received part of a request
+			case "half": // a part of a request has arrived
 				conns[which].park(stateReading)
 			case "close":
 				ended[conns[which]] = true

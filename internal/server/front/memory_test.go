@@ -40,13 +40,13 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 		over, cancel := context.WithCancel(context.Background())
 		cancel() // nothing waits
 		var tickets []*Ticket
-		held := map[*Ticket]int64{} // as the model has it
+		held := map[*Ticket]int64{} // memory held in the model
 		check := func() {
 			var all int64
 			ofPlace := map[netip.Addr]int64{}
 			for ticket, n := range held {
 				if ticket.displaced {
-					continue // others hold it
+					continue // other clients hold the memory
 				}
 				if ticket.held != n {
 					t.Fatalf("a ticket holds %d, want %d", ticket.held, n)
@@ -138,7 +138,7 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 		})
 		for _, ticket := range tickets {
 			ticket.Release()
-			ticket.Release() // once is enough
+			ticket.Release() // a second call has no effect
 		}
 		if used := s.memory.used.Load(); used != 0 || len(s.memory.places) != 0 {
 			t.Fatalf("%d in use in the end, by %d places", used, len(s.memory.places))

@@ -255,7 +255,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Errorf("the bound of all does not hold: %q", refused.written.String())
 	}
 	_ = first.Close()
-	_ = first.Close() // counts once
+	_ = first.Close() // closing it twice counts once
 	if open("[2001:db8::3]:1") == nil || open("127.0.0.1:1") != nil {
 		t.Error("an ended connection makes no room")
 	}

@@ -59,7 +59,7 @@ func steadyBodies(next http.Handler, now func() time.Time) http.Handler {
 		if r.ContentLength != 0 {
 			body := &steadyBody{ReadCloser: r.Body, control: http.NewResponseController(w), begun: now()}
 			if body.setDeadline() != nil {
-				panic(http.ErrAbortHandler) // the connection is gone
+				panic(http.ErrAbortHandler) // the connection has been closed
 			}
 			r.Body = body
 		}

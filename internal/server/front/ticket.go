@@ -202,7 +202,7 @@ func (t *Ticket) reserve(ctx context.Context, body, extra int64) bool {
 
 // pause ends the connection's turn to receive: the ticket may have to wait.
 func (t *Ticket) pause() {
-	if t.conn != nil { // not in tests of memory
+	if t.conn != nil { // tests of memory have no connection
 		t.conn.stream.leave()
 	}
 }

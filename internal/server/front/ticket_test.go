@@ -54,7 +54,7 @@ func TestRateCountsCost(t *testing.T) {
 			Rate:     Rate{1, 1000},
 			Proxies:  []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		})
-		now := time.Now() // stands still
+		now := time.Now() // a clock that does not advance
 		s.now = func() time.Time { return now }
 		c := dial(t, serve(t, s))
 		for range 2 { // the second is admitted after the first was charged

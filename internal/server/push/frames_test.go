@@ -21,7 +21,7 @@ func frame(first byte, payload int) []byte {
 	default:
 		b = append(b, masked|127, 0, 0, 0, 0, byte(payload>>24), byte(payload>>16), byte(payload>>8), byte(payload))
 	}
-	return append(append(b, 0, 0, 0, 0), bytes.Repeat([]byte{0x89}, payload)...) // looks like pings
+	return append(append(b, 0, 0, 0, 0), bytes.Repeat([]byte{0x89}, payload)...) // the payload looks like pings
 }
 
 // pieces is a connection whose reads each return one piece of a client's bytes.
@@ -85,7 +85,7 @@ func TestPingsWaitForTheRate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, wait := range []time.Duration{3 * time.Second, 6 * time.Second} { // its debt grows
+		for _, wait := range []time.Duration{3 * time.Second, 6 * time.Second} { // as the debt grows
 			start := time.Now()
 			if err := c.ws.Ping(t.Context()); err != nil || time.Since(start) != wait {
 				t.Errorf("a ping without a call left: %v after %v, want %v", err, time.Since(start), wait)

@@ -331,7 +331,7 @@ func (m *memory) Payment(p *chain.Payment, _ *types.Header, hash types.BlockHash
 func (m *memory) PaymentPage(payments []api.Payment, end chain.PaymentsEnd) api.PaymentPage {
 	resume, err := json.Marshal(end.Cursor)
 	if err != nil {
-		panic(err) // of numbers
+		panic(err) // the events contain only numbers, so this cannot fail
 	}
 	return api.PaymentPage{
 		Payments: payments, Resume: string(resume), Height: end.Cursor.Height, Complete: end.Complete,

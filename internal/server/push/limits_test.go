@@ -135,7 +135,7 @@ func TestMessagesAreRateLimited(t *testing.T) {
 		}
 		c.close()
 		synctest.Wait()
-		if d.released != 5 { // four messages, and one that did not arrive
+		if d.released != 5 { // tickets of four messages, and of one that did not arrive
 			t.Errorf("%d tickets released", d.released)
 		}
 	}, length)
@@ -240,7 +240,7 @@ func TestFiltersTakeMemory(t *testing.T) {
 		}
 		for i := range 2 {
 			c.subscribe("payments", filter)
-			next[api.PaymentPage](c) // where it begins
+			next[api.PaymentPage](c) // the page with the starting point
 			left(limit / 2 * (1 - i))
 		}
 		if a := c.call("svc_subscribe", "payments", filter); a.Error == nil || !a.Error.Is(api.ErrBusy) {

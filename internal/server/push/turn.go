@@ -32,7 +32,7 @@ func (c *connection) releaseToken() { <-c.writing }
 func (c *connection) charge(bytes int) {
 	if c.unpaid += bytes; c.unpaid >= spentStep {
 		c.ticket.Spend(c.unpaid)
-		c.ticket.Release() // charges the rate
+		c.ticket.Release() // charges the client's rate
 		c.unpaid = 0
 	}
 }

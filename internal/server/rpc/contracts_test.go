@@ -160,7 +160,7 @@ func TestTraceHasPlaces(t *testing.T) {
 	// A custom section makes it another code, which no engine knows.
 	code = append(slices.Clone(code), 0, 2, 1, 'x')
 	failing := s.costly(alice, 2, 60_000_000, types.Deploy{Code: code, InitArgs: []byte(`{}`)})
-	before := s.costly(bob, 1, 2_000_000, s.send(alice, tokenSupply)) // fails too
+	before := s.costly(bob, 1, 2_000_000, s.send(alice, tokenSupply)) // this call fails too
 	s.include(before, failing)
 	for _, tx := range []types.SignedTransaction{s.deploy, s.transfer, s.overdraw, failing} {
 		without := call[api.Trace](s.testChain, "svc_traceTransaction", tx.ID())
@@ -300,7 +300,7 @@ func TestCallsOfOneRequestShareItsGas(t *testing.T) {
 	asked := api.ViewCallParams{Contract: s.token, Function: "symbol"}
 	for left, want := range map[types.Gas]map[string]error{
 		request.Gas: {"view": nil, "call": nil, "estimate": nil},
-		100:         {"view": api.ErrRequestGas, "call": nil, "estimate": api.ErrRequestGas}, // the last may use more
+		100:         {"view": api.ErrRequestGas, "call": nil, "estimate": api.ErrRequestGas}, // more for the last call
 		0:           {"view": api.ErrRequestGas, "call": api.ErrRequestGas, "estimate": api.ErrRequestGas},
 	} {
 		got := make(map[string]error)

@@ -41,7 +41,7 @@ var (
 
 const (
 	genesisTime = 1_700_000_000 // in seconds
-	testSource  = "192.0.2.1"   // of requests
+	testSource  = "192.0.2.1"   // source address of requests
 )
 
 func newKey(seed byte) crypto.PrivateKey {
@@ -365,7 +365,7 @@ func (c *testChain) post(method string, params ...any) (json.RawMessage, *jsonrp
 	check(c.t, err)
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	carries := request.New(r.Context()) // as package front has it
+	carries := request.New(r.Context()) // the request of package front
 	carries.Source = testSource
 	recorder := httptest.NewRecorder()
 	c.server.ServeHTTP(recorder, r.WithContext(carries))

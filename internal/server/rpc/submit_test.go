@@ -520,7 +520,7 @@ func TestCallsHaveACap(t *testing.T) {
 	}
 	tx.GasLimit = 10_500 // the transaction's own limit and not the cap
 	c.refused(api.ErrExecutionFailed, "svc_call", unsigned(tx))
-	tx.GasLimit = 0 // the cap itself
+	tx.GasLimit = 0 // the estimate may use up to the cap
 	c.refused(api.ErrExecutionFailed, "svc_call", unsigned(tx))
 }
 

@@ -20,7 +20,7 @@ func TestCodesOfKeptBlocks(t *testing.T) {
 	c := newToyChain(t)
 	must(t, s.Init(c.genesis, c.blocks[0].Entry))
 	r := rand.New(rand.NewPCG(5, 6))
-	used := make(map[types.CodeHash]types.Height) // the last time
+	used := make(map[types.CodeHash]types.Height) // height of the last use
 	var kept, dropped int
 	for range 80 {
 		e := c.next(t, r, 3)

@@ -371,7 +371,7 @@ func (b *toyBuilder) call(sender types.Account, id types.ContractID, amount type
 	must(b.t, b.o.Set(state.StorageKey(id, []byte{byte(b.r.IntN(4))}), value))
 	to := toyAccount(b.r.IntN(toyAccounts))
 	paid := b.move(types.Account(id), to, types.Amount(b.r.IntN(50)))
-	// concerns nobody
+	// an event that concerns no account
 	logs := []types.Log{{Contract: id, Name: "Paid", Topics: [][32]byte{toyAccount(0), toyAccount(1)}}}
 	logs = append(logs, b.tokenLogs(id)...)
 	if paid > 0 {

@@ -55,7 +55,7 @@ func TestUndoExtends(t *testing.T) {
 	must(t, err)
 	defer head.Close()
 	must(t, extended.Extend(t.Context(), head))
-	must(t, extended.Extend(t.Context(), head)) // by nothing
+	must(t, extended.Extend(t.Context(), head)) // extends it by no block
 	if !reflect.DeepEqual(extended.Accesses(), undoTo(t, s, 3).Accesses()) {
 		t.Error("extended, an undo is another than one made at once")
 	}

@@ -68,7 +68,7 @@ export async function* verifyChain<V extends Verdict>(
   const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
   const ask = (from: number, longest = LONGEST): Promise<Fetched> => {
     const asked = from > to ? Promise.resolve({ to: from, encoded: new Uint8Array() }) : fetchNext(client, ranges, from, to, longest, signal);
-    asked.catch(() => {}); // the error is thrown in its turn
+    asked.catch(() => {}); // the error is reported when this proof is awaited
     return asked;
   };
   try {

@@ -96,7 +96,7 @@ export class Sender {
     const known = this.#pump.jobs.get(id) ?? this.#pump.done.get(id);
     if (known && known.digest !== digest) throw new SenderError("idempotency_conflict", `${id} was sent with something else`);
     if (known instanceof Job) {
-      known.options = options; // those of a job from the journal are unknown
+      known.options = options; // the journal does not have a job's options
       return this.#sent(known);
     }
     if (known) return this.#wasSent(known);
