@@ -212,7 +212,7 @@ func TestResults(t *testing.T) {
 	var u Uint64
 	for _, text := range []string{"18446744073709551615", `"18446744073709551615"`} {
 		if err := json.Unmarshal([]byte(text), &u); err != nil || u != 1<<64-1 {
-			t.Errorf("%s: got %d, error %v", text, u, err)
+			t.Errorf("%s: got %d, want 2^64 - 1, error %v", text, u, err)
 		}
 	}
 	if err := json.Unmarshal([]byte(`"x"`), &u); err == nil {

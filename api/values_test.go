@@ -53,7 +53,7 @@ func TestRatio(t *testing.T) {
 		}
 	}
 	if got := Ratio(1, 4).Float(); got != 0.25 {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want %v", got, 0.25)
 	}
 }
 

@@ -431,18 +431,18 @@ func TestSettings(t *testing.T) {
 	desk := newDesk(t, nil)
 	desk.write(t, "cairn.toml", `rpc-url = "`+file+`"`)
 	if got := height(desk); got != 3 {
-		t.Errorf("file: asked node %d", got)
+		t.Errorf("file: asked node %d, want 3", got)
 	}
 	config := desk.write(t, "other.toml", `rpc-url = "`+other+`"`)
 	if got := height(desk, "--config", config); got != 4 {
-		t.Errorf("another file: asked node %d", got)
+		t.Errorf("another file: asked node %d, want 4", got)
 	}
 	desk.env = append(desk.env, "CAIRN_RPC_URL="+env)
 	if got := height(desk); got != 2 {
-		t.Errorf("environment: asked node %d", got)
+		t.Errorf("environment: asked node %d, want 2", got)
 	}
 	if got := height(desk, "--rpc-url", flag); got != 1 {
-		t.Errorf("flag: asked node %d", got)
+		t.Errorf("flag: asked node %d, want 1", got)
 	}
 }
 

@@ -107,10 +107,10 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := height.Result(); got != 17 || err != nil {
-		t.Errorf("height: got %v, error %v", got, err)
+		t.Errorf("height: got %v, want 17, error %v", got, err)
 	}
 	if got, err := balance.Result(); got != 5 || err != nil {
-		t.Errorf("balance: got %v, error %v", got, err)
+		t.Errorf("balance: got %v, want 5, error %v", got, err)
 	}
 	if _, err := pruned.Result(); !errors.Is(err, api.ErrPruned) {
 		t.Errorf("pruned: error %v", err)

@@ -138,7 +138,7 @@ func TestSendsThroughABalancer(t *testing.T) {
 		}
 		for _, at := range []api.NonceRef{{}, api.Pending()} {
 			if nonce, err := c.Nonce(t.Context(), s.Account(), at); err != nil || nonce != i+1 {
-				t.Errorf("after send %d the nonce is %d, error %v", i, nonce, err)
+				t.Errorf("after send %d the nonce is %d, want %d, error %v", i, nonce, i+1, err)
 			}
 		}
 	}
@@ -175,11 +175,11 @@ func TestSeenIsNotForEver(t *testing.T) {
 	c.sent(types.Transaction{Sender: account, Nonce: 7})
 	c.sent(types.Transaction{Sender: account, Nonce: 3})
 	if next := c.nonceAfter(account, 5); next != 8 {
-		t.Errorf("the next nonce is %d", next)
+		t.Errorf("the next nonce is %d, want 8", next)
 	}
 	c.nonces[account] = sentNonce{8, time.Now().Add(-sentTime)}
 	if next := c.nonceAfter(account, 5); next != 5 {
-		t.Errorf("later the next nonce is %d", next)
+		t.Errorf("later the next nonce is %d, want 5", next)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestRevertForgetsNonces(t *testing.T) {
 	c.sent(types.Transaction{Sender: sender, Nonce: 3}) // a replacement
 	c.saw(9)
 	if got := c.nonceAfter(sender, 2); got != 6 {
-		t.Errorf("after nonce 5 comes %d", got)
+		t.Errorf("after nonce 5 comes %d, want 6", got)
 	}
 	if got := c.nonceAfter(sender, 8); got != 8 {
 		t.Errorf("the node knows of nonce 7, and %d comes", got)

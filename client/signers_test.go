@@ -402,7 +402,7 @@ func TestMessages(t *testing.T) {
 		for _, authority = range []types.Account{m.Account, policy.Hash()} {
 			want := witness.Claim(m.Account) == authority
 			if got, err := c.VerifyMessage(t.Context(), network, m, witness); got != want || err != nil {
-				t.Errorf("%s, while %s signs: got %v, error %v", name, authority, got, err)
+				t.Errorf("%s, while %s signs: got %v, want %v, error %v", name, authority, got, want, err)
 			}
 		}
 		other := m
@@ -495,7 +495,7 @@ func TestRawSignature(t *testing.T) {
 	high = append([]byte{0}, high...)
 	got, err := rawSignature(der(one, high))
 	if want := [64]byte{31: 1, 63: 3}; got != want || err != nil {
-		t.Errorf("a high s: got %x, error %v", got, err)
+		t.Errorf("a high s: got %x, want %x, error %v", got, want, err)
 	}
 	low := []byte{5}
 	if got, err := rawSignature(der(one, low)); got != [64]byte{31: 1, 63: 5} || err != nil {

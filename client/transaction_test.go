@@ -278,7 +278,7 @@ func TestChainIDIsAskedOnce(t *testing.T) {
 	}))
 	for range 3 {
 		if id, err := c.ChainID(t.Context()); id != 7 || err != nil {
-			t.Errorf("got %d, error %v", id, err)
+			t.Errorf("got %d, want 7, error %v", id, err)
 		}
 	}
 	if asked != 1 {

@@ -179,7 +179,7 @@ func TestBytesAlias(t *testing.T) {
 	}
 	_ = append(got, 0xcc)
 	if next := d.U8(); next != 0xbb {
-		t.Errorf("appending changed the next byte to %x", next)
+		t.Errorf("appending changed the next byte to %x, want 0xbb", next)
 	}
 }
 

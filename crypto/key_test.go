@@ -120,7 +120,7 @@ func TestPrivateKeyIsNotPrinted(t *testing.T) {
 	outputs[wrongVerb] = fmt.Sprintf(wrongVerb+" "+wrongVerb, key, wrapped)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%t"} {
 		if got := fmt.Sprintf(verb, key); got != "[private key]" {
-			t.Errorf("%s prints %q", verb, got)
+			t.Errorf("%s prints %q, want \"[private key]\"", verb, got)
 		}
 		outputs[verb+" in a struct"] = fmt.Sprintf(verb, wrapped)
 		outputs[verb+" of a pointer"] = fmt.Sprintf(verb, &wrapped)
@@ -153,11 +153,11 @@ func TestSignVectors(t *testing.T) {
 		signed++
 		key := mustKey(t, [32]byte(v.Secret))
 		if key.PublicKey() != v.Public {
-			t.Errorf("vector %s: public key %x", v.Index, key.PublicKey())
+			t.Errorf("vector %s: public key %x, want %x", v.Index, key.PublicKey(), v.Public)
 		}
 		sig, err := key.Sign(v.Message, [32]byte(v.Aux))
 		if err != nil || sig != v.Signature {
-			t.Errorf("vector %s: signature %x, error %v", v.Index, sig, err)
+			t.Errorf("vector %s: signature %x, want %x, error %v", v.Index, sig, v.Signature, err)
 		}
 	}
 	if signed != 8 {
@@ -254,7 +254,7 @@ func TestTapTweakVector(t *testing.T) {
 		t.Errorf("tweaked key %x, public %x", tweaked.Bytes(), tweaked.PublicKey())
 	}
 	if got := bech32m.EncodeAddress("bc", tweaked.PublicKey()); got != v.Address {
-		t.Errorf("address %s", got)
+		t.Errorf("address %s, want %s", got, v.Address)
 	}
 }
 

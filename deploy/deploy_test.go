@@ -458,7 +458,7 @@ func TestMistakesAreFound(t *testing.T) {
 		`cairn_hight`: false, `cairn_height{code="1"}`: false, `sum by (method) (cairn_errors_total)`: false,
 	} {
 		if got := len(mistakes(exported, query, "")) == 0; got != want {
-			t.Errorf("%s: fine is %v", query, got)
+			t.Errorf("%s: fine is %v, want %v", query, got, want)
 		}
 	}
 	if len(mistakes(exported, "cairn_height", "{{code}}")) == 0 {

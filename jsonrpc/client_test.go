@@ -50,7 +50,7 @@ func TestCall(t *testing.T) {
 
 	var sum uint64
 	if err := c.Call(ctx, "sum", []any{uint64(1<<63 + 1), 2}, &sum); err != nil || sum != 1<<63+3 {
-		t.Errorf("sum: got %d, error %v", sum, err)
+		t.Errorf("sum: got %d, want %d, error %v", sum, uint64(1<<63+3), err)
 	}
 	if err := c.Call(ctx, "none", nil, nil); err != nil {
 		t.Errorf("no parameters, result discarded: error %v", err)
@@ -120,7 +120,7 @@ func TestInvoke(t *testing.T) {
 	}
 	if _, err := jsonrpc.Invoke[struct{}, *uint64](context.Background(), c, "none", struct{}{}); err != nil ||
 		sent != `[]` {
-		t.Errorf("no parameters: sent %s, error %v", sent, err)
+		t.Errorf("no parameters: sent %s, want [], error %v", sent, err)
 	}
 	if _, err := jsonrpc.Invoke[int, int](context.Background(), c, "none", 1); err == nil {
 		t.Error("parameters that are no struct were sent")

@@ -25,7 +25,7 @@ func TestErrorIs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := errors.Is(err, test.target); got != test.want {
-				t.Errorf("got %v", got)
+				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
 	}

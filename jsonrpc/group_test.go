@@ -115,7 +115,7 @@ func TestGroups(t *testing.T) {
 			}
 			if len(test.calls) == 1 {
 				if got := string(s.Serve(context.Background(), []byte(test.calls[0]))); got != test.answers[0] {
-					t.Errorf("without a batch: %s", got)
+					t.Errorf("without a batch: %s, want %s", got, test.answers[0])
 				}
 			}
 		})
@@ -156,7 +156,7 @@ func TestAppend(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			before := strings.Repeat("[", 200) // counts towards no limit
 			if got := string(s.Append(context.Background(), []byte(test.body), []byte(before))); got != before+test.want {
-				t.Errorf("got %s", got)
+				t.Errorf("got %s, want %s", got, before+test.want)
 			}
 		})
 	}

@@ -319,7 +319,7 @@ func TestResponseEncoding(t *testing.T) {
 				t.Fatalf("encoding %q, want %q", got, test.want)
 			}
 			if response.Header.Get("Vary") != "Accept-Encoding" {
-				t.Errorf("Vary is %q", response.Header.Get("Vary"))
+				t.Errorf("Vary is %q, want \"Accept-Encoding\"", response.Header.Get("Vary"))
 			}
 			var plain io.Reader = strings.NewReader(text)
 			switch test.want {

@@ -81,10 +81,10 @@ func TestCauseAnswersCalls(t *testing.T) {
 	call := `{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":7}`
 	want := failure("7", -32040, "too many calls", `{"reason":"rate"}`)
 	if got := string(s.Serve(ctx, []byte(call))); got != want {
-		t.Errorf("%s", got)
+		t.Errorf("%s, want %s", got, want)
 	}
 	if got := string(s.Serve(ctx, []byte("["+call+"]"))); got != "["+want+"]" {
-		t.Errorf("%s", got)
+		t.Errorf("%s, want %s", got, "["+want+"]")
 	}
 }
 

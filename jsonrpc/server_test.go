@@ -409,11 +409,11 @@ func TestBatchLimit(t *testing.T) {
 	if got := string(s.Serve(
 		context.Background(), []byte("["+call+","+call+","+call+"]"),
 	)); got != "["+answer+","+answer+","+answer+"]" {
-		t.Errorf("3 calls: %s", got)
+		t.Errorf("3 calls: %s, want %s", got, "["+answer+","+answer+","+answer+"]")
 	}
 	want := failure("null", -32040, "the batch has too many calls", `{"limit":3,"reason":"batch_size"}`)
 	if got := string(s.Serve(context.Background(), []byte("["+call+","+call+","+call+",1]"))); got != want {
-		t.Errorf("4 calls: %s", got)
+		t.Errorf("4 calls: %s, want %s", got, want)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestBytes32JSON(t *testing.T) {
 	}
 	var got types.BlockHash
 	if err := json.Unmarshal(text, &got); err != nil || got != want {
-		t.Errorf("reads as %v, error %v", got, err)
+		t.Errorf("reads as %v, want %v, error %v", got, want, err)
 	}
 	if err := json.Unmarshal([]byte(`"0x50"`), &got); !errors.Is(err, types.ErrBadHex32) || got != want {
 		t.Errorf("a short value: %v, leaves %v", err, got)

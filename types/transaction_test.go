@@ -20,7 +20,7 @@ func TestPayloads(t *testing.T) {
 		}
 	}
 	if got := types.PayloadKind(7).String(); got != "kind 7" {
-		t.Errorf("an unknown kind is called %s", got)
+		t.Errorf("an unknown kind is called %s, want kind 7", got)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestMnemonicVectors(t *testing.T) {
 	for _, v := range vectors {
 		mnemonic, err := NewMnemonic(bip.Unhex(t, v.Entropy))
 		if err != nil || mnemonic != v.Mnemonic {
-			t.Errorf("entropy %s: got %q, error %v", v.Entropy, mnemonic, err)
+			t.Errorf("entropy %s: got %q, want %q, error %v", v.Entropy, mnemonic, v.Mnemonic, err)
 		}
 		entropy, err := ParseMnemonic(v.Mnemonic)
 		if err != nil || hex.EncodeToString(entropy) != v.Entropy {
@@ -252,7 +252,7 @@ func FuzzMnemonic(f *testing.F) {
 		}
 		mnemonic, err := NewMnemonic(parsed)
 		if want := strings.Join(strings.Fields(norm.NFKD.String(text)), " "); err != nil || mnemonic != want {
-			t.Fatalf("%q parses to %x, the mnemonic %q, error %v", text, parsed, mnemonic, err)
+			t.Fatalf("%q parses to %x, the mnemonic %q, want %q, error %v", text, parsed, mnemonic, want, err)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func TestParseTrusted(t *testing.T) {
 func TestParseTxID(t *testing.T) {
 	want := types.TxID([]byte(strings.Repeat("\xab", 32)))
 	if got, err := ParseTxID("0x" + strings.Repeat("ab", 32)); got != want || err != nil {
-		t.Errorf("got %s, error %v", got, err)
+		t.Errorf("got %s, want %s, error %v", got, want, err)
 	}
 	for _, text := range []string{"", "0x", "17", strings.Repeat("ab", 33), strings.Repeat("x", 64)} {
 		if _, err := ParseTxID(text); !errors.Is(err, ErrBadHash) {

@@ -45,10 +45,10 @@ DA:11,0
 end_of_record
 `
 	if got := string(lcov(functions, lines)); got != want {
-		t.Errorf("%s", got)
+		t.Errorf("%s, want %s", got, want)
 	}
 	if got := spans([]int{1, 3, 4, 5, 9, 10}); got != "1, 3–5, 9–10" {
-		t.Errorf("%s", got)
+		t.Errorf("%s, want 1, 3–5, 9–10", got)
 	}
 }
 
@@ -81,6 +81,6 @@ func TestStoppedText(t *testing.T) {
 		{File: "src/lib.rs", Line: 2, Text: "let less = count / by;"}, {File: "src/lib.rs", Line: 9, Near: true, Text: "half()"},
 	})
 	if want := "\n  src/lib.rs:2  let less = count / by;\n  near src/lib.rs:9  half()"; got != want {
-		t.Errorf("%q", got)
+		t.Errorf("%q, want %q", got, want)
 	}
 }

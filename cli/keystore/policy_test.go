@@ -44,7 +44,7 @@ func TestPolicies(t *testing.T) {
 		t.Fatalf("got %+v, error %v", entry, err)
 	}
 	if found, err := store.Find("vault"); err != nil || found != entry {
-		t.Errorf("found %+v, error %v", found, err)
+		t.Errorf("found %+v, want %+v, error %v", found, entry, err)
 	}
 	if _, err := store.Unlock("vault", password); !errors.Is(err, ErrNoKey) {
 		t.Errorf("unlocked: error %v", err)

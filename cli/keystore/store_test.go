@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 		Name: "alice", Kind: KindKey, Account: secret.Key.PublicKey(), Network: types.Regtest, Path: "m/86'/1'/0'/0/0",
 	}
 	if err != nil || entry != want {
-		t.Errorf("found %+v, error %v", entry, err)
+		t.Errorf("found %+v, want %+v, error %v", entry, want, err)
 	}
 	unlocked, err := store.Unlock("alice", password)
 	if err != nil || unlocked.Key.Bytes() != secret.Key.Bytes() || unlocked.Mnemonic != mnemonic ||

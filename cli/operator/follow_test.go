@@ -15,7 +15,7 @@ func TestUpstreamKeyIsSecret(t *testing.T) {
 	}
 	s := followSettings{Upstream: []string{"http://127.0.0.1:8777"}, UpstreamKeyFile: file}
 	if f, err := s.config(); err != nil || f.KeyFile != file {
-		t.Errorf("got %q, error %v", f.KeyFile, err)
+		t.Errorf("got %q, want %q, error %v", f.KeyFile, file, err)
 	}
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)

@@ -234,10 +234,10 @@ func TestControlsAreShown(t *testing.T) {
 		var out, prose bytes.Buffer
 		p := New(&out, &prose, false)
 		if err := p.Result(text, func(t *Text) { t.Line("%s", text) }); err != nil || out.String() != want+"\n" {
-			t.Errorf("%q is the result %q, error %v", text, out.String(), err)
+			t.Errorf("%q is the result %q, want %q, error %v", text, out.String(), want+"\n", err)
 		}
 		if p.Note("%s", text); prose.String() != want+"\n" {
-			t.Errorf("%q is the note %q", text, prose.String())
+			t.Errorf("%q is the note %q, want %q", text, prose.String(), want+"\n")
 		}
 	}
 	// A carriage return in a table's cell would hide the text before it.
@@ -254,7 +254,7 @@ func TestControlsAreShown(t *testing.T) {
 	var out bytes.Buffer
 	if err := New(&out, io.Discard, true).Result("\x1b", nil); err != nil ||
 		out.String() != `{"ok":true,"result":"\u001b"}`+"\n" {
-		t.Errorf("as JSON: got %q, error %v", out.String(), err)
+		t.Errorf("as JSON: got %q, want %q, error %v", out.String(), `{"ok":true,"result":"\u001b"}`+"\n", err)
 	}
 }
 

@@ -19,7 +19,7 @@ func TestPaymentsByCodeAreReadable(t *testing.T) {
 	}
 	for _, contract := range []types.ContractID{{}, {7}} { // any contract may name its event so
 		if got := EventData(contract, types.NativeTransfer, topics[:2], data); got != "0x2c01000000000000" {
-			t.Errorf("%s", got)
+			t.Errorf("%s, want 0x2c01000000000000", got)
 		}
 	}
 }

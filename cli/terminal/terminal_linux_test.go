@@ -54,13 +54,13 @@ func TestAnswersAtATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if answer, err := terminal.Line(t.Context(), "Name: "); answer != "a line" || err != nil {
-		t.Errorf("got %q, error %v", answer, err)
+		t.Errorf("got %q, want \"a line\", error %v", answer, err)
 	}
 	if _, err := io.WriteString(keyboard, "my secret\n"); err != nil {
 		t.Fatal(err)
 	}
 	if answer, err := terminal.Secret(t.Context(), "Password: "); answer != "my secret" || err != nil {
-		t.Errorf("got %q, error %v", answer, err)
+		t.Errorf("got %q, want \"my secret\", error %v", answer, err)
 	}
 	if out.String() != "Name: Password: \n" {
 		t.Errorf("asked %q", out.String())

@@ -209,7 +209,7 @@ func TestEscrow(t *testing.T) {
 	c.refused(alice, "refund", `{"deal":1}`, "only the seller and the arbiter may refund before the deadline")
 	c.call(carol, "refund", `{"deal":1}`, "")
 	if _, reason := c.apply(alice, client.CallEncoded(c.id, "refund", []byte(`{"deal":2}`), 0), 200); reason != exec.Success {
-		t.Errorf("refund after the deadline: %s", reason)
+		t.Errorf("refund after the deadline: %s, want %s", reason, exec.Success)
 	}
 	c.refused(alice, "refund", `{"deal":3}`, "the list has no such item")
 	if left := chain.account(types.Account(c.id)).Balance; left != 0 {

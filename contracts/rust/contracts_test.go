@@ -153,7 +153,7 @@ func TestEscrow(t *testing.T) {
 		k.Call(buyer, "release", args{"deal": 0}).Must(t)
 		k.Call(arbiter, "refund", args{"deal": 0}).Reverts(t, "the deal is closed")
 		if got := c.Balance(seller.Account) - had; got != 500 {
-			t.Errorf("the seller got %d", got)
+			t.Errorf("the seller got %d, want 500", got)
 		}
 		k.Call(arbiter, "refund", args{"deal": 1}).Must(t)
 		k.Call(buyer, "refund", args{"deal": 2}).Reverts(t, "only the seller and the arbiter may refund before the deadline")

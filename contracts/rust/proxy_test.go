@@ -61,7 +61,7 @@ func TestProxy(t *testing.T) {
 			t.Errorf("withdraw gives %s", r.Output)
 		}
 		if left := c.Balance(proxy.Account()); left != 40 {
-			t.Errorf("the proxy has %d", left)
+			t.Errorf("the proxy has %d, want 40", left)
 		}
 		saves(40)
 		t.Logf("\n%s", c.GasReport())

@@ -52,7 +52,7 @@ func TestDecodeAddressVectors(t *testing.T) {
 		if v.Reason == "Invalid human-readable part" {
 			// The caller must check the network.
 			if err != nil || hrp != "tc" {
-				t.Errorf("%s: hrp %q, error %v", v.Address, hrp, err)
+				t.Errorf("%s: hrp %q, want \"tc\", error %v", v.Address, hrp, err)
 			}
 		} else if err == nil {
 			t.Errorf("%s is accepted: %s", v.Address, v.Reason)

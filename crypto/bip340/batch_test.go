@@ -87,7 +87,7 @@ func testVerifyBatchFindsEachCorruption(t *testing.T) {
 			c.apply(t, &items[at], 77)
 			for i, valid := range VerifyBatch(items) {
 				if valid != (i != at) {
-					t.Errorf("%s at %d: item %d is %v", c.name, at, i, valid)
+					t.Errorf("%s at %d: item %d is %v, want %v", c.name, at, i, valid, (i != at))
 				}
 			}
 		}
@@ -187,7 +187,7 @@ func testVerifyBatchErrorsDoNotCancel(t *testing.T) {
 		}
 		for i, valid := range VerifyBatch(items) {
 			if valid != (i != pair[0] && i != pair[1]) {
-				t.Errorf("pair %v: item %d is %v", pair, i, valid)
+				t.Errorf("pair %v: item %d is %v, want %v", pair, i, valid, (i != pair[0] && i != pair[1]))
 			}
 		}
 	}
@@ -210,7 +210,7 @@ func TestSettleSubtracts(t *testing.T) {
 	b.settle(valid, 0, len(items), &sum)
 	for i, v := range valid {
 		if v != (i != 0) {
-			t.Errorf("item %d is %v", i, v)
+			t.Errorf("item %d is %v, want %v", i, v, (i != 0))
 		}
 	}
 }
@@ -229,7 +229,7 @@ func testVerifyBatchDuplicates(t *testing.T) {
 	items := slices.Repeat([]SignedMessage{good, bad, good}, minBisect)
 	for i, valid := range VerifyBatch(items) {
 		if valid != (i%3 != 1) {
-			t.Errorf("item %d is %v", i, valid)
+			t.Errorf("item %d is %v, want %v", i, valid, (i%3 != 1))
 		}
 	}
 	for i, valid := range VerifyBatch(slices.Repeat([]SignedMessage{bad}, 3*minBisect)) {

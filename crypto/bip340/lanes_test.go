@@ -100,7 +100,7 @@ func testVerifyInEveryLane(t *testing.T) {
 			items[at] = item
 			for i, valid := range VerifyBatch(items) {
 				if valid != (want || i != at) {
-					t.Errorf("%s at %d: item %d is %v", name, at, i, valid)
+					t.Errorf("%s at %d: item %d is %v, want %v", name, at, i, valid, (want || i != at))
 				}
 			}
 		}

@@ -61,7 +61,7 @@ func TestVerifyVectors(t *testing.T) {
 func testVerifyVectors(t *testing.T) {
 	for _, v := range bip.Signatures(t) {
 		if got := Verify(v.Public, v.Message, v.Signature); got != v.Valid {
-			t.Errorf("vector %s (%s): got %v", v.Index, v.Comment, got)
+			t.Errorf("vector %s (%s): got %v, want %v", v.Index, v.Comment, got, v.Valid)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestIsXOnly(t *testing.T) {
 		{"p + 1", [32]byte(beyond.Bytes()), false},
 	} {
 		if got := IsXOnly(c.x); got != c.want {
-			t.Errorf("%s: got %v", c.name, got)
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 		if _, err := TapTweakPublicKey(c.x); (err == nil) != c.want {
 			t.Errorf("TapTweakPublicKey of %s: error %v", c.name, err)

@@ -133,7 +133,7 @@ block-time = "1.5s"`)
 func TestZeroDurationNeedsNoUnit(t *testing.T) {
 	settings := defaults()
 	if err := Load(settings, Sources{File: tomlFile(t, "block-time = 0")}); err != nil || settings.BlockTime != 0 {
-		t.Errorf("got %v, error %v", settings.BlockTime, err)
+		t.Errorf("got %v, want 0, error %v", settings.BlockTime, err)
 	}
 }
 

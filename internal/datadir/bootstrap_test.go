@@ -107,7 +107,7 @@ func TestBootstrapStopped(t *testing.T) {
 	defer stop()
 	m, err := bootstrap(ctx, t, to, n.RPCURL(), trust, func(uint64, uint64) {})
 	if err != nil || m.BlockHash != made.BlockHash {
-		t.Errorf("once more: block %s, error %v", m.BlockHash, err)
+		t.Errorf("once more: block %s, want %s, error %v", m.BlockHash, made.BlockHash, err)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
 	}
 	write(made)
 	if m, err := once(); err != nil || m.BlockHash != made.BlockHash {
-		t.Errorf("the true one of the same block: got %s, error %v", m.BlockHash, err)
+		t.Errorf("the true one of the same block: got %s, want %s, error %v", m.BlockHash, made.BlockHash, err)
 	}
 }
 

@@ -198,7 +198,7 @@ func TestOlderCopyIsRefused(t *testing.T) {
 			check(t, os.Remove(config.lockPath(t, in)))
 			config.promote(t)
 			if head := config.made(t, 1); head.Header.Height != 4 {
-				t.Errorf("told to go on it has block %d", head.Header.Height)
+				t.Errorf("told to go on it has block %d, want 4", head.Header.Height)
 			}
 		})
 	}

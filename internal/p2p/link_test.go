@@ -186,7 +186,7 @@ func TestServeClosesItsListener(t *testing.T) {
 		t.Errorf("the listener of a link that is closed: error %v", err)
 	}
 	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("a connection that came too late: error %v", err)
+		t.Errorf("a connection that came too late: error %v, want %v", err, io.EOF)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestCalls(t *testing.T) {
 	}
 	for height, want := range map[types.Height]bool{4: false, 5: true} {
 		if granted, err := a.Lease(ctx, b.ID(), height); err != nil || granted != want {
-			t.Errorf("lease of %d: got %v, error %v", height, granted, err)
+			t.Errorf("lease of %d: got %v, want %v, error %v", height, granted, want, err)
 		}
 	}
 	checkProofs(t, a.Link, b.ID())

@@ -16,7 +16,7 @@ func TestLeases(t *testing.T) {
 	ask := func(what string, member uint64, h types.Height, old, want bool) {
 		t.Helper()
 		if got := l.grant(member, h, old, now); got != want {
-			t.Errorf("%s: member %d is granted block %d: %v", what, member, h, got)
+			t.Errorf("%s: member %d is granted block %d: %v, want %v", what, member, h, got, want)
 		}
 	}
 	ask("a leader whom nobody else asks", 1, 10, false, true)

@@ -149,7 +149,7 @@ func (c *contractChain) checkBill(before types.Amount, actions []action, b built
 		c.t.Fatal(err)
 	}
 	if got := c.balance(); got != want-cost {
-		c.t.Errorf("the user had %d, used %d gas for %d and has %d", before, used, cost, got)
+		c.t.Errorf("the user had %d, used %d gas for %d and has %d, want %d", before, used, cost, got, want-cost)
 	}
 }
 

@@ -190,7 +190,7 @@ func TestKeptBaseFees(t *testing.T) {
 		parent := types.Header{BaseFee: c.BaseFee, GasUsed: c.GasUsed, GasLimit: c.GasLimit}
 		p := types.Parameters{TargetBPS: c.TargetBPS, MinBaseFee: c.Min, MaxBaseFee: c.Max}
 		if got := fees.NextBaseFee(parent, p); got != c.Next {
-			t.Errorf("%+v: next base fee %d", c, got)
+			t.Errorf("%+v: next base fee %d, want %d", c, got, c.Next)
 		}
 	}
 	if len(v.BaseFees) < 16 {

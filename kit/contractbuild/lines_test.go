@@ -120,7 +120,7 @@ func TestDemangled(t *testing.T) {
 		"transfer": "transfer", "assembly/index/transfer": "assembly/index/transfer", "_ZN": "_ZN", "_ZN9xE": "_ZN9xE",
 	} {
 		if got := demangled(mangled); got != want {
-			t.Errorf("%s: %s", mangled, got)
+			t.Errorf("%s: %s, want %s", mangled, got, want)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestPlaces(t *testing.T) {
 		"assembly/index.ts": true, "assembly/index~calls.ts": false, "~lib/array.ts": false,
 	} {
 		if got := IsOwn(script, Position{file, 1}); got != want {
-			t.Errorf("%s is own: got %v", file, got)
+			t.Errorf("%s is own: got %v, want %v", file, got, want)
 		}
 	}
 }

@@ -228,7 +228,7 @@ func TestWhatSubscribersMiss(t *testing.T) {
 	n.accepted = nil
 	n.mu.Unlock()
 	if head, err := a.settle(t.Context(), 0, time.Minute); head != 4 || err != nil {
-		t.Fatalf("head %d, error %v", head, err)
+		t.Fatalf("head %d, want 4, error %v", head, err)
 	}
 	r := a.end(4, nil, a.start)
 	if r.Subscribers != 3 || r.Blocks != 3 || r.Missed != 1+2 || r.Repeated != 1 || r.Notifications != 7 {

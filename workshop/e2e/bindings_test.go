@@ -96,15 +96,15 @@ func TestGoBindingsOfAToken(t *testing.T) {
 	}
 	event, err := nep20.ReadTransferEvent(receipt.Logs[0].Data)
 	if want := (nep20.TransferEvent{From: alice, To: bob, Amount: 1<<53 + 1}); err != nil || event != want {
-		t.Errorf("got %+v, error %v", event, err)
+		t.Errorf("got %+v, want %+v, error %v", event, want, err)
 	}
 	symbol, err := gold.Symbol(ctx, d.client, api.Latest())
 	if err != nil || symbol != "GLD" {
-		t.Errorf("got %q, error %v", symbol, err)
+		t.Errorf("got %q, want \"GLD\", error %v", symbol, err)
 	}
 	for at, want := range map[api.BlockRef]uint64{api.Latest(): 1<<53 + 1, api.AtHeight(deployed.BlockHeight): 0} {
 		if has, err := gold.BalanceOf(ctx, d.client, at, bob); err != nil || has != want {
-			t.Errorf("got %d, error %v", has, err)
+			t.Errorf("got %d, want %d, error %v", has, want, err)
 		}
 	}
 }
@@ -168,17 +168,17 @@ func checkViews(ctx context.Context, t *testing.T, d *driver, k typed.Contract) 
 	t.Helper()
 	latest := api.Latest()
 	if v, err := k.I8(ctx, d.client, latest, -128); v != -128 || err != nil {
-		t.Errorf("got %d, error %v", v, err)
+		t.Errorf("got %d, want %d, error %v", v, -128, err)
 	}
 	if v, err := k.I64(ctx, d.client, latest, -1<<63); v != -1<<63 || err != nil {
-		t.Errorf("got %d, error %v", v, err)
+		t.Errorf("got %d, want %d, error %v", v, -1<<63, err)
 	}
 	least, err := abi.Int128Of(new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), 127)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v, err := k.I128(ctx, d.client, latest, least); v != least || err != nil {
-		t.Errorf("got %s, error %v", v, err)
+		t.Errorf("got %s, want %s, error %v", v, least, err)
 	}
 	if v, err := k.Four(ctx, d.client, latest, [4]byte{1, 2, 3, 4}); v != [4]byte{1, 2, 3, 4} || err != nil {
 		t.Errorf("got %x, error %v", v, err)

@@ -107,7 +107,7 @@ func TestSendAgreesToTheUnit(t *testing.T) {
 		t.Error(err)
 	}
 	if got := m.balances[devAccount(t, node, 1)]; got != to+300_000_000 {
-		t.Errorf("dev1 has %d", got)
+		t.Errorf("dev1 has %d, want %d", got, to+300_000_000)
 	}
 	first, err := c.Receipt(ctx, firstTransaction(t, c))
 	if err != nil || first == nil {
@@ -445,7 +445,7 @@ func TestDevelopmentMethods(t *testing.T) {
 		return q
 	}
 	if balance() != 100 {
-		t.Errorf("the funded account has %d", balance())
+		t.Errorf("the funded account has %d, want 100", balance())
 	}
 	rpc(nil, "dev_setNextBlockTime", fmt.Sprint(time+5000))
 	rpc(nil, "dev_mine", "1")
@@ -468,6 +468,6 @@ func TestDevelopmentMethods(t *testing.T) {
 	var r receipt
 	u.succeeds(&r, "send", "dev1", "1", "--from", "dev0")
 	if r.BlockHeight != begin+4 {
-		t.Errorf("the chain goes on at block %d", r.BlockHeight)
+		t.Errorf("the chain goes on at block %d, want %d", r.BlockHeight, begin+4)
 	}
 }

@@ -277,7 +277,7 @@ func TestProducerThatHandedOver(t *testing.T) {
 	provenUpTo(t, h.first, p.FirstBlock, p.FirstBlock+1)
 	refused := newUser(t).of(h.next).fails(exitFailed, "promote", "--admin-key", h.admin)
 	if want := fmt.Sprintf("the node at %s is already the producer", h.next.RPC); refused.Message != want {
-		t.Errorf("it says %q", refused.Message)
+		t.Errorf("it says %q, want %q", refused.Message, want)
 	}
 	if err := errors.Join(h.first.Stop(), h.next.Stop()); err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func TestSubscriberMissesNoBlock(t *testing.T) {
 		}
 	}
 	if last.Height != lives*blocksPerLife {
-		t.Errorf("the last block is %d", last.Height)
+		t.Errorf("the last block is %d, want %d", last.Height, lives*blocksPerLife)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestWatch(t *testing.T) {
 	var proof api.ProofNotice
 	u.succeeds(&proof, "watch", "proofs", "--from", "1", "--count", "1")
 	if proof.Height != 1 {
-		t.Errorf("the first proof is of block %d", proof.Height)
+		t.Errorf("the first proof is of block %d, want 1", proof.Height)
 	}
 	u.fails(exitFailed, "watch", "blocks", "--from", "1000000")
 }

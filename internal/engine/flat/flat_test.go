@@ -113,7 +113,7 @@ func TestLoad(t *testing.T) {
 	}
 	failure := errors.New("read")
 	if _, err := Load(func() ([]types.Access, error) { return nil, failure }); err != failure {
-		t.Errorf("a failed read: error %v", err)
+		t.Errorf("a failed read: error %v, want %v", err, failure)
 	}
 }
 

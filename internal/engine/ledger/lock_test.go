@@ -135,6 +135,6 @@ func TestBlockThatIsNotHeldIsNotTold(t *testing.T) {
 	store, db = openStore(t, disk)
 	defer closeStore(t, store, db)
 	if head := store.Head().Header.Height; head != 2 {
-		t.Errorf("after a start the head is %d", head)
+		t.Errorf("after a start the head is %d, want 2", head)
 	}
 }

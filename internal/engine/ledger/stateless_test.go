@@ -615,7 +615,7 @@ func TestStatelessKeepsCodes(t *testing.T) {
 		proven := must(late.Verify(must(Receive(types.Regtest, block.Encode()))(t), c.prove(block.Signed(), list)))(t)
 		_, err := late.Import(proven, Fetch{Code: func(got types.CodeHash) ([]byte, error) {
 			if asked++; got != hash {
-				t.Errorf("%s: asked for %s", test.name, got)
+				t.Errorf("%s: asked for %s, want %s", test.name, got, hash)
 			}
 			return test.given, test.err
 		}})

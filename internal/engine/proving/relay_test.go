@@ -78,7 +78,7 @@ func TestKeepsProofsAfterASnapshot(t *testing.T) {
 	}
 	first, err := q.NextToRelay(0)
 	if err != nil || first != 3 {
-		t.Fatalf("the first block to ask for is %d, error %v", first, err)
+		t.Fatalf("the first block to ask for is %d, want 3, error %v", first, err)
 	}
 	q.Await(&first)
 	requireStatus(t, q, 2, NotStored, 0)

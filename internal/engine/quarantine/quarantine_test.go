@@ -211,7 +211,7 @@ func TestWaits(t *testing.T) {
 	c.now = c.now.Add(24 * time.Hour)
 	b.Overran(accounts(bob), nil) // each call also removes old entries
 	if got := b.Overran(accounts(alice), codes(hash)); got != time.Minute {
-		t.Errorf("after a quiet day: got %v", got)
+		t.Errorf("after a quiet day: got %v, want %v", got, time.Minute)
 	}
 	if s := b.Stats(); s.Overruns != 16 || s.Waiting != 3 {
 		t.Errorf("the book has %+v", s)
@@ -331,7 +331,7 @@ func TestClear(t *testing.T) {
 		cleared int
 	}{{[]types.CodeHash{{1}, {7}}, 1}, {nil, 2}, {nil, 0}} {
 		if cleared, err := b.Clear(want.codes...); err != nil || cleared != want.cleared {
-			t.Errorf("%v: got %d, error %v", want.codes, cleared, err)
+			t.Errorf("%v: got %d, want %d, error %v", want.codes, cleared, want.cleared, err)
 		}
 	}
 	if again := open(t, Options{Path: path}); len(again.Codes()) != 0 {

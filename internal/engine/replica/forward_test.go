@@ -79,7 +79,7 @@ func TestForwardPassesAnswersOn(t *testing.T) {
 			f.t.Errorf("%+v are pending", pool.pool.Stats())
 		}
 		if next, err := pool.pool.NextNonce(alice.PublicKey()); err != nil || next != 1 {
-			f.t.Errorf("the next nonce is %d, error %v", next, err)
+			f.t.Errorf("the next nonce is %d, want 1, error %v", next, err)
 		}
 		batches = nil
 		pool.AddMany(f.t.Context(), encodedPayments(2*forwardItems+1), "somebody")

@@ -64,7 +64,7 @@ func TestContinuesAfterARestart(t *testing.T) {
 		f.start()
 		f.pass(5 * time.Second)
 		if f.height() != 100 {
-			t.Fatalf("at %d", f.height())
+			t.Fatalf("at %d, want 100", f.height())
 		}
 		f.sources[0].set(func(s *faultySource) { s.probe, s.blocks = nil, nil })
 		f.start()
@@ -357,7 +357,7 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 					}
 				}
 				if f.height() != 30 {
-					t.Errorf("at %d", f.height())
+					t.Errorf("at %d, want 30", f.height())
 				}
 				kept, err := ReadHalt(f.haltFile)
 				if err != nil || kept == nil || kept.Reason != Equivocation || len(kept.Headers) != 2 {

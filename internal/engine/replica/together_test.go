@@ -166,7 +166,7 @@ func TestGathers(t *testing.T) {
 		importer := Stateless(openStateless(t), true)
 		source := &faultySource{evidence: evidence{ranges: test.ranges}}
 		if waits := importer.Gather(t.Context(), source, test.blocks, test.newest); waits != test.waits {
-			t.Errorf("%s: got %t", test.name, waits)
+			t.Errorf("%s: got %t, want %t", test.name, waits, test.waits)
 		}
 	}
 	source := &faultySource{evidence: evidence{ranges: []Ranges{{4, 1, 8}}}}

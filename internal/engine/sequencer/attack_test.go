@@ -31,7 +31,7 @@ func TestEngineFaultIsNoExit(t *testing.T) {
 	}
 	for id, want := range map[types.TxID]bool{faulty: false, again: true, later: true} {
 		if _, pending := f.pool.Get(id); pending != want {
-			t.Errorf("%s is pending: got %v", id, pending)
+			t.Errorf("%s is pending: got %v, want %v", id, pending, want)
 		}
 	}
 	if stats := f.book.Stats(); stats.Faults != 1 || stats.Quarantined != 1 || !f.book.Quarantined(bad) {

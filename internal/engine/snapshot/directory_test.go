@@ -164,7 +164,7 @@ func TestKeep(t *testing.T) {
 		}
 		if height%2 == 0 {
 			if got := <-news.told; got != "created a snapshot" {
-				t.Fatalf("at %d: %s", height, got)
+				t.Fatalf("at %d: %s, want created a snapshot", height, got)
 			}
 		}
 		if height == 4 {

@@ -194,7 +194,7 @@ func TestBusConstraints(t *testing.T) {
 	ch = challenges([2]uint64{2, 7})
 	helper, accumulator = fillHelpers(ch)
 	if name := violated(c, ch, helper, accumulator); name != "bus accumulator" {
-		t.Errorf("an unbalanced bus violates %q", name)
+		t.Errorf("an unbalanced bus violates %q, want \"bus accumulator\"", name)
 	}
 	if name := violated(without("bus accumulator"), ch, helper, accumulator); name != "" {
 		t.Errorf("without the accumulator's constraint it still violates %q", name)
@@ -205,7 +205,7 @@ func TestBusConstraints(t *testing.T) {
 		accumulator[i].Sub(&accumulator[i], &gap)
 	}
 	if name := violated(c, ch, helper, accumulator); name != "bus helper 0" {
-		t.Errorf("a gap hidden in the helper violates %q", name)
+		t.Errorf("a gap hidden in the helper violates %q, want \"bus helper 0\"", name)
 	}
 	if name := violated(without("bus helper 0"), ch, helper, accumulator); name != "" {
 		t.Errorf("without the helper's constraint it still violates %q", name)

@@ -82,7 +82,7 @@ func TestForgedHelperColumn(t *testing.T) {
 		t.Errorf("wrong value, forged helper column: error %v", err)
 	}
 	if name := c.Constraints()[0].Name; name != "bus helper 0" {
-		t.Fatalf("the first constraint is %q", name)
+		t.Fatalf("the first constraint is %q, want \"bus helper 0\"", name)
 	}
 	s.Circuit = c.Without(0)
 	if _, err := verifier.Verify(s, 100, prove(s, true)); err != nil {

@@ -29,7 +29,7 @@ func TestCircuitShape(t *testing.T) {
 		t.Errorf("%d columns and %d helper columns, the constants say %d", got, c.AuxColumns(), columns)
 	}
 	if c.Degree() != 3 {
-		t.Errorf("degree %d", c.Degree())
+		t.Errorf("degree %d, want 3", c.Degree())
 	}
 }
 

@@ -180,7 +180,7 @@ func TestRangeGas(t *testing.T) {
 			}})
 		}
 		if got := FitsRange(headers[1:]); got != c.fits {
-			t.Errorf("%v: got %t", c.gas, got)
+			t.Errorf("%v: got %t, want %t", c.gas, got, c.fits)
 		}
 		if _, err := DecodeRange((&Range{Headers: headers}).Encode()); (err == nil) != c.fits {
 			t.Errorf("%v: decoding: error %v", c.gas, err)

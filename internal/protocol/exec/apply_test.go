@@ -24,10 +24,10 @@ func TestTransferPaysValueFeeBurnAndTip(t *testing.T) {
 		t.Errorf("sender has %+v", got)
 	}
 	if got := c.state.account(t, account(bob)).Balance; got != b.Balance+5 {
-		t.Errorf("recipient has %d", got)
+		t.Errorf("recipient has %d, want %d", got, b.Balance+5)
 	}
 	if got := c.state.account(t, collector).Balance; got != 10_000*3 {
-		t.Errorf("fee recipient has %d", got)
+		t.Errorf("fee recipient has %d, want %d", got, 10_000*3)
 	}
 	burned, err := state.DecodeSupply(c.state[string(state.SupplyKey())])
 	if err != nil || burned.Burned != 10_000*10 || c.supply() != supply {

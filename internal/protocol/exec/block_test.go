@@ -113,7 +113,7 @@ func TestSeedRefuses(t *testing.T) {
 	from := c.head.Timestamp + 5
 	c.params.Upgrade = &types.Upgrade{Version: 9, From: from}
 	if h, err := HeaderTemplate(c.head, c.params, from-1); err != nil || h.Version != params.Version {
-		t.Errorf("before an upgrade: got %d, error %v", h.Version, err)
+		t.Errorf("before an upgrade: got %d, want %d, error %v", h.Version, params.Version, err)
 	}
 	if _, err := HeaderTemplate(c.head, c.params, from); !errors.Is(err, ErrUnknownVersion) {
 		t.Errorf("an unknown version: error %v", err)
@@ -208,6 +208,6 @@ func TestBaseFeeFollowsUse(t *testing.T) {
 	}
 	p.TargetBPS, p.MinBaseFee, p.MaxBaseFee = 1, 8, 1<<53-1
 	if got := fees.NextBaseFee(types.Header{BaseFee: 1<<53 - 1, GasUsed: 1 << 40, GasLimit: 1 << 40}, p); got != 1<<53-1 {
-		t.Errorf("extreme inputs give %d", got)
+		t.Errorf("extreme inputs give %d, want %d", got, 1<<53-1)
 	}
 }

@@ -117,7 +117,7 @@ func TestDeploy(t *testing.T) {
 	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])
 	if want := (state.Contract{CodeHash: record.CodeHash, Deployer: account(alice), Height: 1, Name: "n"}); err != nil ||
 		record != want {
-		t.Errorf("record %+v, error %v", record, err)
+		t.Errorf("record %+v, want %+v, error %v", record, want, err)
 	}
 	t.Run("what fails leaves nothing", func(t *testing.T) {
 		result := deploy("args", func(tx *types.Transaction) { tx.GasLimit = price + inside - 1 })

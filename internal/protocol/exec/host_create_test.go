@@ -200,7 +200,7 @@ func TestCreateRefuses(t *testing.T) {
 		"poor":       try(func(g *guest) uint64 { return g.create(plain, 0, "", "", 1<<40) }),
 		"exists": try(func(g *guest) uint64 {
 			if first := g.create(plain, 7, "", "", 0); first != 0 {
-				t.Errorf("the first has code %d", first)
+				t.Errorf("the first has code %d, want 0", first)
 			}
 			return g.create(plain, 7, "another name", "", 1)
 		}),
@@ -219,7 +219,7 @@ func TestCreateRefuses(t *testing.T) {
 		}
 		// A template without init takes no memory.
 		if first := g.create(plain, 0x30, "", "", 0); first != 0 {
-			t.Errorf("without init it has code %d", first)
+			t.Errorf("without init it has code %d, want 0", first)
 		}
 		try(func(g *guest) uint64 { return g.create(large, 0, "", "", 0) })(g)
 	}
@@ -401,7 +401,7 @@ func TestInitMayNotReenter(t *testing.T) {
 	factory = c.deploy(e, "factory", 0, map[string]script{"f": func(g *guest) { g.create(template, 1, "", "", 0) }})
 	c.outcome(c.run(factory, "f"), Success, "")
 	if code != codeReentryRefused {
-		t.Errorf("code %d", code)
+		t.Errorf("code %d, want %d", code, codeReentryRefused)
 	}
 }
 
@@ -447,7 +447,7 @@ func TestReplaceCode(t *testing.T) {
 	result := c.run(first, "upgrade")
 	c.outcome(result, Success, "")
 	if said != "0 0 2 value" {
-		t.Errorf("said %q", said)
+		t.Errorf("said %q, want \"0 0 2 value\"", said)
 	}
 	want := before
 	want.CodeHash = c.record(second).CodeHash
@@ -488,7 +488,7 @@ func TestReplacedCodesAreKept(t *testing.T) {
 	result := c.block(at(0, with(types.Deploy{Code: code})), at(1, calling(other, "take", 0)), at(2, calling(template, "leave", 0)))
 	for i, reason := range result.Reasons {
 		if reason != Success {
-			t.Fatalf("transaction %d ended %q", i, reason)
+			t.Fatalf("transaction %d ended %q, want %q", i, reason, Success)
 		}
 	}
 	hash := c.record(other).CodeHash

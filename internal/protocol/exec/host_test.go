@@ -332,7 +332,7 @@ func TestHostFunctionsCostTheirPrice(t *testing.T) {
 					})
 				if less > 0 {
 					if result.Reasons[0] != OutOfGas {
-						t.Fatalf("with one gas less: %q", result.Reasons[0])
+						t.Fatalf("with one gas less: %q, want %q", result.Reasons[0], OutOfGas)
 					}
 					if key := string(state.StorageKey(self, []byte(storedKey))); tc.before > 0 &&
 						slices.Contains(listed(result), key) {
@@ -341,7 +341,7 @@ func TestHostFunctionsCostTheirPrice(t *testing.T) {
 					continue
 				}
 				if result.Reasons[0] != Success {
-					t.Fatalf("with what it needs: %q", result.Reasons[0])
+					t.Fatalf("with what it needs: %q, want %q", result.Reasons[0], Success)
 				}
 				if got := result.Receipts[0].GasUsed; got != used {
 					t.Errorf("used %d of %d, want %d", got, limit, used)
@@ -474,7 +474,7 @@ func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
 					}
 				})
 			if result.Reasons[0] != Trap {
-				t.Fatalf("ended %q", result.Reasons[0])
+				t.Fatalf("ended %q, want %q", result.Reasons[0], Trap)
 			}
 			for _, key := range listed(result) {
 				if strings.HasPrefix(key, string(state.StorageKey(self, nil))) {

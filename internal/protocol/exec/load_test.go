@@ -139,7 +139,7 @@ func TestBlockLoadHoldsAnyTransaction(t *testing.T) {
 		t.Errorf("a transaction may load %d, the least block %d", most, params.BlockLoad(params.MinGasLimit))
 	}
 	if got := params.BlockLoad(params.DefaultGasLimit); got != 31_250_000 {
-		t.Errorf("a block of the default gas limit may load %d", got)
+		t.Errorf("a block of the default gas limit may load %d, want 31_250_000", got)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestMaturing(t *testing.T) {
 	tx.GasLimit = 20_000
 	result := c.block(c.verify(types.SignedTransaction{Transaction: tx, Witness: byPolicy(next, heir, tx.Hash())}))
 	if result.Reasons[0] != OutOfGas {
-		t.Fatalf("ended %q", result.Reasons[0])
+		t.Fatalf("ended %q, want %q", result.Reasons[0], OutOfGas)
 	}
 	if got := c.state.account(t, self); got.Pending != nil || *got.Authority != next.Hash() || got.Nonce != paid.Nonce+1 {
 		t.Errorf("it has %+v", got)
@@ -202,7 +202,7 @@ func TestEveryOrder(t *testing.T) {
 			}
 			again, err := execute(c.params, c.head, c.state, result.Header, taken, c.machine)
 			if err != nil || again.Header != result.Header {
-				t.Errorf("an importer has %+v, error %v", again.Header, err)
+				t.Errorf("an importer has %+v, want %+v, error %v", again.Header, result.Header, err)
 			}
 			c.state.commit(result.Accesses)
 			if c.supply() != supply {

@@ -108,7 +108,7 @@ func TestBaseFeeVectors(t *testing.T) {
 	for _, c := range v.BaseFees {
 		p := types.Parameters{TargetBPS: c.TargetBPS, MinBaseFee: c.Min, MaxBaseFee: c.Max}
 		if got := fees.NextBaseFee(parent(c.GasUsed, c.GasLimit, c.BaseFee), p); got != c.Next {
-			t.Errorf("%+v: got %d", c, got)
+			t.Errorf("%+v: got %d, want %d", c, got, c.Next)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func TestNextBaseFeeAtItsLargestQuotient(t *testing.T) {
 	p := types.Parameters{TargetBPS: 1, MinBaseFee: 1, MaxBaseFee: params.MaxBaseFee}
 	h := parent(3_009_999, 3_009_999, params.MaxBaseFee)
 	if got := fees.NextBaseFee(h, p); got != params.MaxBaseFee {
-		t.Errorf("got %d", got)
+		t.Errorf("got %d, want %d", got, params.MaxBaseFee)
 	}
 }
 
@@ -258,6 +258,6 @@ func TestBaseFeeComesDown(t *testing.T) {
 		base = lower
 	}
 	if base != params.MinBaseFee {
-		t.Errorf("after 400 empty blocks it is %d", base)
+		t.Errorf("after 400 empty blocks it is %d, want %d", base, params.MinBaseFee)
 	}
 }

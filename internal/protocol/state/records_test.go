@@ -169,7 +169,7 @@ func TestAbsentRecords(t *testing.T) {
 func TestContractName(t *testing.T) {
 	longest := state.Contract{Name: strings.Repeat("n", types.MaxNameBytes)}
 	if got, err := state.DecodeContract(longest.Encode()); err != nil || got != longest {
-		t.Errorf("the longest name: got %+v, error %v", got, err)
+		t.Errorf("the longest name: got %+v, want %+v, error %v", got, longest, err)
 	}
 	tooLong := state.Contract{Name: strings.Repeat("n", types.MaxNameBytes+1)}
 	if _, err := state.DecodeContract(tooLong.Encode()); !errors.Is(err, codec.ErrTooLong) {
@@ -269,7 +269,7 @@ func TestAuthorityAt(t *testing.T) {
 		t.Errorf("at its time it is %+v, and the record %+v", done, a)
 	}
 	if got := (state.Account{}).AuthorityAt(self, 10); got != self {
-		t.Errorf("without a record it is %v", got)
+		t.Errorf("without a record it is %v, want %v", got, self)
 	}
 	// A recovery to the account itself gives a record of 16 bytes.
 	a.Pending = &state.Recovery{Next: self, From: 10}

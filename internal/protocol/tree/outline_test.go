@@ -125,7 +125,7 @@ func TestOutlineEmptyPart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, after, err := verifyWitness(m.proven(items), w); err != nil || after != parts.current.digest {
-			t.Errorf("the witness leads to %v, error %v", after, err)
+			t.Errorf("the witness leads to %v, want %v, error %v", after, parts.current.digest, err)
 		}
 	}
 }

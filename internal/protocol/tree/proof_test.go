@@ -82,7 +82,7 @@ func TestProofsOfModel(t *testing.T) {
 					d = leafDigest(proof.End.Path, m[proof.End.Path])
 				}
 				if got := proof.fold(&path, d); got != tr.current.digest {
-					t.Fatalf("seed %d: the proof gives root %v", seed, got)
+					t.Fatalf("seed %d: the proof gives root %v, want %v", seed, got, tr.current.digest)
 				}
 			}
 		}

@@ -322,7 +322,7 @@ func TestLoadErrors(t *testing.T) {
 		t.Errorf("a leaf in two parts: error %v", err)
 	}
 	if _, err := Load(5, func(int, []Leaf) ([]Leaf, error) { return nil, errNoLeaf }, forwards); err != errNoLeaf {
-		t.Errorf("failing source: error %v", err)
+		t.Errorf("failing source: error %v, want %v", err, errNoLeaf)
 	}
 }
 

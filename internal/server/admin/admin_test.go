@@ -50,7 +50,7 @@ func TestCluster(t *testing.T) {
 		leads = tc.leads
 		w := httptest.NewRecorder()
 		if tc.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, tc.path, nil)); w.Code != tc.code {
-			t.Errorf("%+v: got %d", tc, w.Code)
+			t.Errorf("%+v: got %d, want %d", tc, w.Code, tc.code)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestHost(t *testing.T) {
 	}
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	if handler.ServeHTTP(w, r); w.Code != 403 { // of example.com
-		t.Errorf("got %d", w.Code)
+		t.Errorf("got %d, want 403", w.Code)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestFiles(t *testing.T) {
 		}
 		for name, value := range headers {
 			if a.Header.Get(name) != value {
-				t.Errorf("%s %s: %s is %q", tc.method, tc.path, name, a.Header.Get(name))
+				t.Errorf("%s %s: %s is %q, want %q", tc.method, tc.path, name, a.Header.Get(name), value)
 			}
 		}
 	}
@@ -87,10 +87,10 @@ func TestCompressedAndUnchanged(t *testing.T) {
 		t.Errorf("%v, %q, encoding %q", err, got, packed.Header.Get("Content-Encoding"))
 	}
 	if a := get(t, h, "GET", Path, "If-None-Match", plain.Header.Get("ETag")); a.StatusCode != http.StatusNotModified {
-		t.Errorf("unchanged: got %d", a.StatusCode)
+		t.Errorf("unchanged: got %d, want %d", a.StatusCode, http.StatusNotModified)
 	}
 	if a := get(t, h, "GET", Path, "If-None-Match", `"other"`); a.StatusCode != http.StatusOK {
-		t.Errorf("changed: got %d", a.StatusCode)
+		t.Errorf("changed: got %d, want %d", a.StatusCode, http.StatusOK)
 	}
 }
 

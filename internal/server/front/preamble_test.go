@@ -135,14 +135,14 @@ func TestHeadEndInPieces(t *testing.T) {
 	text := []byte(with("A: b") + "{}")
 	want, err := preambleEnd(text, 0)
 	if err != nil || want != len(text)-2 {
-		t.Fatalf("got %d, error %v", want, err)
+		t.Fatalf("got %d, want %d, error %v", want, len(text)-2, err)
 	}
 	for cut := range want {
 		if size, err := preambleEnd(text[:cut], 0); size != 0 || err != nil {
-			t.Fatalf("the first %d bytes: got %d, error %v", cut, size, err)
+			t.Fatalf("the first %d bytes: got %d, want 0, error %v", cut, size, err)
 		}
 		if size, err := preambleEnd(text, lastLine(text[:cut])); size != want || err != nil {
-			t.Fatalf("after %d bytes: got %d, error %v", cut, size, err)
+			t.Fatalf("after %d bytes: got %d, want %d, error %v", cut, size, want, err)
 		}
 	}
 }

@@ -442,7 +442,7 @@ func TestKeys(t *testing.T) {
 	who.key, _ = s.authorize([]byte("Bearer another-long-secret"), s.now())
 	for i, want := range []time.Duration{0, 0, 0, 0, 500 * time.Millisecond} {
 		if got := s.take(who, now); got != want {
-			t.Errorf("call %d of the key: got %v", i, got)
+			t.Errorf("call %d of the key: got %v, want %v", i, got, want)
 		}
 	}
 	for name, content := range map[string]string{
@@ -501,7 +501,7 @@ func TestTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, ok := s.authorize([]byte("Bearer "+token), s.now()); ok != test.ok {
-			t.Errorf("%s: got %v", name, ok)
+			t.Errorf("%s: got %v, want %v", name, ok, test.ok)
 		}
 	}
 	critical := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{ExpiresAt: in(time.Second)})
@@ -587,7 +587,7 @@ func TestTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		if serial := conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64(); serial != 7 {
-			t.Errorf("serial %d", serial)
+			t.Errorf("serial %d, want 7", serial)
 		}
 		c := newRawClient(t, conn)
 		c.send(post("{}", field))

@@ -132,7 +132,7 @@ func TestBothWaysAreEqual(t *testing.T) {
 					t.Errorf("%s: closes %v", way.name, got.close)
 				}
 				if handed := s.Stats().Handed == 1; handed != (way.name == "net/http") {
-					t.Errorf("%s: handed over %v", way.name, handed)
+					t.Errorf("%s: handed over %v, want %v", way.name, handed, (way.name == "net/http"))
 				}
 			}
 		})
@@ -223,7 +223,7 @@ func TestCheckedConnInPieces(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.String() != test.want {
-				t.Fatalf("in pieces of %d: %q", size, got.String())
+				t.Fatalf("in pieces of %d: %q, want %q", size, got.String(), test.want)
 			}
 		}
 	}

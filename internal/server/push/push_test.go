@@ -50,11 +50,11 @@ func TestThousandSubscribers(t *testing.T) {
 			s.chain.append()
 		}
 		if took := time.Since(begun); took != 0 {
-			t.Errorf("making blocks waited for %s", took)
+			t.Errorf("making blocks waited for %s, want 0", took)
 		}
 		reading.Wait()
 		if took := time.Since(begun); took != 0 {
-			t.Errorf("those who read waited for %s", took)
+			t.Errorf("those who read waited for %s, want 0", took)
 		}
 		pass(s.config.WriteTimeout)
 		if stats := s.Stats(); stats.Dropped != stopping || stats.Sent < subscribers*2 {
@@ -486,25 +486,25 @@ func TestHandshake(t *testing.T) {
 	}
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		if status := dial(t, s, "http://node"); status != http.StatusSwitchingProtocols {
-			t.Errorf("its own host: got %d", status)
+			t.Errorf("its own host: got %d, want %d", status, http.StatusSwitchingProtocols)
 		}
 		if status := dial(t, s, "http://good"); status != http.StatusForbidden {
-			t.Errorf("another host: got %d", status)
+			t.Errorf("another host: got %d, want %d", status, http.StatusForbidden)
 		}
 	})
 	serve(t, Config{CheckOrigin: allowed, MaxConnections: 1}, func(t *testing.T, s *site) {
 		if status := dial(t, s, "http://bad"); status != http.StatusForbidden {
-			t.Errorf("a bad host: got %d", status)
+			t.Errorf("a bad host: got %d, want %d", status, http.StatusForbidden)
 		}
 		if status := dial(t, s, "http://good"); status != http.StatusSwitchingProtocols {
-			t.Errorf("a good host: got %d", status)
+			t.Errorf("a good host: got %d, want %d", status, http.StatusSwitchingProtocols)
 		}
 	})
 	serve(t, Config{MaxConnections: 1}, func(t *testing.T, s *site) {
 		c := s.connect(t)
 		defer c.close()
 		if status := dial(t, s, "http://node"); status != http.StatusServiceUnavailable {
-			t.Errorf("one too many: got %d", status)
+			t.Errorf("one too many: got %d, want %d", status, http.StatusServiceUnavailable)
 		}
 	})
 }

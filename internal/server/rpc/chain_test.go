@@ -22,14 +22,14 @@ func TestBalanceOfEveryFormOfAccount(t *testing.T) {
 		digits, "0x" + digits, strings.ToUpper(digits), "02" + digits, "0x03" + digits,
 	} {
 		if got := call[string](c, "svc_getBalance", form); got != "0x174876e800" {
-			t.Errorf("%s: got %s", form, got)
+			t.Errorf("%s: got %s, want 0x174876e800", form, got)
 		}
 	}
 	if got := call[string](c, "svc_getBalance", types.Account{7: 7}); got != "0x0" {
-		t.Errorf("an account never touched has %s", got)
+		t.Errorf("an account never touched has %s, want 0x0", got)
 	}
 	if got := call[string](c, "svc_getTransactionCount", types.Account{7: 7}); got != "0x0" {
-		t.Errorf("an account never touched has nonce %s", got)
+		t.Errorf("an account never touched has nonce %s, want 0x0", got)
 	}
 }
 
@@ -110,10 +110,10 @@ func TestPendingNonce(t *testing.T) {
 		)
 	}
 	if got := call[string](c, "svc_getTransactionCount", account(alice), "pending"); got != "0x2" {
-		t.Errorf("pending: got %s", got)
+		t.Errorf("pending: got %s, want 0x2", got)
 	}
 	if got := call[string](c, "svc_getTransactionCount", account(alice)); got != "0x0" {
-		t.Errorf("latest: got %s", got)
+		t.Errorf("latest: got %s, want 0x0", got)
 	}
 }
 

@@ -107,7 +107,7 @@ func TestReasonOfFailureIsServed(t *testing.T) {
 		"svc_traceTransaction": "error",
 	} {
 		if got := call[map[string]any](s.testChain, method, s.overdraw.ID())[member]; got != "reverted" {
-			t.Errorf("%s says %v", method, got)
+			t.Errorf("%s says %v, want reverted", method, got)
 		}
 	}
 }

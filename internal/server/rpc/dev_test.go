@@ -18,10 +18,10 @@ import (
 func TestDevelopmentMethods(t *testing.T) {
 	c := newTestChain(t)
 	if got := call[string](c, "dev_mine"); got != "0x1" {
-		t.Errorf("mined to %s", got)
+		t.Errorf("mined to %s, want 0x1", got)
 	}
 	if got := call[string](c, "dev_mine", 3); got != "0x4" {
-		t.Errorf("mined to %s", got)
+		t.Errorf("mined to %s, want 0x4", got)
 	}
 	for _, tc := range []struct {
 		milliseconds any
@@ -32,12 +32,12 @@ func TestDevelopmentMethods(t *testing.T) {
 		}
 	}
 	if got := call[int64](c, "dev_increaseTime", 3600); got != 3600 {
-		t.Errorf("ahead by %d", got)
+		t.Errorf("ahead by %d, want 3600", got)
 	}
 	call[bool](c, "dev_setNextBlockTime", genesisTime+9999)
 	call[string](c, "dev_mine")
 	if got := call[api.Block](c, "svc_getBlockByNumber", "latest"); got.Timestamp != genesisTime+9999 {
-		t.Errorf("the block's time is %d", got.Timestamp)
+		t.Errorf("the block's time is %d, want %d", got.Timestamp, genesisTime+9999)
 	}
 }
 
@@ -47,16 +47,16 @@ func TestSnapshotAndRevert(t *testing.T) {
 	fund := call[types.TxID](c, "dev_fund", types.Regtest.Address(account(poor)), "0xff")
 	call[string](c, "dev_mine", 2)
 	if got := call[string](c, "svc_getBalance", account(poor)); got != "0x104" {
-		t.Errorf("funded to %s", got)
+		t.Errorf("funded to %s, want 0x104", got)
 	}
 	if !call[bool](c, "dev_revert", id) {
 		t.Error("not reverted")
 	}
 	if got := call[string](c, "svc_blockNumber"); got != "0x0" {
-		t.Errorf("reverted to %s", got)
+		t.Errorf("reverted to %s, want 0x0", got)
 	}
 	if got := call[string](c, "svc_getBalance", account(poor)); got != "0x5" {
-		t.Errorf("the balance is %s", got)
+		t.Errorf("the balance is %s, want 0x5", got)
 	}
 	if got := call[*api.Receipt](c, "svc_getTransactionReceipt", fund); got != nil {
 		t.Errorf("the undone transaction has the receipt %+v", got)
@@ -170,9 +170,9 @@ func TestDocumentOverHTTP(t *testing.T) {
 			head.ContentLength, unchanged.StatusCode)
 	}
 	if status, _, _ := get("/"); status != http.StatusMethodNotAllowed {
-		t.Errorf("GET / is %d", status)
+		t.Errorf("GET / is %d, want %d", status, http.StatusMethodNotAllowed)
 	}
 	if status, _, _ := get("/elsewhere"); status != http.StatusNotFound {
-		t.Errorf("GET /elsewhere is %d", status)
+		t.Errorf("GET /elsewhere is %d, want %d", status, http.StatusNotFound)
 	}
 }

@@ -148,10 +148,10 @@ func TestRangesAreJoinedOneAtATime(t *testing.T) {
 	}
 	joined := groupOf[*proofHandlers](c).ranges.lane.TryRun(inTurn(t.Context()), func(context.Context) {
 		if status := get("/proof/1-2"); status != http.StatusServiceUnavailable {
-			t.Errorf("a second range: HTTP %d", status)
+			t.Errorf("a second range: HTTP %d, want %d", status, http.StatusServiceUnavailable)
 		}
 		if status := get("/proof/1"); status != http.StatusOK {
-			t.Errorf("a block's proof meanwhile: HTTP %d", status)
+			t.Errorf("a block's proof meanwhile: HTTP %d, want %d", status, http.StatusOK)
 		}
 	})
 	if status := get("/proof/1-2"); !joined || status != http.StatusNotFound {

@@ -32,7 +32,7 @@ func TestGasPrice(t *testing.T) {
 	}
 	c.include(c.paying(0, 0), c.paying(1, 0))
 	if _, tip, _ := price(); tip != 1 {
-		t.Errorf("with tips of 0: got %d", tip)
+		t.Errorf("with tips of 0: got %d, want 1", tip)
 	}
 	c.include(c.paying(2, 7), c.paying(3, 9), c.paying(4, 500))
 	if base, tip, most := price(); base != 10 || tip != 7 || most != 27 {
@@ -42,11 +42,11 @@ func TestGasPrice(t *testing.T) {
 		c.include()
 	}
 	if _, tip, _ := price(); tip != 9 {
-		t.Errorf("the median of 7 9 500, the oldest of the last blocks: got %d", tip)
+		t.Errorf("the median of 7 9 500, the oldest of the last blocks: got %d, want 9", tip)
 	}
 	c.include()
 	if _, tip, _ := price(); tip != 1 {
-		t.Errorf("after they are too old: got %d", tip)
+		t.Errorf("after they are too old: got %d, want 1", tip)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestTipsAreWhatWasPaid(t *testing.T) {
 	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 14, 12 // leaves 4 above the base fee
 	c.include(c.signed(alice, tx))
 	if got := call[api.GasPriceInfo](c, "svc_gasPrice").SuggestedPriorityFee; got != 4 {
-		t.Errorf("got %d", got)
+		t.Errorf("got %d, want 4", got)
 	}
 }
 

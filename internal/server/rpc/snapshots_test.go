@@ -115,7 +115,7 @@ func TestStateSnapshotOfPrunedState(t *testing.T) {
 	manifest, _ := offered{}.Newest(2)
 	answer := call[map[string]any](c, "svc_getStateSnapshot", 2)
 	if answer["newest_files"] != 2.0 {
-		t.Errorf("newest files: got %v", answer["newest_files"])
+		t.Errorf("newest files: got %v, want %v", answer["newest_files"], 2.0)
 	}
 	delete(answer, "newest_files")
 	var disk map[string]any

@@ -463,11 +463,11 @@ func TestCall(t *testing.T) {
 		"with a witness that does not hold": encoded(forged(signed)),
 	} {
 		if got := call[string](c, "svc_call", encoded); got != "0x" {
-			t.Errorf("%s: got %s", name, got)
+			t.Errorf("%s: got %s, want 0x", name, got)
 		}
 	}
 	if got := call[string](c, "svc_getBalance", account(bob)); got != "0x174876e800" {
-		t.Errorf("a call changed the state: %s", got)
+		t.Errorf("a call changed the state: %s, want 0x174876e800", got)
 	}
 	for _, tc := range []struct {
 		name    string
@@ -581,7 +581,7 @@ func TestPoolIsToldTheSource(t *testing.T) {
 	c.serve(func(config *Config) { config.Sender = pool })
 	call[types.TxID](c, "svc_sendRawTransaction", encoded(c.sign(alice, 0, transfer(types.Account{}, 0))))
 	if pool.source != testSource {
-		t.Errorf("got %q", pool.source)
+		t.Errorf("got %q, want %q", pool.source, testSource)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestAppender(t *testing.T) {
 			keeps, err := r.KeepsWitnesses()
 			must(t, err)
 			if keeps != (i == 0) {
-				t.Errorf("before block %d of the run: witnesses are kept: %t", i, keeps)
+				t.Errorf("before block %d of the run: witnesses are kept: %t, want %t", i, keeps, (i == 0))
 			}
 			must(t, r.Append(e, sync && i == 3))
 			st := r.State()

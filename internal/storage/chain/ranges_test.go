@@ -71,7 +71,7 @@ func TestSpentWitnesses(t *testing.T) {
 	must(t, s.DropSpent(2))
 	requireWitnesses(t, s, 200)
 	if oldest, err := s.OldestSpent(); err != nil || oldest != 3 {
-		t.Errorf("the oldest is of block %d, error %v", oldest, err)
+		t.Errorf("the oldest is of block %d, want 3, error %v", oldest, err)
 	}
 	_, err := s.AnyWitness(2)
 	requireIs(t, "AnyWitness of a block without", err, ErrNotFound)

@@ -177,7 +177,7 @@ func TestPruned(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 2}, 6)
 	gone := c.blocks[3]
 	if s.OldestHeight() != 0 {
-		t.Errorf("before pruning the oldest is %d", s.OldestHeight())
+		t.Errorf("before pruning the oldest is %d, want 0", s.OldestHeight())
 	}
 	must(t, s.Prune(context.Background()))
 	if s.OldestHeight() != 4 {
@@ -205,7 +205,7 @@ func TestPruned(t *testing.T) {
 		t.Errorf("the header of block 0: error %v", err)
 	}
 	if h, err := s.HeightOf(c.blocks[0].Header.Hash()); err != nil || h != 0 {
-		t.Errorf("the height of block 0: got %d, error %v", h, err)
+		t.Errorf("the height of block 0: got %d, want 0, error %v", h, err)
 	}
 	requireSound(t, s)
 }
@@ -216,7 +216,7 @@ func TestPruneStopsWithTheContext(t *testing.T) {
 	cancel()
 	requireIs(t, "Prune", s.Prune(ctx), context.Canceled)
 	if s.OldestHeight() != 0 {
-		t.Errorf("the oldest is %d", s.OldestHeight())
+		t.Errorf("the oldest is %d, want 0", s.OldestHeight())
 	}
 }
 

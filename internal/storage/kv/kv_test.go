@@ -113,13 +113,13 @@ func TestSnapshotStays(t *testing.T) {
 	})
 	got, err := contents(snapshot, nil, nil)
 	if err != nil || got != "a=1 b=1" {
-		t.Errorf("snapshot: got %s, error %v", got, err)
+		t.Errorf("snapshot: got %s, want a=1 b=1, error %v", got, err)
 	}
 	if v, err := snapshot.Get([]byte("a")); err != nil || string(v) != "1" {
 		t.Errorf("snapshot's a: got %q, error %v", v, err)
 	}
 	if got, err := contents(db, nil, nil); err != nil || got != "a=2 c=2" {
-		t.Errorf("database: got %s, error %v", got, err)
+		t.Errorf("database: got %s, want a=2 c=2, error %v", got, err)
 	}
 	if err := snapshot.Close(); err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := contents(again, nil, nil); err != nil || got != "a=1" {
-			t.Errorf("with room: got %q, error %v", got, err)
+			t.Errorf("with room: got %q, want \"a=1\", error %v", got, err)
 		}
 		closeDB(t, again)
 		return
@@ -286,7 +286,7 @@ func TestSyncedBatchesSurviveACrash(t *testing.T) {
 	commit(t, db, false, func(b *Batch) { b.Set([]byte("later"), nil) })
 	crashed := open(t, "db", Options{FS: disk.Crash(0, 1).FS()})
 	if got, err := contents(crashed, nil, nil); err != nil || got != "synced=" {
-		t.Errorf("after a crash: got %q, error %v", got, err)
+		t.Errorf("after a crash: got %q, want \"synced=\", error %v", got, err)
 	}
 	closeDB(t, crashed)
 	closeDB(t, db)

@@ -393,7 +393,7 @@ func TestCreate(t *testing.T) {
 	l, err := Open(db, files, "vote.mark")
 	check(t, err)
 	if l.Member() != self {
-		t.Errorf("it is of %+v", l.Member())
+		t.Errorf("it is of %+v, want %+v", l.Member(), self)
 	}
 	check(t, errors.Join(l.Close(), db.Close()))
 }

@@ -106,7 +106,7 @@ func TestOneBlockOfAHeight(t *testing.T) {
 				want = BlockOf(tc.header)
 			}
 			if l.Last() != want {
-				t.Errorf("holds %+v", l.Last())
+				t.Errorf("holds %+v, want %+v", l.Last(), want)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("the memory of a process that is gone: error %v", err)
 	}
 	if children, err := n.ChildrenCPU(); err != nil || children != 0 {
-		t.Errorf("what a process started that is gone used %v, error %v", children, err)
+		t.Errorf("what a process started that is gone used %v, want 0, error %v", children, err)
 	}
 }
 

@@ -126,7 +126,7 @@ func TestField(t *testing.T) {
 	}
 	for _, bits := range []int{32, 52} {
 		if got := inverseMod2(bits) * p & (1<<bits - 1); got != 1 {
-			t.Errorf("p·p^−1 mod 2^%d = %d", bits, got)
+			t.Errorf("p·p^−1 mod 2^%d = %d, want 1", bits, got)
 		}
 	}
 	if pow(omega, width/2) != p-1 {
