@@ -22,7 +22,7 @@ const (
 )
 
 // ErrTakenBack is returned if the block of a cursor was reverted, which happens only on development chains.
-var ErrTakenBack = reason(jsonrpc.CodeInvalidParams, "taken_back", "the block of the cursor was reverted")
+var ErrTakenBack = reason(jsonrpc.CodeInvalidParams, "taken_back", "the block of the cursor was taken back")
 
 // GetPaymentsParams are the parameters of [GetPayments].
 type GetPaymentsParams struct {

@@ -31,7 +31,7 @@ const (
 )
 
 // errReverted is returned when the last block of a subscription was reverted.
-var errReverted = errors.New("the chain was reverted")
+var errReverted = errors.New("the chain was taken back")
 
 // blockPayments holds all payments of a block.
 type blockPayments struct {

@@ -185,7 +185,7 @@ func TestPaymentsThatAreTakenBack(t *testing.T) {
 					s.chain.pay(2, 1)
 				}
 				closed := c.reason()
-				if closed.Code != websocket.StatusPolicyViolation || closed.Reason != "the chain was reverted" {
+				if closed.Code != websocket.StatusPolicyViolation || closed.Reason != "the chain was taken back" {
 					t.Errorf("closed with %v", closed)
 				}
 				c = s.connect(t)

@@ -213,7 +213,7 @@ func TestEventsThatAreTakenBack(t *testing.T) {
 					s.chain.append(event(1, "c"))
 				}
 				closed := c.reason()
-				if closed.Code != websocket.StatusPolicyViolation || closed.Reason != "the chain was reverted" {
+				if closed.Code != websocket.StatusPolicyViolation || closed.Reason != "the chain was taken back" {
 					t.Errorf("closed with %v, want a violation because the chain was taken back", closed)
 				}
 			})
