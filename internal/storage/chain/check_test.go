@@ -171,7 +171,7 @@ func TestCheckNames(t *testing.T) {
 		says  string
 	}{
 		"an unknown table": {
-			func(b *kv.Batch) { b.Set([]byte("~~"), nil) }, "outside all tables: a row that belongs to nothing",
+			func(b *kv.Batch) { b.Set([]byte("~~"), nil) }, "outside all tables: an orphaned row",
 		},
 		"an unknown meta row": {
 			func(b *kv.Batch) { b.Set(tableMeta.key([]byte("other")), nil) }, `meta: an unknown row, "other"`,
@@ -179,10 +179,10 @@ func TestCheckNames(t *testing.T) {
 		"a header above the head": {
 			func(b *kv.Batch) {
 				b.Set(tableHeaders.atHeight(head+1), header5.Encode())
-			}, "headers: a row that belongs to nothing",
+			}, "headers: an orphaned row",
 		},
 		"a run above the head": {
-			func(b *kv.Batch) { b.Set(tableAccesses.at(head+1, 0), nil) }, "accesses: a row that belongs to nothing",
+			func(b *kv.Batch) { b.Set(tableAccesses.at(head+1, 0), nil) }, "accesses: an orphaned row",
 		},
 		"an unsigned header": {func(b *kv.Batch) {
 			other := header5
@@ -208,7 +208,7 @@ func TestCheckNames(t *testing.T) {
 			other := c.genesis
 			other.Time++
 			b.Set(keyGenesis, other.Encode())
-		}, "block 0: its header, of height 0"},
+		}, "block 0: its header, with height 0"},
 		"a transaction ID too many": {
 			func(b *kv.Batch) { b.Set(tableIDs.key(make([]byte, 32)), Position{5, 0}.encode()) },
 			"block 5: a row too many in the table of transaction IDs",
