@@ -74,7 +74,7 @@ func corruptions(t testing.TB) []corruption {
 
 func TestVerifyBatchFindsEachCorruption(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withVerifiers(t, testVerifyBatchFindsEachCorruption)
 }
@@ -96,7 +96,7 @@ func testVerifyBatchFindsEachCorruption(t *testing.T) {
 
 func TestVerifyBatchSizes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withVerifiers(t, testVerifyBatchSizes)
 }
@@ -163,7 +163,7 @@ func testVerifyBatchVectors(t *testing.T) {
 // coefficients were equal.
 func TestVerifyBatchErrorsDoNotCancel(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withVerifiers(t, testVerifyBatchErrorsDoNotCancel)
 }
@@ -197,7 +197,7 @@ func testVerifyBatchErrorsDoNotCancel(t *testing.T) {
 // accepted without looking at its signatures, which are changed after the sum was computed.
 func TestSettleSubtracts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	items := signedMessages(t, 2*minBisect)
 	addToS(t, &items[0], 1)
@@ -217,7 +217,7 @@ func TestSettleSubtracts(t *testing.T) {
 
 func TestVerifyBatchDuplicates(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withVerifiers(t, testVerifyBatchDuplicates)
 }
@@ -241,7 +241,7 @@ func testVerifyBatchDuplicates(t *testing.T) {
 
 func TestVerifyBatchIsVerifyForEach(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withVerifiers(t, testVerifyBatchIsVerifyForEach)
 }

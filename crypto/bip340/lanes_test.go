@@ -38,7 +38,7 @@ func withVerifiers(t *testing.T, f func(*testing.T)) {
 
 func TestUseLanes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	if lanesWork() != lanes.Available() {
 		t.Error("the self-test fails")
@@ -59,7 +59,7 @@ func TestUseLanes(t *testing.T) {
 // TestAllValid has batches that one sum decides, and each corruption in such a batch.
 func TestAllValid(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	if !lanes.Available() {
 		if allValid(signedMessages(t, minTogether)) {
@@ -86,7 +86,7 @@ func TestAllValid(t *testing.T) {
 // is not full.
 func TestVerifyInEveryLane(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withVerifiers(t, testVerifyInEveryLane)
 }
@@ -122,7 +122,7 @@ func testVerifyInEveryLane(t *testing.T) {
 // sum before the last digit is that digit's point or its negative.
 func TestVerifyWithKeysOfSmallSecrets(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withVerifiers(t, testVerifyWithKeysOfSmallSecrets)
 }

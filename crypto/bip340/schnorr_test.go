@@ -53,7 +53,7 @@ func notOnCurve(t testing.TB) [32]byte {
 
 func TestVerifyVectors(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withVerifiers(t, testVerifyVectors)
 }
@@ -69,7 +69,7 @@ func testVerifyVectors(t *testing.T) {
 // TestVerifyRefusesEveryChange flips each bit of a valid triple, one at a time.
 func TestVerifyRefusesEveryChange(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withVerifiers(t, testVerifyRefusesEveryChange)
 }
@@ -119,7 +119,7 @@ func TestIsXOnly(t *testing.T) {
 // and near the order, where the tables of the joint multiplication meet infinity and doublings.
 func TestSignatureNonceAtTheEdges(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	var scalars []fr.Element
 	for i := int64(-4); i <= 4; i++ {

@@ -17,7 +17,7 @@ import (
 // for each call, one processor or two. Headers, with their roots and gas, and receipts must be the same.
 func TestEveryNodeMakesTheSameBlocks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	nodes := []struct {
 		name       string

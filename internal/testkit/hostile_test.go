@@ -233,7 +233,7 @@ func drawNumber(t *rapid.T) uint64 {
 // range outside the memory or over its limit is ever accepted, every call is billed, and both chains stay equal.
 func TestForgedPointers(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	imports := hostImports()
 	forger := wasmgen.Forger(imports).Encode()

@@ -64,7 +64,7 @@ func TestBothVerifiersAccept(t *testing.T) {
 // TestChangedBundles changes bytes of each part, truncates and lengthens: both verifiers refuse.
 func TestChangedBundles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	blocks := provenchain.Make(t, 100)
 	b := blocks[len(blocks)-1].Bundle
@@ -100,7 +100,7 @@ func TestChangedBundles(t *testing.T) {
 // both verifiers refuse, as no proof shows that.
 func TestForgedBundles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	blocks := provenchain.Make(t, 100)
 	b, before := blocks[len(blocks)-1].Bundle, blocks[len(blocks)-2].Bundle

@@ -236,7 +236,7 @@ var allBugs = flag.Bool("all-bugs", false, "plant every bug, not only those that
 // TestPlantedBugsAreFound: each bug breaks the property that it should break within ten seeds.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	program := build(t)
 	for _, b := range bugs {

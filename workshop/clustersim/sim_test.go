@@ -37,7 +37,7 @@ func run(t *testing.T, seed uint64) (report *Report) {
 // TestSeeds runs seeds, none of which may break anything.
 func TestSeeds(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	var sum Report
 	for i := range *seeds {
@@ -75,7 +75,7 @@ func TestSeeds(t *testing.T) {
 // TestReplay runs seeds twice: both runs must be the same in every event.
 func TestReplay(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	for i := range *replays {
 		seed := *firstSeed + uint64(i)

@@ -14,7 +14,7 @@ import (
 // know it halt, and continue with a newer program, some after another start with the older one.
 func TestUpgradeSeeds(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	halts := 0
 	for i := range *seeds {

@@ -107,7 +107,7 @@ func TestSeeds(t *testing.T) {
 // TestPlantedBugsAreFound has each bug break its invariant within a few seeds.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	const within = 6
 	engine := newEngine(t)
@@ -156,7 +156,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 // TestReplay runs seeds twice: both runs must be the same in every event.
 func TestReplay(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	engine := newEngine(t)
 	t.Run("group", func(t *testing.T) {

@@ -68,7 +68,7 @@ func TestDecide(t *testing.T) {
 // its y is even.
 func TestDecideExceptions(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	special := []fr.Element{lambda, *new(fr.Element).Neg(&lambda), scalar(words{3: 1 << 56}), scalar(words{2: 1})}
 	for i := int64(-9); i <= 9; i++ {

@@ -79,7 +79,7 @@ func TestSpread(t *testing.T) {
 // whose halves have the largest digits.
 func TestSum(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	r := rand.New(rand.NewPCG(25, 26))
 	scalars := []fr.Element{{}, lambda, minusB1, minusB2}
@@ -168,7 +168,7 @@ func equations(r *rand.Rand, n, keys int) (qs []Equation) {
 
 func TestAllHold(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	r := rand.New(rand.NewPCG(29, 30))
 	one := new(fr.Element).SetOne()

@@ -27,7 +27,7 @@ type Ledger struct {
 	// treeLock keeps proofs and commits apart. Only an import of several blocks holds it across disk writes, and then
 	// briefly. Only the holder of producing reads or changes the values in memory.
 	treeLock  sync.RWMutex
-	memory    // state after treeHead
+	memory    // the state after block treeHead
 	treeHead  types.Header
 	treeMoved chan struct{} // closed when the tree moves to another block
 	treeLost  error         // why the tree's head is not on disk; set once, under producing and treeLock

@@ -126,7 +126,7 @@ func sample(t *testing.T, seed uint64) fs.FS {
 // Any change of a chunk's content is found although hashes and sizes match, and the message names it.
 func TestVerifyFinds(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	files := sample(t, 5)
 	_, err := Verify(t.Context(), takeApart(t, files).files(t), Trust{}, noProgress)
@@ -385,7 +385,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 
 func TestManifestIsChecked(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	files := takeApart(t, sample(t, 5)).files(t)
 	for name, corrupt := range map[string]func(*Manifest){

@@ -70,7 +70,7 @@ func TestRoundtrip(t *testing.T) {
 // Chunks of the default size: none is over 8 MiB, and all of the state's except the last have more than 4.
 func TestSizeOfChunks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	c := newTestChain(t, 1)
 	c.grow(blockOf{accounts: 10, contracts: 3})

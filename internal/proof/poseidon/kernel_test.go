@@ -103,7 +103,7 @@ func TestKernelsEqualReference(t *testing.T) {
 // The kernels must equal the scalar one for far more states than the reference could compute in time.
 func TestKernelsEqualScalar(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	withKernels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))

@@ -12,7 +12,7 @@ import (
 // changed ones.
 func TestSecondVerifierAgrees(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, build := range examples {

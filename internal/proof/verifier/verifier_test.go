@@ -138,7 +138,7 @@ func TestHonestProofs(t *testing.T) {
 // TestNoByteMayChange flips one bit of every byte of small proofs, and of some bytes of one with a layer of FRI.
 func TestNoByteMayChange(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	for name, build := range examples {
 		for _, c := range []struct{ logRows, step int }{{3, 1}, {10, 211}} {
@@ -172,7 +172,7 @@ func TestNoByteMayChange(t *testing.T) {
 // TestStatementIsBound verifies a proof of one statement against others.
 func TestStatementIsBound(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	one := field.New(1)
 	for name, build := range examples {
@@ -229,7 +229,7 @@ func TestStatementIsBound(t *testing.T) {
 // TestWrongWitness changes one value in each column.
 func TestWrongWitness(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	one := field.New(1)
 	for name, build := range examples {
@@ -253,7 +253,7 @@ func TestWrongWitness(t *testing.T) {
 // constraint accepts the trace, and the whole circuit refuses it.
 func TestEachConstraintMatters(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	one := field.New(1)
 	add := func(x *field.Element) { x.Add(x, &one) }
@@ -367,7 +367,7 @@ func forgeMultiplicity(e example) {
 // purego, it compares the scalar kernels with the vector ones.
 func TestProofIsTheSameEverywhere(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	const want = "94765d1449b63abcd2f3271f2f5e61c6299f2806a446ddea303563a579418e61"
 	if got := fmt.Sprintf("%x", sha256.Sum256(records(9).prove(t, 1))); got != want {

@@ -118,7 +118,7 @@ func TestBundle(t *testing.T) {
 // an attacker who invents a parent chooses the root before the block.
 func TestStatementIsOfTheBlocksParent(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	accesses := []types.Access{{Key: []byte{1}, Old: []byte{2}, New: []byte{3}}}
 	for name, test := range map[string]struct {
@@ -149,7 +149,7 @@ func TestStatementIsOfTheBlocksParent(t *testing.T) {
 // TestBundleBytes changes every byte outside the proof, whose own bytes other tests change.
 func TestBundleBytes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	b := newBundle(t, 2)
 	encoded := b.Encode()
@@ -209,7 +209,7 @@ func invented(tb testing.TB, gas types.Gas, n, proof int) (encoded []byte, paren
 // A list that the block's gas cannot have paid for is refused before it is read, whatever gas the bundle claims.
 func TestListIsBoundedByGas(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	const gas = 21_000
 	for _, test := range []struct {
@@ -246,7 +246,7 @@ func TestListIsBoundedByGas(t *testing.T) {
 // A false proof of these accesses, or a weak one, is refused before a path is hashed.
 func TestNoProofIsRefusedBeforeTheListIsHashed(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	good := newBundle(t, 5)
 	segments, err := decodeProof(good.Proof)
@@ -288,7 +288,7 @@ func TestNoProofIsRefusedBeforeTheListIsHashed(t *testing.T) {
 // table has, or an argument longer than the remaining input.
 func TestSegmentsAreBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	segment := func(entries, others, argument int) Proven {
 		s := Proven{part{bytes.Repeat([]byte{9}, entries), make([]other, others), []uint32{1}, poseidon.Digest{}},
@@ -321,7 +321,7 @@ func TestSegmentsAreBounded(t *testing.T) {
 // However the positions are distributed, the number in the segments that are checked at once is bounded.
 func TestPositionsCheckedAtOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	segments := func(entries ...int) (s []Proven) {
 		for _, n := range entries {
@@ -345,7 +345,7 @@ func TestPositionsCheckedAtOnce(t *testing.T) {
 // the paths copy nothing.
 func TestRefusingTakesBoundedMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	const entries, value = 5_000, 2_000
 	accesses := make([]types.Access, entries)
@@ -376,7 +376,7 @@ func TestRefusingTakesBoundedMemory(t *testing.T) {
 
 func TestProofInIsTheBundles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	b := newBundle(t, 5)
 	encoded := b.Encode()

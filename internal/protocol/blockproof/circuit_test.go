@@ -22,7 +22,7 @@ var batches = flag.Int("batches", 2000, "random batches that TestRandomBatches c
 
 func TestCircuitShape(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	c := Circuit()
 	if got := len(c.Columns()); got != columns || c.AuxColumns() != 4 {
@@ -48,7 +48,7 @@ func check(tb testing.TB, segments []Segment) {
 // many. All shapes of a witness occur.
 func TestRandomBatches(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	r := newRandom(1)
 	seen := map[tree.Shape]int{}
@@ -90,7 +90,7 @@ func TestRandomBatches(t *testing.T) {
 // TestNamedBatches checks each case by its name.
 func TestNamedBatches(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	h := func(i uint32) poseidon.Digest { return poseidon.Digest{i, 1} }
 	a, b, c := at("0010", 1), at("0011", 2), at("1", 3)
@@ -173,7 +173,7 @@ func (b *batch) checkCut(tb testing.TB, most size) []Segment {
 // TestCuts cuts lists at every place: half of the tree may be empty between segments, or a leaf.
 func TestCuts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	type values = map[poseidon.Digest]poseidon.Digest
 	early, late, last := at("00", 1), at("01011", 10), at("01111", 20)
@@ -216,7 +216,7 @@ func TestCuts(t *testing.T) {
 // TestUnopenedWitness: a witness that suffices for one segment is refused if a cut requires more.
 func TestUnopenedWitness(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	b := newBatch(model{at("00", 1): {1}, at("10", 2): {2}, at("11", 3): {3}})
 	b.write(at("00", 1), poseidon.Digest{})
@@ -241,7 +241,7 @@ func TestUnopenedWitness(t *testing.T) {
 // TestColumnsInAnyOrder: a segment's table does not depend on the columns made before.
 func TestColumnsInAnyOrder(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	segments := everything().segments(t, cutAt(1<<maxLogRows, 2))
 	var tables [][]field.Vector
@@ -280,7 +280,7 @@ func everything() *batch {
 // TestEveryColumn corrupts each column on rows of each phase: the circuit refuses it wherever the column has a meaning.
 func TestEveryColumn(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	segment := everything().segments(t, largest)[0]
 	table := segment.Columns(new(Scratch), InOrder)
@@ -316,7 +316,7 @@ func TestEveryColumn(t *testing.T) {
 // TestOtherLists: the circuit refuses a table with the public side of another list.
 func TestOtherLists(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	b := everything()
 	segment := b.segments(t, largest)[0]
@@ -377,7 +377,7 @@ func TestOtherLists(t *testing.T) {
 // TestWitnessRefused: a witness that does not belong to the batch yields no segments and no panic.
 func TestWitnessRefused(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	r := newRandom(8)
 	for range 40 {
@@ -421,7 +421,7 @@ func TestWitnessRefused(t *testing.T) {
 // TestSplicedSegments: a segment's table does not satisfy the public side and roots of another segment.
 func TestSplicedSegments(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	segments := everything().segments(t, cutAt(70, maxEntries))
 	if len(segments) < 2 {
@@ -447,7 +447,7 @@ func TestSplicedSegments(t *testing.T) {
 // TestDocumentedCircuit: docs/proofs.md names this circuit, and its number of constraints.
 func TestDocumentedCircuit(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	page, err := os.ReadFile("../../../docs/proofs.md")
 	if err != nil {
@@ -467,7 +467,7 @@ func TestDocumentedCircuit(t *testing.T) {
 // of the level.
 func TestSecurity(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	for _, level := range stark.Levels {
 		terms := security.Best(level.Parameters, security.Of(Circuit(), level.Most, 2<<level.Most+pathBits))

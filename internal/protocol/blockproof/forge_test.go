@@ -121,7 +121,7 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 			}
 		})
 	}
-	deleteThere := func() *forgery { // here closed, though it is a leaf and must move up
+	deleteThere := func() *forgery { // the half is closed here, although it is a leaf that must move up
 		f := forge(tb, batchOf(model{here: h1, there: h2}, func(b *batch) { b.write(there, poseidon.Digest{}) }))
 		f.part.others = nil
 		f.retell()
@@ -346,7 +346,7 @@ func (t *tampered) column(value field.Element) field.Element {
 // and that the whole circuit refuses because of this constraint.
 func TestEachConstraintIsNeeded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	n := 0
 	for i, c := range circuit.Constraints() {

@@ -15,7 +15,7 @@ import (
 // one need be true.
 func TestUncoveredAccessesRefused(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	s := newState()
 	genesis := map[string][]byte{}
@@ -65,7 +65,7 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 // that of their keys, with the resulting digest. As a set they are the block's, but the list is not the statement's.
 func TestListIsTheStatements(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	s := newState()
 	s.apply(t, map[string][]byte{key(1): {1}, key(2): {2}, key(3): {3}})
@@ -105,7 +105,7 @@ func TestListIsTheStatements(t *testing.T) {
 // TestSegmentsCoverTheList has segments that do not cover the list, or that lead to another root.
 func TestSegmentsCoverTheList(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	b := newProvenBlock(t, 1)
 	honest, err := decodeProof(b.proof)
@@ -137,7 +137,7 @@ func TestSegmentsCoverTheList(t *testing.T) {
 // TestProofFormIsOne refuses a description of a segment that the format cannot express, or expresses in another way.
 func TestProofFormIsOne(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	s := newState()
 	genesis, absent := map[string][]byte{}, map[string][]byte{}

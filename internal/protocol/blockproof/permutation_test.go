@@ -10,7 +10,7 @@ import (
 
 func TestPermutationIsPoseidons(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	const rows = blockRows

@@ -33,7 +33,7 @@ func deep(accesses int) *batch {
 // of them in memory.
 func TestPositionsAtOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	b := deep(1500)
 	w := b.witness()

@@ -122,7 +122,7 @@ func TestProofOfBlocks(t *testing.T) {
 // block does not touch.
 func TestProofOfRefilledHalf(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	parts := map[uint32][]string{} // keys of each eighth of the tree, in the order of paths
 	for i := range 100 {
@@ -254,7 +254,7 @@ func TestOtherStatementsRefused(t *testing.T) {
 // byte in many, because the proof system's own tests change each. It also cuts and lengthens the proof.
 func TestChangedBytesRefused(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	b := newProvenBlock(t, 1)
 	stated, n := make([]bool, len(b.proof)), 0
@@ -287,7 +287,7 @@ func TestChangedBytesRefused(t *testing.T) {
 // TestSplicedProofsRefused combines segments in another order, and segments from two blocks.
 func TestSplicedProofsRefused(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	a, b := newProvenBlock(t, 1), newProvenBlock(t, 2)
 	decode := func(proof []byte) []Proven {
@@ -322,7 +322,7 @@ func TestSplicedProofsRefused(t *testing.T) {
 
 func TestEmptyBlock(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	s := Statement{Height: 3, AccessesDigest: types.DigestAccesses(nil)}
 	segments, err := collect(Trace(s, nil, tree.Witness{}, goroutines))

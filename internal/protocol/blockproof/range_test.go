@@ -119,7 +119,7 @@ var ranges = flag.Int("ranges", 300, "random ranges that TestRandomRanges makes"
 // tree's root before them to its root after them.
 func TestRandomRanges(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	blocks, rows := 0, 0
@@ -146,7 +146,7 @@ func TestRandomRanges(t *testing.T) {
 
 func TestUnionOfListsThatDoNotMeet(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	lists := [][]types.Access{
 		{{Key: []byte{1}, Old: []byte{1}, New: []byte{2}}},
@@ -164,7 +164,7 @@ func TestUnionOfListsThatDoNotMeet(t *testing.T) {
 // TestRangeGas refuses ranges of blocks that used more gas together than a range may, and does not overflow.
 func TestRangeGas(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	for _, c := range []struct {
 		gas  []types.Gas
@@ -195,7 +195,7 @@ func TestRangeGas(t *testing.T) {
 // TestRange proves ranges, and checks that the verifier refuses every way of putting one together wrongly.
 func TestRange(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	r := rand.New(rand.NewPCG(1, 9))
 	for _, height := range []types.Height{1, 5} {
@@ -297,7 +297,7 @@ func swap(headers *[]types.SignedHeader, i, j int) {
 // TestRangeOfOneBlock: a block's proof is not valid for the range of that block, nor the reverse.
 func TestRangeOfOneBlock(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	b := newBundle(t, 5)
 	r := Range{Headers: []types.SignedHeader{b.Parent, b.Header}, Accesses: b.Accesses, Proof: b.Proof}
@@ -324,7 +324,7 @@ func TestRangeOfOneBlock(t *testing.T) {
 // TestRangeBytes changes every byte outside the proof, whose own bytes other tests change.
 func TestRangeBytes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	made, segments := rangeOf(t, rand.New(rand.NewPCG(4, 4)), 5, 2)
 	made.Proof = prove(t, segments)

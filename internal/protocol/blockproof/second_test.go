@@ -9,7 +9,7 @@ import (
 // TestSecondVerifier checks the proof of a block with the verifier that was written from docs/proofs.md alone.
 func TestSecondVerifier(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	s := newState()
 	changes := map[string][]byte{}

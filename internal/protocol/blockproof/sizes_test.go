@@ -12,7 +12,7 @@ import (
 // TestTallSegments: accesses that fit into a table of 2^18 rows are one segment, or several if speed matters.
 func TestTallSegments(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	const keys = 50_000
 	s := large(t, keys)

@@ -92,7 +92,7 @@ func TestProofsOfModel(t *testing.T) {
 // TestProofCorrupted changes every part of valid proofs.
 func TestProofCorrupted(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	tr, accounts, hashes := populated(t, 60)
 	for i := range 100 {

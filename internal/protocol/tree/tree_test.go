@@ -94,7 +94,7 @@ func TestVectors(t *testing.T) {
 // TestAgainstModel applies the same batches, some of which are dropped, to a tree and to a map of its leaves.
 func TestAgainstModel(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	for seed := range uint64(160) {
 		r := newRand(seed)
@@ -329,7 +329,7 @@ func TestLoadErrors(t *testing.T) {
 // TestLongestPaths has paths that differ only in their last bit, in all orders of insertion and deletion.
 func TestLongestPaths(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	var paths [4]poseidon.Digest
 	for i := range paths {

@@ -96,7 +96,7 @@ func TestWitnessOfNothing(t *testing.T) {
 // TestWitnessCorrupted changes every part of valid witnesses: each must become invalid.
 func TestWitnessCorrupted(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	for n := range 16 {
 		b := newBlock(t, n, n)

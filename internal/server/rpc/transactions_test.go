@@ -249,7 +249,7 @@ func (c *testChain) bigCall(nonce uint64) types.SignedTransaction {
 
 func TestPagesEndAt8MiB(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	c := newTestChain(t)
 	var txs []types.SignedTransaction
@@ -376,7 +376,7 @@ func TestRawBlocksAreTheBlocks(t *testing.T) {
 
 func TestBlocksEndAt16MiB(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	c := newTestChain(t)
 	nonce := uint64(0)

@@ -64,7 +64,7 @@ func rowsOf(t *testing.T, r kv.Reader, lower, upper []byte) (rows []row) {
 // tests the rows that Open needs.
 func TestCheckFindsEveryRow(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	for _, retention := range []uint64{0, 3} {
 		s, _ := checkedStore(t, retention)
@@ -158,7 +158,7 @@ func TestCheckLeavesLogsAlone(t *testing.T) {
 // TestCheckNames checks the messages about damage that could be mistaken for sound data.
 func TestCheckNames(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	s, c := checkedStore(t, 0)
 	head := s.Head().Header.Height

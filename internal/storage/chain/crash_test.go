@@ -59,7 +59,7 @@ func (c *crashes) during(t tester, heads []types.BlockHash, operation func() err
 // rewound. The store must be sound afterwards, with the last acknowledged head or a later one.
 func TestCrash(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	recorded := &crashes{disk: kv.NewCrashDisk(), heads: []types.BlockHash{{}}}
 	recordHistory(t, recorded)

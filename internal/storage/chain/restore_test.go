@@ -85,7 +85,7 @@ func (c copied) restore(s *Store, chain *toyChain) error {
 // but the last, and can continue.
 func TestRestore(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	s, c := newStore(t, Options{}, 40)
 	report, err := Check(t.Context(), s, nil)

@@ -113,7 +113,7 @@ var whole = flag.Bool("whole", false,
 // Nodes that differ in their engines import the same chain: results, gas, receipts and roots.
 func TestNodesAgree(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	genes, copies := append(sample(8, Code, Chain), someOf(Corpus(), 9)...), 2
 	if *whole {

@@ -30,7 +30,7 @@ func must[T any](value T, err error) func(*testing.T) T {
 // A node without state, which executes blocks on their access lists, derives the same receipts.
 func TestStatelessAgrees(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long under the race detector, and of one goroutine")
+		t.Skip("slow under the race detector, and has only one goroutine")
 	}
 	const bits = 100
 	maker := must(NewChain(wasm.Options{}, false))(t)
