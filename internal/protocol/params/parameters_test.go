@@ -221,6 +221,7 @@ func TestCheckChangeAtTheEnds(t *testing.T) {
 		0: nil, types.MaxTime - params.MaxNotice: nil, types.MaxTime - params.MaxNotice + 1: params.ErrUpgrade,
 		types.MaxTime: params.ErrVersion,
 	} {
+		present.Upgrade = nil
 		if at == types.MaxTime { // announced earlier, it is in force
 			present.Upgrade = next.Upgrade
 		}
