@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/workshop/internal/hunt"
 )
 
@@ -29,8 +30,9 @@ func main() {
 	length := flag.Duration("for", time.Minute, "duration of -agree")
 	worker := flag.Bool("worker", false, "measure the cases on standard input (the search starts such processes)")
 	flag.Parse()
-	var err error
+	err := machine.HugePages() // as a node does
 	switch {
+	case err != nil:
 	case *worker:
 		err = work(bufio.NewScanner(os.Stdin), os.Stdout)
 	case *agreement:

@@ -208,17 +208,21 @@ func (c *cache) name(hash types.CodeHash) string {
 	return hex.EncodeToString(h.Sum(nil)) + cacheSuffix
 }
 
-// load returns the content that was stored for a code, or nil if there is none. An invalid file is not an error: the
-// code is compiled again.
-func (c *cache) load(hash types.CodeHash) []byte {
+// fileBuffers holds *[]byte with the memory of files that were used. To get new memory from the system can take longer
+// than to read into it.
+var fileBuffers sync.Pool
+
+// load returns the content that was stored for a code, and the buffer that it is in, or nil if there is none. An
+// invalid file is not an error: the code is compiled again.
+func (c *cache) load(hash types.CodeHash) (content []byte, buffer *[]byte) {
 	name := c.name(hash)
 	c.mu.Lock()
 	_, ok := c.files[name]
 	c.mu.Unlock()
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	content, err := c.read(name)
+	content, buffer, err := c.read(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
@@ -228,7 +232,7 @@ func (c *cache) load(hash types.CodeHash) []byte {
 			c.failures++
 			c.log.Warn("cannot remove damaged compiled code", "file", name, "error", err)
 		}
-		return nil
+		return nil, nil
 	}
 	c.hold(name, int64(cachePrefix+len(content)))
 	now := time.Now()
@@ -236,34 +240,39 @@ func (c *cache) load(hash types.CodeHash) []byte {
 		c.failures++
 		c.log.Debug("cannot mark compiled code as used", "file", name, "error", err)
 	}
-	return content
+	return content, buffer
 }
 
-// read returns the content of a file, if its tag is valid.
-func (c *cache) read(name string) ([]byte, error) {
+// read returns the content of a file, if its tag is valid, and the buffer that it is in.
+func (c *cache) read(name string) (content []byte, buffer *[]byte, err error) {
 	file, err := os.Open(filepath.Join(c.dir, name))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer file.Close() //nolint:errcheck // open for reading only
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if info.Size() < int64(cachePrefix) || info.Size() > c.limit {
-		return nil, fmt.Errorf("%d bytes", info.Size())
+		return nil, nil, fmt.Errorf("%d bytes", info.Size())
 	}
-	all := make([]byte, info.Size())
+	buffer, ok := fileBuffers.Get().(*[]byte)
+	if !ok || int64(cap(*buffer)) < info.Size() {
+		made := make([]byte, info.Size())
+		buffer = &made
+	}
+	all := (*buffer)[:info.Size()]
 	if _, err := io.ReadFull(file, all); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := c.key.Open(nil, all[:cacheNonceSize], all[cacheNonceSize:cacheTagged], all[cacheTagged:]); err != nil {
-		return nil, errors.New("tag does not match")
+		return nil, nil, errors.New("tag does not match")
 	}
 	if string(all[cacheTagged:cachePrefix]) != cacheMagic+name {
-		return nil, errors.New("another code's file")
+		return nil, nil, errors.New("another code's file")
 	}
-	return all[cachePrefix:], nil
+	return all[cachePrefix:], buffer, nil
 }
 
 // store stores the content for a code. A failure, as of a full disk, is only logged: the code is compiled again later.

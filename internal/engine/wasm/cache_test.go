@@ -28,7 +28,7 @@ func openTestCache(t *testing.T, dir string, limit int64, build string) *cache {
 // holds reports whether the cache returns this content for a code; it must return nothing else.
 func (c *cache) holds(t *testing.T, code byte, content string) bool {
 	t.Helper()
-	got := c.load(types.CodeHash{code})
+	got, _ := c.load(types.CodeHash{code})
 	if got != nil && string(got) != content {
 		t.Fatalf("content %q for %q", got, content)
 	}

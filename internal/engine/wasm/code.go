@@ -62,9 +62,12 @@ func (c *code) prepare(machine []byte) (err error) {
 	if !e.opts.Interpreter {
 		module = c.module.Skeleton().Module
 		if !loaded {
-			if machine, loaded, err = e.machineOf(c.hash, c.module); err != nil {
+			var r record
+			if r, loaded, err = e.machineOf(c.hash, c.module); err != nil {
 				return err
 			}
+			defer r.free()
+			machine = r.machine
 		}
 	} else if module == nil {
 		return errors.New("the interpreter cannot run a module that is stripped for machine code")

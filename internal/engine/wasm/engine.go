@@ -238,7 +238,8 @@ func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.M
 		return module, nil
 	}
 	e.mu.Unlock()
-	module, machine := e.restore(hash)
+	module, r := e.restore(hash)
+	defer r.free()
 	if module == nil {
 		binary, err := read()
 		if err != nil {
@@ -259,8 +260,8 @@ func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.M
 	if err != nil {
 		return nil, err
 	}
-	if machine != nil {
-		err = c.prepare(machine)
+	if r.machine != nil {
+		err = c.prepare(r.machine)
 	}
 	return c.module, errors.Join(err, e.release(c))
 }

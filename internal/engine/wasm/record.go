@@ -18,6 +18,14 @@ type record struct {
 	rewritten [32]byte // hash of the compiled bytes: see compilable
 	module    []byte   // vm.Module.Encode
 	machine   []byte   // in wazero's format
+	buffer    *[]byte  // the slices are in it, unless it is nil
+}
+
+// free gives the record's memory to later ones.
+func (r *record) free() {
+	if r.buffer != nil {
+		fileBuffers.Put(r.buffer)
+	}
 }
 
 const recordPrefix = 32 + 32 + 4
@@ -42,52 +50,55 @@ func decodeRecord(b []byte) (r record, ok bool) {
 	}, true
 }
 
-// restore returns a module and its machine code from its record, or nil if this program wrote none.
-func (e *Engine) restore(hash types.CodeHash) (module *vm.Module, machine []byte) {
+// restore returns a module and its record. It returns nil, and no machine code, if this program wrote none.
+func (e *Engine) restore(hash types.CodeHash) (module *vm.Module, r record) {
 	r, ok := e.loadRecord(hash)
 	if !ok || r.program != e.program {
-		return nil, nil
+		return nil, record{buffer: r.buffer}
 	}
 	module, err := vm.DecodeModule(r.module)
 	if err != nil {
 		e.opts.Log.Error("the cached metadata of a module is invalid", "code", hash, "error", err)
-		return nil, nil
+		return nil, record{buffer: r.buffer}
 	}
-	return module, r.machine
+	return module, r
 }
 
 func (e *Engine) loadRecord(hash types.CodeHash) (r record, ok bool) {
 	if e.files == nil || e.opts.Interpreter {
 		return r, false
 	}
-	return decodeRecord(e.files.load(hash))
+	content, buffer := e.files.load(hash)
+	r, ok = decodeRecord(content)
+	r.buffer = buffer
+	return r, ok
 }
 
-// machineOf returns the machine code of a module from its record, or compiles and records it.
-func (e *Engine) machineOf(hash types.CodeHash, module *vm.Module) (machine []byte, loaded bool, err error) {
+// machineOf returns a record with the machine code of a module, which it loads, or compiles and stores.
+func (e *Engine) machineOf(hash types.CodeHash, module *vm.Module) (r record, loaded bool, err error) {
 	old, ok := e.loadRecord(hash)
 	if module.Instrumented() == nil { // the module came from a record
 		if !ok || old.program != e.program {
-			return nil, false, errors.New("the cached data of a module was lost while in use")
+			return r, false, errors.New("the cached data of a module was lost while in use")
 		}
-		return old.machine, true, nil
+		return old, true, nil
 	}
 	code := compilable(module.Instrumented())
-	r := record{program: e.program, rewritten: sha256.Sum256(code), module: module.Encode()}
+	r = record{program: e.program, rewritten: sha256.Sum256(code), module: module.Encode()}
 	if loaded = ok && old.rewritten == r.rewritten; loaded {
 		if old.program == r.program {
-			return old.machine, true, nil
+			return old, true, nil
 		}
-		r.machine = old.machine
+		r.machine, r.buffer = old.machine, old.buffer
 	} else {
 		made, err := compileMachine(code)
 		if err != nil {
-			return nil, false, err
+			return r, false, err
 		}
 		r.machine = made.machine
 	}
 	if e.files != nil {
 		e.files.store(hash, r.encode())
 	}
-	return r.machine, loaded, nil
+	return r, loaded, nil
 }

@@ -66,7 +66,7 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machine, _, err := e.machineOf(hash, m)
+		made, _, err := e.machineOf(hash, m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 			program:   [32]byte{1},
 			rewritten: sha256.Sum256(compilable(m.Instrumented())),
 			module:    []byte("of other rules"),
-			machine:   machine,
+			machine:   made.machine,
 		}
 		test.change(&old)
 		e.files.store(hash, old.encode())
@@ -87,7 +87,7 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 			t.Errorf("%s: exit %d with %d gas left, %d loaded", name, exit, left, e.Stats().Loaded)
 		}
 		if now, ok := e.loadRecord(hash); !ok || now.program != e.program || !bytes.Equal(now.module, m.Encode()) ||
-			!bytes.Equal(now.machine, machine) {
+			!bytes.Equal(now.machine, made.machine) {
 			t.Errorf("%s: the record was not written anew", name)
 		}
 	}
