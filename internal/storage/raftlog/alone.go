@@ -44,7 +44,7 @@ func (l *Log) Alone(cluster [16]byte, data []byte) error {
 	for _, e := range changes {
 		b.Set(keyEntry(e.GetIndex()), encodeEntry(&raftpb.Entry{Index: e.Index, Term: e.Term}))
 	}
-	if err := l.commit(b, true); err != nil {
+	if err := l.commit(b); err != nil {
 		return err
 	}
 	l.failed = errors.New("the log was replaced since it was opened")

@@ -93,12 +93,14 @@ func contents(t tester, s raft.Storage) string {
 	return b.String()
 }
 
-// model is a log and raft's own storage, which must agree.
+// model is a log and raft's own storage, which must agree. After it is reopened, the log may have an earlier commit: that
+// of its last write.
 type model struct {
 	files kv.FS
 	db    *kv.DB
 	log   *Log
 	plain *raft.MemoryStorage
+	hard  *raftpb.HardState // as of the last write
 }
 
 // newModel makes a log in a database that may have an earlier one.
@@ -106,7 +108,7 @@ func newModel(t tester, db *kv.DB, files kv.FS, memory uint64) *model {
 	b := db.NewBatch(100)
 	b.DeleteRange([]byte{'R'}, []byte{'S'})
 	check(t, db.Commit(b, false))
-	m := &model{files: files, db: db, plain: raft.NewMemoryStorage()}
+	m := &model{files: files, db: db, plain: raft.NewMemoryStorage(), hard: hardState(3, 0, 10)}
 	check(t, Create(db, files, "vote.mark", self, begun(10, 3, "ten")))
 	var err error
 	m.log, err = open(db, files, "vote.mark", memory)
@@ -147,7 +149,11 @@ func (m *model) random(t *rapid.T) (rd raft.Ready) {
 
 func (m *model) save(t tester, rd raft.Ready) {
 	t.Helper()
+	before := m.log.hard
 	check(t, m.log.Save(rd))
+	if raft.MustSync(rd.HardState, before, len(rd.Entries)) || !raft.IsEmptySnap(rd.Snapshot) {
+		m.hard = rd.HardState
+	}
 	if !raft.IsEmptySnap(rd.Snapshot) {
 		check(t, m.plain.ApplySnapshot(rd.Snapshot))
 	}
@@ -159,6 +165,7 @@ func (m *model) cut(t tester, index uint64) {
 	t.Helper()
 	s := begun(index, 0, fmt.Sprint("cut at ", index))
 	check(t, m.log.Cut(index, s.GetMetadata().GetConfState(), s.GetData()))
+	m.hard = m.log.hard
 	_, err := m.plain.CreateSnapshot(index, s.GetMetadata().GetConfState(), s.GetData())
 	check(t, err)
 	check(t, m.plain.Compact(index))
@@ -170,6 +177,7 @@ func (m *model) reopen(t tester) {
 	var err error
 	m.log, err = open(m.db, m.files, "vote.mark", m.log.memory)
 	check(t, err)
+	check(t, m.plain.SetHardState(m.hard))
 }
 
 // requireEqual compares both, and reads a range of entries from each.

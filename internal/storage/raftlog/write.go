@@ -11,13 +11,22 @@ import (
 )
 
 // Save writes the durable parts of a Ready atomically: a snapshot that replaces the log, entries that follow or replace
-// its end, and the hard state. On return everything is on disk, unless the Ready needs no sync, and the messages that
-// depend on it may be sent. After an error other than [ErrBadWrite], all further writes fail until the log is reopened.
+// its end, and the hard state. On return everything is on disk, and the messages that depend on it may be sent. A commit
+// index alone is written only with the next write: raft learns it again after a crash. After an error other than
+// [ErrBadWrite], all further writes fail until the log is reopened.
 func (l *Log) Save(rd raft.Ready) error {
 	if err := l.checkReady(rd); err != nil {
 		return err
 	}
 	hard, voted := l.hard, false
+	if !raft.IsEmptyHardState(rd.HardState) {
+		hard = proto.Clone(rd.HardState).(*raftpb.HardState)
+		voted = voteOf(l.member, hard) != voteOf(l.member, l.hard)
+	}
+	if !voted && !rd.MustSync && len(rd.Entries) == 0 && raft.IsEmptySnap(rd.Snapshot) {
+		l.hard = hard
+		return l.failed
+	}
 	size := 1 << 10
 	for _, e := range rd.Entries {
 		size += 64 + len(e.GetData())
@@ -35,13 +44,8 @@ func (l *Log) Save(rd raft.Ready) error {
 			b.Set(keyEntry(e.GetIndex()), encodeEntry(e))
 		}
 	}
-	if !raft.IsEmptyHardState(rd.HardState) {
-		hard = proto.Clone(rd.HardState).(*raftpb.HardState)
-		voted = voteOf(l.member, hard) != voteOf(l.member, l.hard)
-		b.Set(keyHard, encodeHard(hard))
-	}
-	sync := voted || rd.MustSync || len(rd.Entries) > 0 || !raft.IsEmptySnap(rd.Snapshot)
-	if err := l.commit(b, sync); err != nil {
+	b.Set(keyHard, encodeHard(hard))
+	if err := l.commit(b); err != nil {
 		return err
 	}
 	l.apply(rd, hard)
@@ -127,8 +131,9 @@ func (l *Log) Cut(index uint64, members *raftpb.ConfState, data []byte) error {
 	}
 	b := l.db.NewBatch(1<<10 + len(data))
 	b.Set(keySnapshot, encodeSnapshot(snapshot))
+	b.Set(keyHard, encodeHard(l.hard))
 	b.DeleteRange(keyEntry(l.before()+1), keyEntry(index+1))
-	if err := l.commit(b, true); err != nil {
+	if err := l.commit(b); err != nil {
 		return err
 	}
 	cut := index - l.before()
@@ -146,14 +151,14 @@ func (l *Log) Cut(index uint64, members *raftpb.ConfState, data []byte) error {
 	return nil
 }
 
-// commit writes a batch, unless an earlier one failed.
-func (l *Log) commit(b *kv.Batch, sync bool) error {
+// commit writes and syncs a batch, unless an earlier one failed.
+func (l *Log) commit(b *kv.Batch) error {
 	if l.failed != nil {
 		if err := b.Discard(); err != nil {
 			return fmt.Errorf("%w; and %w", l.failed, err)
 		}
 		return l.failed
 	}
-	l.failed = l.db.Commit(b, sync)
+	l.failed = l.db.Commit(b, true)
 	return l.failed
 }
