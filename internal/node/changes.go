@@ -113,8 +113,11 @@ func plural(n int, one, many string) string {
 // proofsFact returns whether proofs keep up with the blocks.
 func (n *Node) proofsFact() role.Fact {
 	f := role.Fact{Of: "proofs", Text: "proofs have caught up with the blocks", Usual: true, Stays: role.SettleTime}
+	if n.config.Proofs.Off {
+		return f
+	}
 	lag, err := n.queue.Lag()
-	if state, _ := n.role.State(); err == nil && lag > proofsLag && !n.config.Proofs.Off && state != api.StateSyncing {
+	if state, _ := n.role.State(); err == nil && lag > proofsLag && state != api.StateSyncing {
 		f.Text, f.Level = fmt.Sprintf("proving lags behind: %d blocks await proof; check that a prover is running", lag), slog.LevelWarn
 	}
 	return f
