@@ -68,7 +68,7 @@ func (l *Link) newPeer(m Peer) *peer {
 
 // askPause is the interval between health checks, and askTime the time limit of one.
 const (
-	askPause = 250 * time.Millisecond
+	askPause = 500 * time.Millisecond
 	askTime  = 2 * time.Second
 )
 
