@@ -226,9 +226,6 @@ func (m *member) hello() p2p.Hello {
 	}
 }
 
-// membersInterval is the time between two checks for changed members.
-const membersInterval = 50 * time.Millisecond
-
 // Run takes part in the cluster until ctx ends. A member whose result differs from the others', or that does not know
 // the version of the next block, continues to serve, and takes no further part in the cluster.
 func (m *member) Run(ctx context.Context) error {
@@ -267,8 +264,6 @@ func (m *member) Run(ctx context.Context) error {
 	group.Go(func() error { return m.probeSigner(ctx) })
 	group.Go(func() error {
 		defer m.link.Close()
-		ticker := time.NewTicker(membersInterval)
-		defer ticker.Stop()
 		var term uint64 // of the last leader
 		for {
 			status := m.service.Status()
@@ -278,7 +273,7 @@ func (m *member) Run(ctx context.Context) error {
 			}
 			m.link.SetPeers(peersOf(status))
 			select {
-			case <-ticker.C:
+			case <-m.service.Moved():
 			case <-ended:
 				return nil
 			case <-ctx.Done():

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,7 @@ type Service struct {
 	events chan Event
 	ended  chan struct{} // closed when Run returns
 	status atomic.Pointer[Status]
+	moved  chan struct{} // holds a value after the leader, the term or the members changed
 	facts  atomic.Pointer[Facts]
 
 	// Fields of Run.
@@ -45,7 +47,7 @@ type Service struct {
 
 // NewService opens the member of a log. The caller must then call [Service.Run].
 func NewService(c Config) (*Service, error) {
-	s := &Service{events: make(chan Event, maxEvents), ended: make(chan struct{})}
+	s := &Service{events: make(chan Event, maxEvents), ended: make(chan struct{}), moved: make(chan struct{}, 1)}
 	for i := range s.workers {
 		s.workers[i] = make(chan func() Event, maxEvents)
 	}
@@ -137,7 +139,14 @@ func (s *Service) enqueue(e Event) {
 // publish updates the status and facts that other goroutines read.
 func (s *Service) publish() error {
 	status := s.member.Status()
-	s.status.Store(&status)
+	same := func(a, b Peer) bool { return a.Record == b.Record }
+	if before := s.status.Swap(&status); before == nil || before.Leader != status.Leader || before.Term != status.Term ||
+		!slices.EqualFunc(before.Peers, status.Peers, same) {
+		select {
+		case s.moved <- struct{}{}:
+		default:
+		}
+	}
 	facts, err := s.member.facts()
 	s.facts.Store(&facts)
 	return err
@@ -145,6 +154,10 @@ func (s *Service) publish() error {
 
 // Status returns the member's current status.
 func (s *Service) Status() Status { return *s.status.Load() }
+
+// Moved returns a channel that receives a value after the leader, the term or the members of [Service.Status] changed.
+// It is for one receiver.
+func (s *Service) Moved() <-chan struct{} { return s.moved }
 
 // Facts returns the member's contribution to its Hello.
 func (s *Service) Facts() Facts { return *s.facts.Load() }
