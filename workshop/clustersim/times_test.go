@@ -145,7 +145,7 @@ func TestLeadershipRestsWithoutSigner(t *testing.T) {
 }
 
 // The other members show a transaction that the leader has acknowledged within 0.2 s: they hear of it with a heartbeat,
-// and hold it for up to two ticks.
+// and hold it for up to three ticks after it was appended.
 func TestFollowersShowWhatWasAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ready(t)

@@ -63,7 +63,8 @@ func TestIntakesOfFollowersWait(t *testing.T) {
 	follower := func(change func(*Member)) *Member {
 		m := &Member{env: still{}}
 		m.leadership.soft = raft.SoftState{RaftState: raft.StateFollower, Lead: 7}
-		m.applying.add(decidedOf(3, 9, kindTxBatch), m.env.Now())
+		m.applying.messages = []*raftpb.Message{decidedOf(3, 9, kindTxBatch)}
+		m.applying.appended(m.applying.messages[0].GetEntries(), 2, m.env.Now())
 		change(m)
 		return m
 	}
@@ -78,8 +79,8 @@ func TestIntakesOfFollowersWait(t *testing.T) {
 		{"a caller waits", false, func(m *Member) { m.sends.behind = []*send{{}} }},
 		{"one that led has proposed", false, func(m *Member) { m.sends.flying = map[uint64]*inflight{3: {}} }},
 		{"a snapshot has come", false, func(m *Member) { m.catching = new(catching) }},
-		{"for a tick", false, func(m *Member) { m.applying.since = m.env.Now().Add(-holdTime) }},
-		{"for nearly a tick", true, func(m *Member) { m.applying.since = m.env.Now().Add(-holdTime + time.Millisecond) }},
+		{"for two ticks", false, func(m *Member) { m.applying.since = m.env.Now().Add(-holdTime) }},
+		{"for nearly two ticks", true, func(m *Member) { m.applying.since = m.env.Now().Add(-holdTime + time.Millisecond) }},
 	} {
 		if got := follower(c.change).mayGather(); got != c.holds {
 			t.Errorf("%s: %t, want %t", c.name, got, c.holds)

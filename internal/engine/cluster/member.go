@@ -18,11 +18,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Election timing: a leader sends a heartbeat every tick, and is considered lost after 10 to 19 ticks without one.
+// Election timing: a leader sends a heartbeat every other tick, and is considered lost after 10 to 19 ticks without one.
 const (
 	TickTime       = 50 * time.Millisecond
 	electionTicks  = 10
-	heartbeatTicks = 1
+	heartbeatTicks = 2
 	// ElectionTime is the minimum time without a heartbeat before another member stands for election.
 	ElectionTime = electionTicks * TickTime
 )
@@ -142,7 +142,7 @@ type leadership struct {
 type applying struct {
 	messages  []*raftpb.Message // each a MsgStorageApply
 	next      int               // index in the entries of the first message
-	since     time.Time         // when the first message became the first
+	since     time.Time         // when the first entry that is not applied was appended, or was found to be the first
 	working   bool              // a worker handles that entry, batches from it on, or a snapshot
 	releasing *Release          // the Release being applied, which waits for the proposal's block
 	// restarting is set while raft has a snapshot to which the member has not been reset yet. No event may see that
@@ -366,7 +366,7 @@ func (m *Member) handle(rd raft.Ready) error {
 		case raft.LocalAppendThread:
 			kept = message
 		case raft.LocalApplyThread:
-			m.applying.add(message, m.env.Now())
+			m.applying.messages = append(m.applying.messages, message)
 		default:
 			if !m.canSkip(message) && !m.defersVote(message) {
 				messages = append(messages, message)
@@ -374,6 +374,7 @@ func (m *Member) handle(rd raft.Ready) error {
 		}
 	}
 	m.env.Send(messages)
+	m.applying.appended(rd.Entries, m.appliedIndex, m.env.Now())
 	m.sends.recordIndexes(rd.Entries)
 	m.members.recordAppended(rd.Entries)
 	if kept == nil {

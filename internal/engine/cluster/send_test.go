@@ -218,7 +218,7 @@ func TestForwardedIsVerifiedOnce(t *testing.T) {
 		t.Fatalf("%v is kept, and %d sends have ended before the log has it", forwarded, told)
 	}
 	entries := []*raftpb.Entry{{Index: new(uint64(1)), Data: Encode(TxBatch{Transactions: []*types.Tx{tx}})}}
-	m.applying.add(&raftpb.Message{Entries: entries}, env.Now())
+	m.applying.messages = []*raftpb.Message{{Entries: entries}}
 	if err := m.applyBatches(entries); err != nil {
 		t.Fatal(err)
 	}
