@@ -111,13 +111,21 @@ func (m *Member) startBlock() error {
 	return nil
 }
 
-// untilDue returns the time until the leader's next block is due. It reports false if the member is not waiting for
-// that.
-func (m *Member) untilDue() (time.Duration, bool) {
-	if l := &m.leading; !m.leads() || m.makingBlock() || l.last.IsZero() {
+// untilDue returns the time until the leader's next block or batch is due. It reports false if the member is not waiting
+// for one.
+func (m *Member) untilDue() (wait time.Duration, waits bool) {
+	if !m.leads() {
 		return 0, false
 	}
-	wait := m.leading.last.Add(m.BlockTime).Sub(m.env.Now())
+	if m.sends.canPropose() {
+		wait = m.untilGathered()
+	}
+	if !m.makingBlock() && !m.leading.last.IsZero() {
+		block := m.leading.last.Add(m.BlockTime).Sub(m.env.Now())
+		if wait <= 0 || block > 0 && block < wait {
+			wait = block
+		}
+	}
 	return wait, wait > 0
 }
 

@@ -126,7 +126,8 @@ type sends struct {
 	flying    map[uint64]*inflight // by index
 	last      uint64               // index of the last batch that this leader proposed
 	committed uint64               // index of the last decided entry
-	behind    []*send              // complete, but waiting until this member has applied the log up to their index
+	gathering gathering
+	behind    []*send // complete, but waiting until this member has applied the log up to their index
 }
 
 // route passes waiting sends to the leader, or to this member's own pool.
@@ -207,9 +208,14 @@ func (m *Member) resultError(s *send, r mempool.Result) error {
 	return r.Err
 }
 
+// canPropose reports whether a batch of queued transactions may be proposed, apart from [gathering].
+func (s *sends) canPropose() bool {
+	return len(s.queue) > 0 && len(s.proposed) == 0 && s.last <= s.committed && len(s.flying) < maxFlying
+}
+
 // propose proposes a batch of queued transactions, as many as one entry holds.
 func (s *sends) propose(m *Member) error {
-	if len(s.queue) > 0 && len(s.proposed) == 0 && s.last <= m.sends.committed && len(s.flying) < maxFlying {
+	if s.canPropose() && m.untilGathered() == 0 {
 		n, size := 0, 0
 		for n < len(s.queue) && (n == 0 || size+len(s.queue[n].verified.Encoded()) <= MaxTxBatchBytes) {
 			size += len(s.queue[n].verified.Encoded())
@@ -226,6 +232,7 @@ func (s *sends) propose(m *Member) error {
 		} else if err != nil {
 			return err
 		}
+		s.gathering.proposed(s.queuedSends(), len(s.queue), p.at)
 		s.queue = s.queue[n:]
 		s.proposed = append(s.proposed, p)
 	}
