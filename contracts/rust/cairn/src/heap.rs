@@ -160,8 +160,7 @@ impl Buffer {
         buffer
     }
 
-    /// An empty buffer for a storage key. Only one exists at a time: a host function reads it before the next one is
-    /// begun.
+    /// An empty buffer for a key of storage. There is one at a time, which a host function reads before the next.
     #[inline]
     pub(crate) fn of_key() -> Self {
         Buffer { start: region::scratch(0), len: 0, room: SCRATCH, numbers: false }

@@ -167,8 +167,7 @@ impl Parser {
         code
     }
 
-    /// The digits of an unsigned number. None if there are no digits, if the number exceeds 2^64 - 1, or if it begins
-    /// with a needless 0.
+    /// The digits of a number without sign; None where they are none, more than 2^64 - 1, or begin with a needless 0.
     fn digits(&mut self) -> Option<u64> {
         let start = self.at;
         let mut number: u64 = 0;
@@ -216,8 +215,7 @@ impl Parser {
         Some((negative, number))
     }
 
-    /// Reads an integer, from a number or from a string of decimal digits. Returns whether it is negative, and its
-    /// magnitude.
+    /// An integer, as a number or as a string with its decimal digits: whether it is negative, and its magnitude.
     #[inline(never)]
     pub(crate) fn integer(&mut self) -> Option<(bool, u64)> {
         let quoted = self.pass(b'"');
@@ -420,7 +418,8 @@ impl Fields {
         Fields { text, names, at: [MISSING; MAX_ARGUMENTS], next: 0 }
     }
 
-    /// Reads the members of the next object. Reverts unless it has exactly these names; optional ones may be missing.
+    /// The members of the object that comes next, which the parser passes; reverts unless it has exactly these names, whose
+    /// optional ones may be missing.
     #[inline(never)]
     pub fn of(p: &mut Parser, names: &'static [&'static str]) -> Self {
         let mut fields = Self::none(p.text, names);
@@ -588,8 +587,7 @@ pub(crate) fn write_hex(bytes: &[u8], out: &mut Buffer) {
     }
 }
 
-/// The 8 hex digits of 4 bytes, both little-endian. Each nibble is spread to a byte, and all bytes become digits at
-/// once.
+/// The 8 hex digits of 4 bytes, both little-endian: nibbles are spread to a byte each, and made digits side by side.
 #[inline(always)]
 fn hex_of(bytes: u32) -> u64 {
     let mut v = bytes as u64;

@@ -1,5 +1,4 @@
-//! In native tests, hashes and signature checks give the results of a node (contracts/rust/host_test.go writes the
-//! lines).
+//! The functions that compute give in native tests what a node gives (contracts/rust/host_test.go writes the lines).
 
 use cairn::{account_verify, blake3, ecdsa_recover, keccak256, p256_verify, schnorr_verify, sha256, Account, Hash};
 

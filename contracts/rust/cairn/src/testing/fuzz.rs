@@ -162,8 +162,7 @@ impl World {
         id
     }
 
-    /// Adds a condition that must hold after the setup and after each call that succeeds. The check's own changes to
-    /// the chain are undone.
+    /// What must hold after the setup and after each call that succeeds. What the check does to the chain is undone.
     pub fn invariant(&mut self, name: &str, check: impl Fn(&Chain) -> Result<(), String> + 'static) {
         self.invariants.push((name.into(), Box::new(check)))
     }

@@ -101,8 +101,7 @@ contract! {
         Revoked { id, by }.emit();
     }
 
-    /// Executes a proposal that enough owners have confirmed. If it fails, nothing has changed, and it can be tried
-    /// again.
+    /// Does what enough owners have confirmed. Where that fails nothing has happened, and it can be tried again.
     write fn execute(id: u32) {
         let by = owner();
         let p = open(id);

@@ -1,7 +1,6 @@
 //! Non-fungible tokens after NEP-11 (indivisible; docs/contracts.md, "Tokens of one each").
 //!
-//! The deployer of the contract mints. A token's owner may move it, burn it, or approve another account to move it
-//! once.
+//! Who deploys the contract mints; who owns a token may move it, burn it, or approve another to move it once.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 

@@ -1,8 +1,7 @@
 //! The logic of a savings account behind a proxy. It holds no data and no coins, so another version can replace it
 //! while everybody's savings stay.
 //!
-//! It shows the interface to a proxy. For a contract that may change its own code, `replace_code` is simpler (example
-//! `coin`).
+//! It shows what a proxy takes; where a contract may change its own code, `replace_code` is simpler (example `coin`).
 //!
 //! The first parameters of each function come from the proxy: the caller, and the coins received.
 

@@ -1,6 +1,5 @@
-//! A flawed contract for the fuzzer to break (kit/contracttest/fuzz): an old version of the example `pool`. The holder
-//! of the only share can raise its price, and gains half of the amount that the next deposit loses by rounding. Never
-//! use it as a pattern.
+//! What the fuzzer must find (kit/contracttest/fuzz): the example `pool` as it once was. Who holds the only share
+//! makes it dear, and keeps half of what the next deposit rounds away. Never a pattern to follow.
 //!
 //! A swap pays out first and then calls `pay` of its caller, a contract such as the router, which must have paid the
 //! other token when it returns.
@@ -55,8 +54,7 @@ contract! {
         quote_in(&market(), tokenIn, amountIn)
     }
 
-    /// Adds to the reserves, in their ratio, the amounts that the caller has approved to the pool. It returns the new
-    /// shares.
+    /// Adds to the reserves, in their ratio, what the caller has approved to the pool; gives the shares that it gets.
     write fn add(amountA: u64, maxB: u64) -> u64 {
         let mut m = market();
         let (amount_b, shares) = match m.shares {
