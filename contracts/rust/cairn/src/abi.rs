@@ -321,7 +321,7 @@ const fn is_init(name: &str) -> bool {
     matches!(name.as_bytes(), b"init")
 }
 
-/// Names are ASCII identifiers of at most 64 bytes that do not begin with an underscore: such functions cannot be called.
+/// Names are ASCII identifiers of at most 64 bytes. A function whose name begins with an underscore cannot be called.
 const fn check_name(name: &str) {
     let bytes = name.as_bytes();
     assert!(bytes.len() <= 64, "a name has more than 64 bytes");

@@ -92,9 +92,9 @@ pub fn call_view(contract: &Account, function: &str, args: &[u8], gas: u64) -> R
     })
 }
 
-/// Makes a contract with the code of another one, the template, and runs its `init` with arguments as they are, coins of
-/// this contract, and at most so much gas. Gives the new contract, whose creator and first caller this contract is. Its
-/// ID follows from this contract, the template's code and the salt, so each salt makes one: see [`instance_of`].
+/// Makes a contract with the code of another one, the template, and runs its `init` with encoded arguments, coins of
+/// this contract, and at most the given gas. It returns the new contract, whose creator is this one. The ID follows
+/// from this contract, the template's code and the salt, so each salt makes one contract: see [`instance_of`].
 ///
 /// The name is for people, and has at most 64 bytes.
 pub fn create(
@@ -347,7 +347,7 @@ macro_rules! __interface {
 
             #[allow(dead_code)]
             impl $error {
-                /// The error of a call in the binary form, if it was this one. What has its code and other fields reverts.
+                /// The error of a call in the binary form, if it was this one. Reverts for this code with other fields.
                 pub fn of(failure: &$crate::Failure) -> Option<Self> {
                     let mut _fields = failure.error($code)?;
                     let error = $error { $($($data: $crate::Value::unpack(&mut _fields)),*)? };

@@ -160,7 +160,7 @@ impl Buffer {
         buffer
     }
 
-    /// An empty buffer for a key of storage. There is one at a time, which a host function reads before the next.
+    /// An empty buffer for a storage key. Only one exists at a time: it is read before the next one is begun.
     #[inline]
     pub(crate) fn of_key() -> Self {
         Buffer { start: region::scratch(0), len: 0, room: SCRATCH, numbers: false }

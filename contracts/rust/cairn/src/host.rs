@@ -104,7 +104,7 @@ pub fn caller() -> Account {
     Account(heap::fixed(|out| unsafe { sys::caller(out) }))
 }
 
-/// Who signed the transaction. To decide what is allowed, ask for [`caller`]: anyone can be led to call a contract.
+/// The account that signed the transaction. Check [`caller`] for permissions: anyone can be tricked into a call.
 pub fn sender() -> Account {
     Account(heap::fixed(|out| unsafe { sys::sender(out) }))
 }
@@ -217,7 +217,7 @@ pub fn p256_verify(point: &[u8; 64], digest: &Hash, signature: &[u8; 64]) -> boo
 }
 
 /// Whether an account signed a message to this contract: a permit, an order, a login. It works for every kind of
-/// account, and follows it when it changes who signs for it. The message has at most 1 KiB, the encoded witness 8 KiB.
+/// account, and follows a change of its signers. The message has at most 1 KiB, the encoded witness 8 KiB.
 ///
 /// In this contract a witness stays valid for ever. So put a purpose, a one-time number and a deadline into the
 /// message, and store the numbers that were used. The example `coin` has permits of this kind.

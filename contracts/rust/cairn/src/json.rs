@@ -167,7 +167,7 @@ impl Parser {
         code
     }
 
-    /// The digits of a number without sign; None where they are none, more than 2^64 - 1, or begin with a needless 0.
+    /// The digits of an unsigned number. None if there are none, if it exceeds 2^64 - 1, or for a needless leading 0.
     fn digits(&mut self) -> Option<u64> {
         let start = self.at;
         let mut number: u64 = 0;
@@ -215,7 +215,7 @@ impl Parser {
         Some((negative, number))
     }
 
-    /// An integer, as a number or as a string with its decimal digits: whether it is negative, and its magnitude.
+    /// Reads an integer from a number or a decimal string. Returns whether it is negative, and its magnitude.
     #[inline(never)]
     pub(crate) fn integer(&mut self) -> Option<(bool, u64)> {
         let quoted = self.pass(b'"');
@@ -418,8 +418,8 @@ impl Fields {
         Fields { text, names, at: [MISSING; MAX_ARGUMENTS], next: 0 }
     }
 
-    /// The members of the object that comes next, which the parser passes; reverts unless it has exactly these names, whose
-    /// optional ones may be missing.
+    /// Reads the members of the next object. Reverts unless it has exactly these names.
+    /// Optional ones may be missing.
     #[inline(never)]
     pub fn of(p: &mut Parser, names: &'static [&'static str]) -> Self {
         let mut fields = Self::none(p.text, names);
@@ -587,7 +587,7 @@ pub(crate) fn write_hex(bytes: &[u8], out: &mut Buffer) {
     }
 }
 
-/// The 8 hex digits of 4 bytes, both little-endian: nibbles are spread to a byte each, and made digits side by side.
+/// The 8 hex digits of 4 bytes, both little-endian. Each nibble is spread to a byte; all become digits at once.
 #[inline(always)]
 fn hex_of(bytes: u32) -> u64 {
     let mut v = bytes as u64;

@@ -1,4 +1,4 @@
-//! The functions that compute give in native tests what a node gives (contracts/rust/host_test.go writes the lines).
+//! In native tests, hashes and signature checks give a node's results (contracts/rust/host_test.go writes the lines).
 
 use cairn::{account_verify, blake3, ecdsa_recover, keccak256, p256_verify, schnorr_verify, sha256, Account, Hash};
 

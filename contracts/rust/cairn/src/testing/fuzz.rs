@@ -162,7 +162,7 @@ impl World {
         id
     }
 
-    /// What must hold after the setup and after each call that succeeds. What the check does to the chain is undone.
+    /// Adds a condition that must hold after the setup and after each successful call. The check's changes are undone.
     pub fn invariant(&mut self, name: &str, check: impl Fn(&Chain) -> Result<(), String> + 'static) {
         self.invariants.push((name.into(), Box::new(check)))
     }

@@ -1,8 +1,8 @@
 //! A NEP-20 token whose code can be replaced, and that accepts permits.
 //!
-//! **Mended**: its owner announces another contract whose code this one is to have. After a delay, in which everybody can
-//! see what comes and leave, anybody may have it done (`replace_code`). Address and balances stay; the new code must read
-//! them as they are. Who gives the owner's right away (`setOwner` to the zero account) makes a token that never changes.
+//! **Replacement**: the owner announces another contract, whose code this one will get. After a delay, in which everybody
+//! can inspect it and leave, anybody may make the replacement (`replace_code`). Address and balances stay; the new code
+//! must be able to read them. Without an owner (`setOwner` to the zero account), the token never changes again.
 //!
 //! **Permits**: a holder signs an allowance for a spender without paying a fee, and anybody brings it to the chain
 //! (`account_verify`). This works for every kind of account.
@@ -104,7 +104,7 @@ contract! {
         NONCES.get(&owner)
     }
 
-    /// What an owner signs for a permit. Wallets show it as text: it names the spender, the amount, the number and the end.
+    /// The message that an owner signs for a permit. Wallets show its spender, amount, number and deadline as text.
     read fn permitMessage(owner: Account, spender: Account, amount: u64, deadline: u64) -> Bytes {
         Bytes(permit_text(spender, amount, NONCES.get(&owner), deadline))
     }

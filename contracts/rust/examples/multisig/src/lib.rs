@@ -101,7 +101,7 @@ contract! {
         Revoked { id, by }.emit();
     }
 
-    /// Does what enough owners have confirmed. Where that fails nothing has happened, and it can be tried again.
+    /// Executes a proposal that enough owners have confirmed. A failure changes nothing, so it can be tried again.
     write fn execute(id: u32) {
         let by = owner();
         let p = open(id);

@@ -1,6 +1,6 @@
 //! Non-fungible tokens after NEP-11 (indivisible; docs/contracts.md, "Tokens of one each").
 //!
-//! Who deploys the contract mints; who owns a token may move it, burn it, or approve another to move it once.
+//! The deployer mints. A token's owner may move it, burn it, or approve another account to move it once.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 

@@ -139,7 +139,7 @@ fn adds_and_removes() {
 #[test]
 fn the_first_depositor_cannot_make_shares_dear() {
     let m = Market::new(3_000_000);
-    // The attack: hold the only share, make it worth as much as the next deposit, and share what that rounds away.
+    // The attack: hold the only share, make it worth as much as the next deposit, and gain from the rounding.
     assert_eq!(m.add("eve", 1, 2, 0, LATE).unwrap_err(), "too little for a first deposit");
     assert_eq!(m.add("eve", 1_001, 1_001, 0, LATE).unwrap(), 1);
     m.swap(m.a, 100_000, 0, false).unwrap();

@@ -1,5 +1,5 @@
-//! An address that stays while the code behind it is replaced. It has the coins and the data, and forwards calls to the
-//! contract that a name of a registry stands for: its logic, which reads and writes the data here, and keeps nothing itself.
+//! An address that stays while the code behind it is replaced. It holds the coins and the data. It forwards calls to its
+//! logic, the contract to which a name in a registry points. The logic keeps its data here, and stores nothing itself.
 //!
 //! A contract that only needs replaceable code uses `replace_code`, as the example `coin` does: it keeps its address,
 //! its storage and the price of a plain call. A call through a proxy takes hundreds of thousands of gas more. Use a

@@ -1,5 +1,5 @@
-//! Names for contracts that may be replaced by others. Who wants to mend a contract whose code never changes deploys another,
-//! and has a name stand for that one: after a delay, in which everybody can see what comes, and leave.
+//! Names for contracts that may be replaced by others. To correct a contract, its owner deploys another one and points
+//! the name to it. This takes effect after a delay, in which everybody can inspect the new contract and leave.
 //!
 //! A contract that replaces its own code (`replace_code`, as the example `coin` does) needs no name: its address and its
 //! storage stay. A registry is for replacements that must be a separate contract: one with its own storage, or one
@@ -12,8 +12,8 @@
 use cairn::*;
 
 const MAX_NAME: usize = 64; // bytes
-const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer one is a typing error
-/// For so many seconds behind the delay an announcement may be activated. One that was forgotten must be made, and seen, again.
+const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer delay is a typing error
+/// Seconds after the delay in which an announcement may be activated. A forgotten one must be announced again.
 const GRACE: u64 = 14 * 24 * 60 * 60;
 
 contract! {

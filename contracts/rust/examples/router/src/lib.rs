@@ -34,8 +34,8 @@ contract! {
         POOL_CODE.get()
     }
 
-    /// Swaps an amount of the path's first token, which the caller has approved to the router, to its last one. There is
-    /// a pool from each token to the next. Gives what the caller got; reverts where that is less than the minimum.
+    /// Swaps an amount of the path's first token, which the caller has approved to the router, to its last one. Each pool
+    /// leads to the next token. Returns the amount that the caller received, and reverts if that is below the minimum.
     write fn swap(pools: &'static [Account], path: &'static [Account], amount: u64, minimum: u64, deadline: u64) -> u64 {
         require(DEBT.find().is_none(), "a swap is under way");
         require(block_time() <= deadline, "the deadline is over");
@@ -56,7 +56,7 @@ contract! {
         amount
     }
 
-    /// Pays a pool for what it gave: only the pool that is being called, only what it was promised, and only once.
+    /// Pays a pool for its part of the swap: only the pool that is being called, only the promised amount, only once.
     write fn pay(token: Account, amount: u64) {
         let debt = DEBT.find().or_revert("nothing is to be paid");
         require(caller() == debt.pool && !debt.paid, "nothing is to be paid to this pool");

@@ -1,7 +1,7 @@
 //! The logic of a savings account behind a proxy. It holds no data and no coins, so another version can replace it
 //! while everybody's savings stay.
 //!
-//! It shows what a proxy takes; where a contract may change its own code, `replace_code` is simpler (example `coin`).
+//! It shows the use of a proxy. If a contract may change its own code, `replace_code` is simpler (example `coin`).
 //!
 //! The first parameters of each function come from the proxy: the caller, and the coins received.
 

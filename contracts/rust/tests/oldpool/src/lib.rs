@@ -1,5 +1,5 @@
-//! What the fuzzer must find (kit/contracttest/fuzz): the example `pool` as it once was. Who holds the only share
-//! makes it dear, and keeps half of what the next deposit rounds away. Never a pattern to follow.
+//! A flawed contract for the fuzzer (kit/contracttest/fuzz): an old version of the example `pool`. The holder of the only
+//! share raises its price, and gains half of the next deposit's rounding loss. Never use it as a pattern.
 //!
 //! A swap pays out first and then calls `pay` of its caller, a contract such as the router, which must have paid the
 //! other token when it returns.
@@ -54,7 +54,7 @@ contract! {
         quote_in(&market(), tokenIn, amountIn)
     }
 
-    /// Adds to the reserves, in their ratio, what the caller has approved to the pool; gives the shares that it gets.
+    /// Adds the amounts that the caller has approved to the reserves, in their ratio. Returns the new shares.
     write fn add(amountA: u64, maxB: u64) -> u64 {
         let mut m = market();
         let (amount_b, shares) = match m.shares {

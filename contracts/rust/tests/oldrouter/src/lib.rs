@@ -1,5 +1,5 @@
-//! What the fuzzer must find (kit/contracttest/fuzz): the example `router` as it once was. It believes whoever
-//! says to be a pool, which has it pay any token that the caller ever allowed it to take. Never a pattern to follow.
+//! A flawed contract for the fuzzer (kit/contracttest/fuzz): an old version of the example `router`. It believes any
+//! pretended pool, and pays it any token that the caller ever approved to the router. Never use it as a pattern.
 //!
 //! Each pool pays out first, then calls [`pay`] here, in the middle of [`swap`]. So this contract is reentrant, and
 //! remembers the pool for which it waits.
@@ -25,7 +25,7 @@ interface! {
 contract! {
     reentrant;
 
-    /// Swaps what the caller has approved to the router; reverts if the last pool gives less than the minimum.
+    /// Swaps the amount approved to the router by the caller; reverts if the last pool pays less than the minimum.
     write fn swap(pools: &'static [Account], token: Account, amount: u64, minimum: u64) -> u64 {
         require(WAITING.find().is_none(), "a swap is under way");
         let (mut token, mut amount, mut payer) = (token, amount, caller());

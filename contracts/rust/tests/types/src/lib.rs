@@ -1,4 +1,4 @@
-//! A contract that gives back what it is given, of every type: the tests hold both forms of each against the vectors.
+//! A contract that returns its arguments, of every type. The tests compare both forms of each with the vectors.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
