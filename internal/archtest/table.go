@@ -226,7 +226,7 @@ var rows = map[string][]string{
 		"internal/testkit/wasmgen"},
 	"workshop/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
 		"internal/testkit/cputime", "workshop/internal/hunt", "internal/testkit/wasmgen"},
-	"workshop/hunt": {"internal/protocol/params", "workshop/internal/hunt"},
+	"workshop/hunt": {"internal/machine", "internal/protocol/params", "workshop/internal/hunt"},
 	"workshop/mutate": {"crypto", "crypto/bip322", "crypto/bip340", "crypto/p256", "types", "internal/engine/wasm",
 		"internal/proof/poseidon", "internal/protocol/...", "internal/testkit/probe", "internal/testkit/wasmgen"},
 	"workshop/history": {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir",

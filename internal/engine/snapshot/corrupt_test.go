@@ -180,7 +180,7 @@ func TestVerifyFinds(t *testing.T) {
 		}, "state root"},
 		"a sibling on the way itself": {func(t *testing.T, l *loose) {
 			l.run(t, 2, func(c *stateChunk) { c.left, c.right = c.right, c.left })
-		}, "cannot stand there"},
+		}, "a sibling is misplaced"},
 		"a chunk of another state": {func(t *testing.T, l *loose) {
 			l.plain[l.first(KindState)+1] = other.plain[other.first(KindState)+1]
 		}, "state root"},
