@@ -18,7 +18,7 @@ const (
 
 // PendingTransactionsParams are the parameters of [GetPendingTransactions].
 type PendingTransactionsParams struct {
-	Filter PendingFilter `json:"filter" jsonrpc:"optional" doc:"selects transactions; by default those of all senders"`
+	Filter PendingFilter `json:"filter" jsonrpc:"optional" doc:"selects transactions; if it is missing, the method returns all"`
 }
 
 // PendingFilter selects pending transactions.

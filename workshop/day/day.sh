@@ -8,7 +8,7 @@
 set -eu
 [ "$#" = 3 ] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
 old=$(realpath "$1") new=$(realpath "$2") outage=$(realpath "$3")
-if [ -z "${DAY:-}" ]; then # a separate network, so that the ports can be those of the pages
+if [ -z "${DAY:-}" ]; then # in a network of its own, the ports that the pages name are free
 	DAY=$(mktemp -d) exec unshare --net --mount --propagation private sh ${TRACE:+-x} "$0" "$old" "$new" "$outage"
 fi
 ip link set lo up

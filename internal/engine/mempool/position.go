@@ -41,9 +41,9 @@ func (p *Pool) notePosition(refused ...types.TxID) error {
 	return p.appendToJournal(append(records, logged{p.opts.Cluster, p.position()}.encode())...)
 }
 
-// changes returns the records that make the journal yield the pending transactions. Of several records of a transaction
-// that none drops, the first counts. So one that left the pool and came again is recorded anew, with all that came
-// after it. The caller must hold mu.
+// changes returns the records that make the journal yield the pending transactions. A start takes the first record of a
+// transaction that no later record drops. So a transaction that left the pool and came again is dropped and recorded
+// again, as are all that arrived after it, which keeps their order. The caller must hold mu.
 func (p *Pool) changes(refused []types.TxID) (records [][]byte) {
 	for _, id := range refused {
 		if p.index.byID[id] == nil {

@@ -219,7 +219,8 @@ export class Pump {
     }
     const refused = batch.map((job, i) => ({ job, error: this.#answered(job, answers[i]) })).filter(({ error }) => error !== undefined);
     if (refused.length === 0) return;
-    // Written before the caller is told: otherwise a restart could send a job that its caller believes refused.
+    // Write the job before the caller gets an answer. Otherwise a restart could send a job that the caller believes
+    // refused.
     await this.journal.append(refused.map(({ job, error }) => ({ type: "refused", id: job.id, reason: error!.reason! })));
     for (const { job, error } of refused.reverse()) this.#refuse(job, error!); // puts them back in their order
   }
