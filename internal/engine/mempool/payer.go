@@ -99,13 +99,13 @@ func (p *Pool) dropUnauthorized(s *sender) (others []*sender) {
 	for _, part := range [][]*entry{s.run, s.held} {
 		for _, e := range part {
 			if e.claims.Sender != authority {
-				p.discard(e, Fate{Cause: Unauthorized})
+				p.forget(e, Fate{Cause: Unauthorized})
 			}
 		}
 	}
 	for _, e := range s.paid() {
 		if e.claims.Payer != authority {
-			p.discard(e, Fate{Cause: Unauthorized})
+			p.forget(e, Fate{Cause: Unauthorized})
 			others = append(others, e.sender)
 		}
 	}
@@ -128,7 +128,7 @@ func (s *sender) paid() []*entry {
 func (p *Pool) dropUnpaid(s *sender) (others []*sender) {
 	for s.reserved > s.state.Balance {
 		e := s.newestPaid()
-		p.discard(e, Fate{Cause: Unpaid})
+		p.forget(e, Fate{Cause: Unpaid})
 		others = append(others, e.sender)
 	}
 	return others

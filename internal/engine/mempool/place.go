@@ -220,7 +220,7 @@ func (p *Pool) insert(s *sender, c *candidate) error {
 	}
 	p.evict(victims)
 	if at.replaced != nil {
-		p.discard(at.replaced, Fate{Replaced, c.tx.ID()})
+		p.forget(at.replaced, Fate{Replaced, c.tx.ID()})
 	}
 	e := &entry{
 		tx:     c.verified,

@@ -116,11 +116,14 @@ type Pool struct {
 	// appliedIndex is the index of the last entry whose transactions were taken.
 	appliedIndex uint64
 	// journalHeight is the height at which the journal's transactions were pending. The chain may have lost the last
-	// blocks up to it. Until the chain reaches it again, no limits are enforced, as that was done at that height.
+	// blocks up to it.
 	journalHeight types.Height
 
-	mu            sync.Mutex // guards the fields below
-	head          Head
+	mu   sync.Mutex // guards the fields below
+	head Head
+	// ahead is whether the transactions were pending after a block that the chain has yet to apply again. None leaves
+	// before: all rules and limits were applied at that block, and the clock and the accounts are older ones.
+	ahead         bool
 	generation    uint64        // number of heads so far
 	headMoved     chan struct{} // closed when the next head replaces this one
 	lastReset     time.Time

@@ -11,9 +11,6 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ahead reports whether the pending transactions belong to a later block than the head.
-func (p *Pool) ahead() bool { return p.opts.replicated && p.head.Height < p.journalHeight }
-
 // Height returns the height of the newest block that the pool was given.
 func (p *Pool) Height() types.Height {
 	p.mu.Lock()
@@ -69,14 +66,6 @@ func (p *Pool) changes(refused []types.TxID) (records [][]byte) {
 		records = append(records, appendTaken(nil, e.added, e.tx))
 	}
 	return records
-}
-
-// discard is forget for a transaction that is in no block, so the journal must record that it left.
-func (p *Pool) discard(e *entry, fate Fate) {
-	if !e.gone && p.opts.replicated && p.journal != nil {
-		p.gone = append(p.gone, e.tx.ID())
-	}
-	p.forget(e, fate)
 }
 
 // Taken is a transaction of another pool.
@@ -137,7 +126,7 @@ func (p *Pool) clear(index uint64, head Head) {
 	}
 	p.promoteFreed()
 	clear(p.index.idle)
-	p.appliedIndex, p.journalHeight, p.gone = index, head.Height, nil
+	p.appliedIndex, p.journalHeight, p.ahead, p.gone = index, head.Height, false, nil
 	p.moveTo(head, nil)
 }
 
@@ -217,6 +206,7 @@ func (p *Pool) readHistory(opts journal.Options) (h *history, err error) {
 // that is earlier.
 func (p *Pool) restorePosition(at Position) error {
 	p.appliedIndex, p.journalHeight = at.Index, at.Height
+	p.ahead = p.head.Height < at.Height
 	if at.Height >= p.head.Height || p.opts.HeadAt == nil {
 		return nil
 	}
@@ -247,7 +237,7 @@ func (p *Pool) resume(opts journal.Options, h *history) (passed int, report jour
 		}
 		c := &candidate{restored: true}
 		c.decode(p.rules(), r.encoded, r.added)
-		if c.tx == nil || h.dropped[c.tx.ID()] > records || c.err != nil && !p.ahead() {
+		if c.tx == nil || h.dropped[c.tx.ID()] > records || c.err != nil && !p.ahead {
 			passed++
 			return nil
 		}

@@ -139,6 +139,10 @@ func (w *logWorld) grow(t *rapid.T, c *fakeChain) {
 			}
 			records[i] = old
 		}
+		c.env.Timestamp = max(c.env.Timestamp, uint64(e.moment.UnixMilli()+rapid.Int64Range(-3000, 3000).Draw(t, "block time")))
+		if rapid.IntRange(0, 3).Draw(t, "configured") == 0 {
+			c.env.Parameters.MinBaseFee = types.Amount(rapid.IntRange(8, 40).Draw(t, "minimum"))
+		}
 		e.block = c.block(records)
 		e.head = c.frozen()
 		w.heads[e.head.Height] = e.head
@@ -341,5 +345,77 @@ func TestLeftAndCameAgain(t *testing.T) {
 	}
 	if _, got := openPool(t, c, opts).All(); len(want) != 2 || !slices.EqualFunc(got, want, sameTaken) {
 		t.Fatalf("after a start it holds %v, not %v", got, want)
+	}
+}
+
+// A start is behind the block after which the journal's transaction was pending. No block up to that one removes it,
+// under whatever time, accounts and parameters. A transaction that a block removed does not come back.
+func TestNothingLeavesBeforeItsBlock(t *testing.T) {
+	recovery := func(c *fakeChain) map[int]state.Account {
+		now := uint64(c.now().UnixMilli())
+		own, policy := account(1), authorityOf(policyKey, account(1))
+		return map[int]state.Account{
+			1: {Balance: rich, Nonce: 1, Authority: &policy, Pending: &state.Recovery{Next: own, From: now + 1}},
+		}
+	}
+	minimum := func(fee types.Amount) func(c *fakeChain) map[int]state.Account {
+		return func(c *fakeChain) map[int]state.Account {
+			c.env.Parameters.MinBaseFee = fee
+			return nil
+		}
+	}
+	type block = func(*fakeChain) map[int]state.Account
+	for name, test := range map[string]struct {
+		before, after []block // the entry that adds the transaction
+		want          int
+	}{
+		"a recovery that has taken effect since": {before: []block{recovery}, want: 1},
+		"parameters that had forbidden it":       {before: []block{minimum(101), minimum(8)}, want: 1},
+		"parameters that forbade it":             {after: []block{minimum(101), minimum(8)}, want: 0},
+	} {
+		c := newChain()
+		c.set(1, rich, 1)
+		opts := Options{Journal: journalPath(t), Cluster: [16]byte{7}, Clock: c.now}
+		first := c.frozen()
+		p := openPool(t, c, opts)
+		var again []func(p *Pool)
+		apply := func(blocks []block) {
+			for _, change := range blocks {
+				accesses := c.block(change(c))
+				head := c.frozen()
+				reset := func(p *Pool) {
+					if err := p.Reset(head, accesses); err != nil {
+						t.Fatalf("%s: reset to %d: %v", name, head.Height, err)
+					}
+				}
+				reset(p)
+				again = append(again, reset)
+			}
+		}
+		apply(test.before)
+		c.pass(time.Second)
+		tx, err := types.DecodeTx(transfer(1, 1, 100, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := keepEntry(p, 1, []*types.Tx{tx}, func(types.TxID) *types.VerifiedTx { return nil })
+		if err != nil || results[0].Err != nil {
+			t.Fatalf("%s: entry: %v, error %v", name, results, err)
+		}
+		apply(test.after)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c.pass(-time.Second)
+		if p, err = New(opts, first); err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		for _, reset := range again {
+			reset(p)
+		}
+		if got := p.Stats().Count; got != test.want {
+			t.Errorf("%s: after a start it holds %d, want %d", name, got, test.want)
+		}
 	}
 }

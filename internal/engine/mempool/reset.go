@@ -96,6 +96,7 @@ func (p *Pool) Reload(head Head) error {
 func (p *Pool) moveTo(head Head, changed []*sender) {
 	parameters := p.head.Env.Parameters
 	p.head = head
+	p.ahead = p.ahead && head.Height <= p.journalHeight
 	p.generation++
 	close(p.headMoved)
 	p.headMoved = make(chan struct{})
@@ -116,6 +117,7 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	p.expire()
 	p.enforceHeldShare()
 	p.updatePressure()
+	p.ahead = p.ahead && head.Height < p.journalHeight
 	if len(p.index.executable) > 0 {
 		p.signal()
 	}
@@ -128,7 +130,7 @@ func (p *Pool) dropChanged(changed []*sender) []*sender {
 	for _, s := range changed {
 		p.dropImpossible(s)
 	}
-	if p.ahead() {
+	if p.ahead {
 		return changed
 	}
 	all := slices.Clone(changed)
@@ -143,6 +145,9 @@ func (p *Pool) dropChanged(changed []*sender) []*sender {
 
 // expire removes the transactions whose end has passed, and those that have reached the expiry time.
 func (p *Pool) expire() {
+	if p.ahead {
+		return
+	}
 	if p.index.mixed {
 		p.index.mixed = false
 		p.sortByTime()
@@ -154,12 +159,12 @@ func (p *Pool) expire() {
 		if e.added.After(limit) {
 			break
 		}
-		p.discard(e, Fate{Cause: Expired})
+		p.forget(e, Fate{Cause: Expired})
 		expired = append(expired, e)
 	}
 	for now := p.time(); len(p.index.deadlines) > 0 && p.index.deadlines[0].end() < now; {
 		e := p.index.deadlines[0]
-		p.discard(e, Fate{Cause: Expired})
+		p.forget(e, Fate{Cause: Expired})
 		expired = append(expired, e)
 	}
 	for _, e := range expired {
@@ -179,7 +184,7 @@ func (p *Pool) Drop(id types.TxID) (err error) {
 		p.moving.Lock()
 		defer p.moving.Unlock()
 		p.remove(id)
-		return p.notePosition(id)
+		return p.notePosition()
 	}
 	// The transaction stays known until the record is written, so that a resubmission is journaled after it.
 	p.writing.RLock()

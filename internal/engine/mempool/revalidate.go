@@ -92,7 +92,7 @@ func (p *Pool) revalidate(s *sender) int {
 	s.rules, s.runIndex = p.revalidation.rules, -1
 	for _, part := range [][]*entry{s.run, s.held} {
 		for _, e := range part {
-			if checkStatic(p.head.Env, e.tx.Signed()) != nil {
+			if !p.ahead && checkStatic(p.head.Env, e.tx.Signed()) != nil {
 				p.forget(e, Fate{Cause: NotAllowed})
 			}
 		}

@@ -162,7 +162,7 @@ func (p *Pool) nextVictim(k claim, onlyHeld bool) (owner *sender, part int) {
 func (p *Pool) evict(victims []*entry) {
 	for _, e := range victims {
 		p.counts.rooms[p.classOf(e.held, e.floor)].displaced.Add(1)
-		p.discard(e, Fate{Cause: NoRoom})
+		p.forget(e, Fate{Cause: NoRoom})
 	}
 	for _, e := range victims {
 		p.trim(e.sender)
@@ -192,7 +192,7 @@ func (p *Pool) trim(s *sender) {
 
 // enforceHeldShare evicts held transactions, always of the sender who has most, until they are within their share.
 func (p *Pool) enforceHeldShare() {
-	for p.usage.heldOver(&p.opts) && !p.ahead() {
+	for p.usage.heldOver(&p.opts) && !p.ahead {
 		p.index.order.refresh()
 		p.evict([]*entry{p.index.order.top(byHeld).victim(partHeld)})
 		p.promoteFreed()

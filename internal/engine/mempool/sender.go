@@ -172,9 +172,9 @@ func (p *Pool) settle(s *sender) {
 		e.floor = s.runFloor(i, e.fees())
 	}
 	p.promote(s)
-	for len(s.held) > p.opts.HeldPerSender && !p.ahead() {
+	for len(s.held) > p.opts.HeldPerSender && !p.ahead {
 		last := len(s.held) - 1
-		p.discard(s.held[last], Fate{Cause: NoRoom})
+		p.forget(s.held[last], Fate{Cause: NoRoom})
 		s.held = s.held[:last]
 	}
 	p.publish(s)
@@ -188,7 +188,7 @@ func (p *Pool) dropImpossible(s *sender) {
 		for ; first < len(part) && part[first].nonce < s.state.Nonce; first++ {
 			p.forget(part[first], Fate{}) // it or another one with its nonce is in a block
 		}
-		if p.ahead() {
+		if p.ahead {
 			continue
 		}
 		for last := len(part) - 1; last >= first && part[last].nonce-s.state.Nonce >= p.opts.NonceWindow; last-- {
@@ -241,8 +241,9 @@ func (p *Pool) remember(e *entry) {
 	p.addUsage(e, 1)
 }
 
-// forget removes an entry, if it was not removed before, and records its fate if that has a cause. [Pool.settle]
-// removes it from its sender's lists, and [Pool.promoteFreed] gives its payer the room.
+// forget removes an entry, if it was not removed before. A fate without a cause means that a block has its nonce. Any
+// other is recorded, and a member's journal will say that the transaction left. [Pool.settle] removes the entry from
+// its sender's lists, and [Pool.promoteFreed] gives its payer the room.
 func (p *Pool) forget(e *entry, fate Fate) {
 	if e.gone {
 		return
@@ -250,6 +251,9 @@ func (p *Pool) forget(e *entry, fate Fate) {
 	e.gone = true
 	if fate.Cause != "" {
 		p.fates.put(e.tx.ID(), fate)
+		if p.opts.replicated && p.journal != nil {
+			p.gone = append(p.gone, e.tx.ID())
+		}
 	}
 	if e.left != nil {
 		close(e.left)
