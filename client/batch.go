@@ -115,8 +115,7 @@ func (b *Batch) divide(ctx context.Context, c *Client, places []int) error {
 
 // isBound reports whether a call was refused because its request was too large; the same call alone may succeed.
 func isBound(err error, sends bool) bool {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status == http.StatusRequestEntityTooLarge
 	}
 	var refusal *Error

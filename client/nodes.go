@@ -126,8 +126,7 @@ func mayPass(err error, sends bool) bool { return err != nil && (unsent(err) || 
 
 // passes reports whether an error is transient.
 func passes(err error) bool {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return slices.Contains([]int{
 			http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		}, status.Status)
@@ -148,8 +147,7 @@ func unsent(err error) bool {
 
 // retryAfter returns the wait that a node asks for, or 0.
 func retryAfter(err error) time.Duration {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return min(status.RetryAfter, longestAsked)
 	}
 	var refusal *Error

@@ -55,8 +55,7 @@ func (c *Client) bundle(ctx context.Context, height types.Height, limit int64) (
 // [ErrTooLarge] or an error of [Client.Download].
 func (c *Client) RangeProof(ctx context.Context, from, to types.Height, limit int64) ([]byte, error) {
 	encoded, err := c.file(ctx, fmt.Sprintf("/proof/%d-%d", from, to), limit)
-	var status *StatusError
-	if errors.As(err, &status) && status.Status == http.StatusNotFound {
+	if status, ok := errors.AsType[*StatusError](err); ok && status.Status == http.StatusNotFound {
 		return nil, fmt.Errorf("%w: blocks %d to %d together", api.ErrProofNotStored, from, to)
 	}
 	return encoded, err

@@ -131,8 +131,7 @@ func subscribe[R any](
 // transient reports whether a new connection may succeed: not if the node has answered with an error or refuses
 // connections permanently.
 func transient(err error) bool {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status >= 500 || status.Status == 429
 	}
 	return errors.Is(err, ErrUnreachable)

@@ -276,8 +276,7 @@ func (c *Client) post(ctx context.Context, message any, most int) (*document, er
 		return nil, fmt.Errorf("%w: its content type is %q", ErrBadAnswer, response.Header.Get("Content-Type"))
 	}
 	text, err := readAll(http.MaxBytesReader(nil, response.Body, c.maxAnswer), min(response.ContentLength, c.maxAnswer))
-	var overrun *http.MaxBytesError
-	if errors.As(err, &overrun) {
+	if overrun, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, fmt.Errorf("%w: it is larger than %d bytes", ErrBadAnswer, overrun.Limit)
 	}
 	if err != nil {

@@ -78,8 +78,7 @@ func (e *Error) with(name string, value any) *Error {
 
 // asError returns the Error in err's tree, or nil.
 func asError(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return nil

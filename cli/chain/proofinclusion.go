@@ -278,8 +278,7 @@ func nextHeader(s *session.Session, f *proof.Follower, header types.SignedHeader
 		shown = &p
 	}
 	err := f.Next(header, shown)
-	var fault *proof.Equivocation
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*proof.Equivocation](err); ok {
 		s.Note("The producer double-signed. Publish both headers, they prove it:\n%s\n%s",
 			api.Data(fault.First.Encode()), api.Data(fault.Second.Encode()))
 	}

@@ -92,7 +92,7 @@ difference; --update writes the file.`,
 			return err
 		}
 		measured, err := o.measure()
-		if ended := new(endedOtherwise); errors.As(err, &ended) {
+		if ended, ok := errors.AsType[*endedOtherwise](err); ok {
 			return o.explain(ctx, s, ended)
 		}
 		if err != nil {

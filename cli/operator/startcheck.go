@@ -86,8 +86,7 @@ func refusal(findings []finding) error {
 
 // problem makes a finding from an error. The advice of an emergency takes precedence over the given one.
 func problem(check string, err error, advice string) finding {
-	var e *emergency.Emergency
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*emergency.Emergency](err); ok {
 		return finding{Check: check, State: stateProblem, Detail: e.What + ": " + e.Lost, Advice: e.Next, err: err}
 	}
 	return finding{Check: check, State: stateProblem, Detail: err.Error(), Advice: advice, err: err}

@@ -70,8 +70,7 @@ func ExitCode(err error) int {
 }
 
 func asRPC(err error) *jsonrpc.Error {
-	var e *jsonrpc.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return e
 	}
 	return nil
@@ -87,8 +86,7 @@ type failure struct {
 
 func failureOf(err error) failure {
 	f := failure{Code: ExitCode(err), Message: oneLine(err.Error()), Data: map[string]any{}}
-	var detailed detailedError
-	if errors.As(err, &detailed) {
+	if detailed, ok := errors.AsType[detailedError](err); ok {
 		f.Data = detailed.data
 	}
 	if e := asRPC(err); e != nil {

@@ -18,8 +18,7 @@ import (
 
 // NotChecked adds to the error of a missing toolchain that nothing was compared.
 func NotChecked(err error) error {
-	var toolchain *contractbuild.ToolchainError
-	if errors.As(err, &toolchain) {
+	if _, ok := errors.AsType[*contractbuild.ToolchainError](err); ok {
 		return fmt.Errorf("not checked: %w", err)
 	}
 	return err
@@ -76,8 +75,7 @@ func publishedSource(ctx context.Context, s *session.Session, code []byte) (cont
 	ctx, cancel := s.Patience(ctx)
 	defer cancel()
 	archive, err := s.Client.Source(ctx, hash, contractsource.MaxArchiveBytes)
-	var status *client.StatusError
-	if errors.As(err, &status) && status.Status == http.StatusNotFound {
+	if status, ok := errors.AsType[*client.StatusError](err); ok && status.Status == http.StatusNotFound {
 		return contractsource.Source{}, fmt.Errorf(
 			"the source %s, named by the code, is not published on this node: give an archive with --source", hash,
 		)

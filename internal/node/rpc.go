@@ -83,8 +83,7 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 		_, _ = rand.Read(id[:]) // never fails (crypto/rand)
 		incident := hex.EncodeToString(id[:])
 		attributes := []any{"incident", incident, "method", method, "error", err}
-		var panicked *jsonrpc.PanicError
-		if errors.As(err, &panicked) {
+		if panicked, ok := errors.AsType[*jsonrpc.PanicError](err); ok {
 			attributes = append(attributes, "stack", string(panicked.Stack))
 		}
 		if byClient(err) {

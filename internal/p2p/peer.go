@@ -130,7 +130,7 @@ func (p *peer) fault(c channel, err error) {
 	p.faults[c] = err
 	p.link.mu.Unlock()
 	p.link.config.Log.Debug("a connection to a member failed", "member", p.Name, "connection", protocols[c], "error", err)
-	if r := new(Refusal); errors.As(err, &r) && r.Told && r.Cause.Final() && r.Cause != CausePin {
+	if r, ok := errors.AsType[*Refusal](err); ok && r.Told && r.Cause.Final() && r.Cause != CausePin {
 		p.link.config.Handler.Refused(p.Peer, r)
 	}
 }

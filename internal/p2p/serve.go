@@ -175,7 +175,7 @@ func (l *Link) greet(raw net.Conn, shaking *handshake, conn *tls.Conn) (p *peer,
 	if err = l.meet(h, pinOf(state.PeerCertificates[0]), promised); err == nil && h.Cluster == [16]byte{} && c != calls {
 		err = &Refusal{Cause: CauseCluster} // a member that does not know its cluster may only make calls
 	}
-	if refusal := new(Refusal); errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		_, sent := conn.Write(appendFrame(nil, frameRefused, refusal.encode()))
 		l.logRefusal(h.Member, refusal, raw.RemoteAddr())
 		return nil, 0, errors.Join(err, sent)

@@ -244,7 +244,7 @@ func (m *member) Run(ctx context.Context) error {
 			m.Log.Error("this member has stopped participating in the cluster", "error", m.outdatedReason())
 			return nil
 		}
-		if diverged := new(cluster.Diverged); errors.As(err, &diverged) {
+		if diverged, ok := errors.AsType[*cluster.Diverged](err); ok {
 			m.diverged.Store(diverged)
 			m.Log.Error("this member has stopped participating in the cluster", "error", emergency.Disagreed(err.Error(), err))
 			return m.keepEvidence(diverged)

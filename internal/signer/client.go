@@ -143,7 +143,7 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 
 // away wraps a connection error in [ErrAway].
 func (c *Client) away(err error) error {
-	if refusal := new(p2p.Refusal); errors.As(err, &refusal) && refusal.Cause == p2p.CausePin {
+	if refusal, ok := errors.AsType[*p2p.Refusal](err); ok && refusal.Cause == p2p.CausePin {
 		return emergency.SignerOfOtherPin(c.Address, errors.Join(ErrAway, err))
 	}
 	return emergency.SignerAway(c.Address, err, errors.Join(ErrAway, err))

@@ -40,7 +40,7 @@ func meteringSection(t *testing.T) (all []meteringVector) {
 		code := m.module.Encode()
 		v := meteringVector{About: m.about, Code: code}
 		checked, err := vm.Check(code)
-		if refused := new(vm.Refused); errors.As(err, &refused) {
+		if _, ok := errors.AsType[*vm.Refused](err); ok {
 			v.Refused = true
 			all = append(all, v)
 			continue

@@ -40,8 +40,7 @@ func isPruned(err error) bool {
 
 // notServed is like refused, for downloads: 404 means that the node does not have the file.
 func notServed(err error) error {
-	var status *client.StatusError
-	if errors.As(err, &status) && status.Status == http.StatusNotFound {
+	if status, ok := errors.AsType[*client.StatusError](err); ok && status.Status == http.StatusNotFound {
 		return &replica.Refusal{Why: replica.RefusedForGood, Err: err}
 	}
 	return refused(err)

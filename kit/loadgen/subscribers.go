@@ -281,8 +281,7 @@ func (a *audience) visible(head uint64) []time.Duration {
 // countEnd counts the ends of connections by reason.
 func countEnd(ends map[string]*ErrorCount, err error) {
 	code, example := "cut", err.Error()
-	var c closed
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[closed](err); ok {
 		code, example = strconv.Itoa(int(c.code)), c.reason
 	}
 	if ends[code] == nil {

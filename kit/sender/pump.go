@@ -155,8 +155,7 @@ func (p *pump) queued() int {
 }
 
 func (p *pump) backoff(err error) time.Duration {
-	var status *client.StatusError
-	if errors.As(err, &status) && status.RetryAfter > 0 {
+	if status, ok := errors.AsType[*client.StatusError](err); ok && status.RetryAfter > 0 {
 		return min(status.RetryAfter, longestWait)
 	}
 	if slices.Contains(later, reasonOf(err)) {

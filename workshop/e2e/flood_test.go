@@ -27,8 +27,7 @@ func TestFlood(t *testing.T) {
 		"2048", "-rate-limit", "5")
 	flood.Env = environment()
 	output, err := flood.Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		t.Fatalf("%v\n%s\n%s", err, output, failed.Stderr)
 	}
 	if err != nil {

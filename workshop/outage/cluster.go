@@ -68,7 +68,7 @@ func (m *member) admin() members.Client {
 // cairn runs a command of the program, and decodes its output into result unless that is nil.
 func (c *cluster) cairn(result any, args ...string) error {
 	out, err := exec.Command(c.binary, append(args, "--json")...).Output()
-	if failed := new(exec.ExitError); errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("cairn %v: %w, %s%s", args, err, out, failed.Stderr)
 	}
 	if err != nil || result == nil {

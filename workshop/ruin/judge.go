@@ -251,7 +251,7 @@ func (w *world) judgeRestart(ctx context.Context, t *trial, place target) error 
 
 // exitCode returns the exit code of a process, or -1 if a signal ended it.
 func exitCode(ended error) int {
-	if exit := new(exec.ExitError); errors.As(ended, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](ended); ok {
 		return exit.ExitCode()
 	}
 	return 0

@@ -36,7 +36,7 @@ type Verdict struct {
 }
 
 func verdictOf(engine string, err error) Verdict {
-	if invalid := new(InvalidBlock); errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*InvalidBlock](err); ok {
 		return Verdict{engine, invalid.Derived, invalid.Err}
 	}
 	return Verdict{Engine: engine, Err: err}
@@ -183,14 +183,14 @@ func (u *unlisted) is(r *Received, err error) bool {
 }
 
 func (u *unlisted) note(r *Received, verdicts []Verdict) {
-	if missed := new(unlistedKey); errors.As(verdicts[0].Err, &missed) {
+	if missed, ok := errors.AsType[*unlistedKey](verdicts[0].Err); ok {
 		*u = unlisted{r.hash, string(missed.key)}
 	}
 }
 
 // finalError returns the error for a block whose header no engine derived. err is the last engine's error.
 func (r *Received) finalError(err error, verdicts []Verdict) error {
-	if invalid := new(InvalidBlock); errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*InvalidBlock](err); ok {
 		invalid.Verdicts = verdicts
 		return err
 	}

@@ -148,7 +148,7 @@ func damagedHalt(path string, err error) error {
 func Disagreed(err error, height types.Height, block []byte) *Halt {
 	h := &Halt{Reason: Diverged, Message: emergency.Disagreed(err.Error(), err).Error(), Height: height,
 		Time: time.Now().UTC(), Block: block}
-	if invalid := new(ledger.InvalidBlock); errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*ledger.InvalidBlock](err); ok {
 		h.Headers = []signedHeader{newSignedHeader(invalid.Claimed)}
 		h.derive(invalid)
 		for _, w := range invalid.Writes {

@@ -126,8 +126,7 @@ func (r *Replica) Run(ctx context.Context) error {
 		if err == nil {
 			err = r.follow(ctx, u)
 		}
-		var local *localFault
-		if errors.As(err, &local) {
+		if local, ok := errors.AsType[*localFault](err); ok {
 			return local.error
 		}
 	}

@@ -69,8 +69,7 @@ func (h *devHandlers) earliest() uint64 { return seconds(h.chain.Head().Header.T
 
 // tooFar adds the allowed range to the error for a time beyond it. It returns other errors unchanged.
 func tooFar(param string, minimum uint64, err error) error {
-	var far *sequencer.TimeTooFarError
-	if errors.As(err, &far) {
+	if far, ok := errors.AsType[*sequencer.TimeTooFarError](err); ok {
 		return outOfRange(param, minimum, far.Max)
 	}
 	return err

@@ -72,37 +72,30 @@ func (c *clientErrors) public(err error) error {
 	if err == nil || errors.As(err, new(*jsonrpc.Error)) {
 		return err
 	}
-	var full *mempool.FullError
-	if errors.As(err, &full) {
+	if full, ok := errors.AsType[*mempool.FullError](err); ok {
 		seconds := (full.RetryAfter.Milliseconds() + 999) / 1000
 		return withData(api.ErrMempoolFull, "retryAfterSeconds", seconds, "class", full.Class)
 	}
-	var pay *mempool.PayError
-	if errors.As(err, &pay) {
+	if pay, ok := errors.AsType[*mempool.PayError](err); ok {
 		return cannotPay(pay)
 	}
-	var ahead *mempool.AheadError
-	if errors.As(err, &ahead) {
+	if ahead, ok := errors.AsType[*mempool.AheadError](err); ok {
 		refused := api.ErrNonceTooHigh
 		if ahead.Held {
 			refused = api.ErrHeld
 		}
 		return withData(refused, "limit", ahead.Limit)
 	}
-	var authority *exec.AuthorityError
-	if errors.As(err, &authority) {
+	if authority, ok := errors.AsType[*exec.AuthorityError](err); ok {
 		return withData(api.ErrWrongPolicy, "account", authority.Account, "authority", authority.Authority)
 	}
-	var size *exec.SizeError
-	if errors.As(err, &size) {
+	if size, ok := errors.AsType[*exec.SizeError](err); ok {
 		return tooLong(size)
 	}
-	var waits *quarantine.WaitError
-	if errors.As(err, &waits) {
+	if waits, ok := errors.AsType[*quarantine.WaitError](err); ok {
 		return withData(api.ErrOverran, "retryAfterSeconds", (waits.Left.Milliseconds()+999)/1000)
 	}
-	var tooFar *chain.UndoError
-	if errors.As(err, &tooFar) {
+	if tooFar, ok := errors.AsType[*chain.UndoError](err); ok {
 		return withData(api.ErrProofWindow, "oldestHeight", tooFar.Oldest)
 	}
 	if errors.Is(err, chain.ErrPruned) {
@@ -112,8 +105,7 @@ func (c *clientErrors) public(err error) error {
 		if !errors.Is(err, t.from) {
 			continue
 		}
-		var elsewhere *replica.ElsewhereError
-		if errors.As(err, &elsewhere) {
+		if elsewhere, ok := errors.AsType[*replica.ElsewhereError](err); ok {
 			return withData(t.to, "primary", elsewhere.Primary)
 		}
 		return t.to
@@ -168,8 +160,7 @@ func outOfRange(param string, minimum, maximum uint64) error {
 // memberLimit is like limit, for the member "limit" of a parameter.
 func memberLimit(param string, given *uint64, byDefault, maximum uint64) (int, error) {
 	count, err := limit("limit", given, byDefault, maximum)
-	var refused *jsonrpc.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		refused.Data["param"], refused.Data["member"] = param, "limit"
 	}
 	return count, err

@@ -153,8 +153,7 @@ func (r *paymentReader) filter(
 	}
 	for i, text := range accounts {
 		account, err := parseAccount(r.network, text)
-		var refused *jsonrpc.Error
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			refused.Data["param"], refused.Data["member"] = "filter", fmt.Sprintf("accounts[%d]", i)
 			return f, refused
 		}
