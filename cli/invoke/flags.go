@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/cli/terminal"
 )
 
 // CompleteChoice completes a flag with a few possible values.
@@ -48,4 +49,10 @@ func More(t *output.Text, listed, limit uint64, cursor func() string) {
 	if listed > 0 && listed == limit {
 		t.Line("There may be more: --after %s", cursor())
 	}
+}
+
+// Progress shows a progress bar for a running command on a terminal. progress sets the steps done and their total; stop
+// removes the bar.
+func Progress(command *cobra.Command, text string) (progress func(done, total uint64), stop func()) {
+	return PrinterOf(command).Bar(terminal.Is(command.ErrOrStderr()), text)
 }

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/logs"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/reload"
+	"github.com/cairn-chain/cairn/types"
 )
 
 const (
@@ -201,4 +203,27 @@ func writeReadyFile(path string, n *node.Node, accounts []developmentAccount) er
 		return err
 	}
 	return os.Rename(part, path)
+}
+
+// graceTime bounds the start and the shutdown of a node after a request to end, even if its disk hangs. It is longer
+// than [node.Node.Run] takes.
+const graceTime = 10 * time.Second
+
+// aStart names the start as the task that an interrupted node waits for.
+type aStart struct{}
+
+func (aStart) String() string { return "the start" }
+
+// joinCluster joins a member's directory to its cluster, unless it has joined. /ready shows the reason for the wait.
+func joinCluster(ctx context.Context, dir *datadir.Dir, config nodeConfig) error {
+	j := datadir.Joining{
+		Genesis: *config.Chain.Genesis, Program: config.Build.Version, LockDir: config.LockDir, Waits: config.Admin.Say,
+	}
+	if config.Key != nil {
+		j.Keys = []types.PublicKey{config.Key.PublicKey()}
+	}
+	if config.nextKey != nil {
+		j.Keys = append(j.Keys, config.nextKey.PublicKey())
+	}
+	return dir.Join(ctx, j)
 }

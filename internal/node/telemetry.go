@@ -6,14 +6,17 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/internal/signer"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
@@ -182,4 +185,86 @@ func oneIf(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// The metrics of the processes that work for a node on other machines. They are beside the node's, so that one test
+// checks the alerts and the dashboard against all metrics (deploy).
+
+// SignerDurations returns a function that records the duration of a signer's answer.
+func SignerDurations(t *telemetry.Telemetry) func(time.Duration) {
+	return t.Histogram("signer_request_duration_seconds", "Time to answer a signing request.")
+}
+
+// RegisterSigner registers a signer's metrics, which call read.
+func RegisterSigner(t *telemetry.Telemetry, read func() signer.Stats) {
+	type stats = signer.Stats
+	telemetry.Register(t, read,
+		telemetry.Counter("signer_signed_total", "Block headers signed.", func(s stats) uint64 { return s.Signed }),
+		telemetry.Counters("signer_refused_total", "Signing requests refused, by reason.", "reason",
+			func(s stats) map[string]uint64 { return s.Refused }),
+		telemetry.Counter("signer_strangers_total", "Connections refused because the client's pin is unknown.",
+			func(s stats) uint64 { return s.Strangers }),
+		telemetry.Gauge("signer_nodes", "Connected nodes.", func(s stats) int { return s.Nodes }),
+		telemetry.Gauge("signer_height", "Height of the newest signed header.",
+			func(s stats) uint64 { return uint64(s.Height) }),
+	)
+}
+
+// RegisterProver registers the metrics of a prover with an address of its own, which call read.
+func RegisterProver(t *telemetry.Telemetry, read func() provers.Stats) {
+	type stats = provers.Stats
+	telemetry.Register(t, read,
+		telemetry.Counter("prover_proofs_total", "Proofs accepted by the node.", func(s stats) uint64 { return s.Proofs }),
+		telemetry.Counter("prover_failures_total", "Failures to reach the node, or to make or submit a proof.", func(s stats) uint64 { return s.Failures }),
+	)
+}
+
+func poolMetrics() []telemetry.Metric[mempool.Stats] {
+	type stats = mempool.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Gauge("mempool_transactions", "Pending transactions.", func(s stats) int { return s.Count }),
+		telemetry.Gauge("mempool_held_transactions", "Pending transactions that are not executable yet, because of a "+
+			"nonce gap or the balance.",
+			func(s stats) int { return s.Held }),
+		telemetry.Gauge("mempool_bytes", "Size of the pending transactions in the mempool.", func(s stats) int { return s.Bytes }),
+		telemetry.Gauge("mempool_gas", "Sum of the gas limits of all pending transactions.",
+			func(s stats) uint64 { return uint64(s.Gas) }),
+		telemetry.Gauge("mempool_oldest_seconds", "Age of the oldest pending transaction, or 0 if there is none.",
+			func(s stats) float64 { return s.Oldest.Seconds() }),
+		telemetry.Gauge("mempool_pressure", "1 while the mempool is nearly full (back pressure).",
+			func(s stats) int { return oneIf(s.BackPressure) }),
+		telemetry.Counter("mempool_accepted_total", "Transactions from clients that the mempool accepted.",
+			func(s stats) uint64 { return s.Accepted }),
+		telemetry.Counters("mempool_refused_total",
+			"Transactions from clients that the mempool refused, by reason.", "reason",
+			func(s stats) map[string]uint64 { return s.Refused }),
+		telemetry.Counters("mempool_no_room_total",
+			"Transactions refused because the mempool was full, by class.", "class",
+			byClass(func(c mempool.ClassStats) uint64 { return c.Refused })),
+		telemetry.Counters("mempool_displaced_total",
+			"Pending transactions evicted in favour of others, by class.", "class",
+			byClass(func(c mempool.ClassStats) uint64 { return c.Displaced })),
+		telemetry.Gauge("mempool_journal_bytes", "Size of the mempool journal.",
+			func(s stats) int64 { return s.JournalBytes }),
+		telemetry.Gauge("mempool_journal_failed", "1 while the mempool journal cannot be written.",
+			func(s stats) int { return oneIf(s.Journal != nil) }),
+		telemetry.Counters("signatures_total", "Signature verifications, by result.", "result", func(
+			s stats,
+		) map[string]uint64 {
+			return map[string]uint64{"good": s.SignaturesGood, "bad": s.SignaturesBad}
+		}),
+		telemetry.Counter("signature_batches_total", "Batches of signature verifications.",
+			func(s stats) uint64 { return s.SignatureBatches }),
+	}
+}
+
+// byClass returns a function that reads a number of each class of pending transactions.
+func byClass(number func(mempool.ClassStats) uint64) func(mempool.Stats) map[string]uint64 {
+	return func(s mempool.Stats) map[string]uint64 {
+		numbers := make(map[string]uint64, len(s.Classes))
+		for _, c := range s.Classes {
+			numbers[string(c.Class)] = number(c)
+		}
+		return numbers
+	}
 }

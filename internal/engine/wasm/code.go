@@ -3,6 +3,7 @@ package wasm
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -297,4 +298,16 @@ func (g *generation) instantiate(compiled wazero.CompiledModule, memory *memory)
 		return nil, errors.Join(errors.New("a checked module lacks what instrumentation adds"), i.close())
 	}
 	return i, nil
+}
+
+// compilable returns a rewritten module in the form for wazero's compiler on this processor.
+//
+// The compiler for arm64 (1.12.0) computes remainders wrongly. It keeps the quotient in the result's register while it
+// starts another block to check the divisor. If that block reloads a value from the stack, which happens from some 24
+// live values on, the register may no longer hold the quotient. The interpreter and the compiler for amd64 are correct.
+func compilable(module []byte) []byte {
+	if runtime.GOARCH == "arm64" {
+		return vm.DivideRemainders(module)
+	}
+	return module
 }

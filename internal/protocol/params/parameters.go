@@ -1,9 +1,12 @@
+// Package params defines the parameters that a chain may have and the gas schedule of each protocol version.
 package params
 
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/types"
@@ -130,4 +133,46 @@ func CheckChange(present, next types.Parameters, t uint64) error {
 		return fmt.Errorf("%w: from %d, at %d with a notice of %d ms", ErrUpgrade, u.From, t, next.Notice)
 	}
 	return nil
+}
+
+// Bounds on the access list of a valid block. Everything in the list is paid for: each key with at least StorageRead,
+// and each byte of a value that is looked up, which is in the list twice if it stays, with StorageReadValueByte or
+// StorageOldByte (docs/protocol.md, Access list).
+const (
+	unpaidAccesses = 8       // parameters, supply, fee recipient, and reserve
+	unpaidBytes    = 4 << 10 // bytes of the unpaid accesses
+	gasPerByte     = 8       // 16 for a byte that is listed twice; everything else costs more
+)
+
+// MostAccesses returns the maximum number of entries in the access list of a block that used gasUsed.
+func MostAccesses(gasUsed types.Gas) int {
+	return unpaidAccesses + int(min(gasUsed/Prices.StorageRead, math.MaxInt32))
+}
+
+// MostListBytes returns the maximum encoded size in bytes of that list.
+func MostListBytes(gasUsed types.Gas) int {
+	return unpaidBytes + int(min(gasUsed/gasPerByte, math.MaxInt32))
+}
+
+// Version is the protocol version that this code implements. It is the newest version of a chain that it makes.
+const Version uint32 = 2
+
+// versions lists the versions whose blocks this code can make and check. Each is one complete set of rules, prices and
+// limits.
+var versions = []uint32{Version}
+
+// Known reports whether this code knows the rules of a protocol version. A node halts before the first block of a
+// version that it does not know.
+func Known(version uint32) bool { return slices.Contains(versions, version) }
+
+// Versions returns the known versions, ascending.
+func Versions() []uint32 { return slices.Clone(versions) }
+
+// Learn makes the next version known, with the rules of the newest one, until forget is called. It serves tests of
+// upgrades, and must be called while nothing else runs. No program calls it unless it is built for them; see next.go.
+func Learn() (version uint32, forget func()) {
+	before := versions
+	version = before[len(before)-1] + 1
+	versions = append(slices.Clone(before), version)
+	return version, func() { versions = before }
 }

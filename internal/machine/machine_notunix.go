@@ -2,7 +2,10 @@
 
 package machine
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // openFilesLimit returns [ErrUnknown] on this system.
 func openFilesLimit() (uint64, error) { return 0, ErrUnknown }
@@ -15,3 +18,9 @@ func Gone(syscall.Conn) bool { return false }
 
 // Owner returns [ErrUnknown] on this system.
 func Owner(string) (user, group int, err error) { return 0, 0, ErrUnknown }
+
+var failedWrites = []os.Signal{syscall.SIGPIPE}
+
+func passOver() {}
+
+func noCoreFile() error { return ErrUnknown }

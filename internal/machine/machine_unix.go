@@ -3,6 +3,8 @@
 package machine
 
 import (
+	"os"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -43,3 +45,10 @@ func Owner(path string) (user, group int, err error) {
 	err = unix.Stat(path, &stat)
 	return int(stat.Uid), int(stat.Gid), err
 }
+
+var failedWrites = []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ}
+
+func passOver() { signal.Ignore(syscall.SIGTTOU, syscall.SIGUSR1, syscall.SIGUSR2) }
+
+// noCoreFile prevents a core file when a signal ends the process.
+func noCoreFile() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }
