@@ -93,7 +93,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err := shareFiles(&options, &serving, log); err != nil {
 		return err
 	}
-	machine.SpareThread()
+	machine.SpareThreads()
 	if err := machine.HugePages(); err != nil {
 		return err
 	}

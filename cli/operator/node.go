@@ -153,7 +153,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 			log.Warn("start check: warning", "check", f.Check, "found", f.Detail, "advice", f.Advice)
 		}
 	}
-	machine.SpareThread()
+	machine.SpareThreads()
 	if err := machine.HugePages(); err != nil {
 		return err
 	}

@@ -2,13 +2,13 @@ package node
 
 import (
 	"errors"
-	"runtime"
 
 	"github.com/cairn-chain/cairn/internal/accept"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/reload"
 	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/admission"
@@ -23,8 +23,7 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	if config.Files == nil {
 		config.Files = reload.NewSet(config.Log)
 	}
-	cores := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
-	n := &Node{config: config, dir: dir, pending: push.NewPending(), admission: admission.New(cores)}
+	n := &Node{config: config, dir: dir, pending: push.NewPending(), admission: admission.New(machine.Cores())}
 	n.opened("the database", dir.Close)
 	defer func() {
 		if err != nil {

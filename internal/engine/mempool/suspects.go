@@ -3,7 +3,6 @@ package mempool
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/internal/engine/semaphore"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -56,8 +56,8 @@ func newVerifier(now func() time.Time, verify verifyFunc, add func(...*batch)) *
 	if bip340.Lanes() {
 		gather = 8 // one group of vector lanes, which costs hardly more than one signature
 	}
-	v.honest = newLane(v.verify, add, runtime.GOMAXPROCS(0), gather, batchSize, queueItems, queueBytes)
-	v.p256 = newLane(v.verify, add, runtime.GOMAXPROCS(0), 1, p256Batch, p256Items, p256Bytes)
+	v.honest = newLane(v.verify, add, machine.Cores(), gather, batchSize, queueItems, queueBytes)
+	v.p256 = newLane(v.verify, add, machine.Cores(), 1, p256Batch, p256Items, p256Bytes)
 	return v
 }
 

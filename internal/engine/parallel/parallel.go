@@ -2,15 +2,16 @@
 package parallel
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/cairn-chain/cairn/internal/machine"
 )
 
 // Run calls f(0) … f(n − 1) on all cores and returns when all have returned; the deterministic core takes it and starts
 // no goroutine of its own.
 func Run(n int, f func(i int)) {
-	workers := min(n, runtime.GOMAXPROCS(0))
+	workers := min(n, machine.Cores())
 	if workers <= 1 {
 		for i := range n {
 			f(i)

@@ -11,13 +11,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/pause"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -227,7 +227,7 @@ func (j *job) rest(ctx context.Context, chunks []Chunk) error {
 	defer cancel(nil)
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range max(2, runtime.GOMAXPROCS(0)) {
+	for range max(2, machine.Cores()) {
 		group.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(chunks)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				if _, err := j.chunk(ctx, chunks[i]); err != nil {

@@ -8,9 +8,9 @@ import (
 	"hash/maphash"
 	"io"
 	"io/fs"
-	"runtime"
 	"sync"
 
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -135,7 +135,7 @@ type opened struct {
 // ahead opens the chunks of a snapshot on all cores and yields them in order.
 func ahead(ctx context.Context, fsys fs.FS, m Manifest) func(yield func(opened) bool) {
 	return func(yield func(opened) bool) {
-		workers := runtime.GOMAXPROCS(0)
+		workers := machine.Cores()
 		var group sync.WaitGroup
 		defer group.Wait()
 		waiting := make([]chan opened, 0, workers)

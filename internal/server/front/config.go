@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"strings"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/reload"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 )
@@ -78,7 +78,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Files = reload.NewSet(c.Log)
 	}
 	if c.Admission == nil {
-		c.Admission = admission.New(runtime.GOMAXPROCS(0))
+		c.Admission = admission.New(machine.Cores())
 	}
 	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, 5<<20)
 	c.MaxMemory = cmp.Or(c.MaxMemory, 512<<20)

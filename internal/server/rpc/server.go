@@ -9,12 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/build"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
@@ -79,7 +79,7 @@ func New(c Config) (*Server, error) {
 		c.Snapshots = noSnapshots{}
 	}
 	if c.Admission == nil {
-		c.Admission = admission.New(runtime.GOMAXPROCS(0))
+		c.Admission = admission.New(machine.Cores())
 	}
 	c.ViewGas = cmp.Or(c.ViewGas, DefaultViewGas)
 	c.About.Verification = cmp.Or(c.About.Verification, api.VerificationExecuted)

@@ -3,12 +3,12 @@ package rpc
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -206,7 +206,7 @@ func viewAll(ctx context.Context, v *viewer, calls []api.ViewCallItem) ([]api.Vi
 		}
 	}
 	var helpers sync.WaitGroup
-	for range min(len(calls), runtime.GOMAXPROCS(0), maxExecutions) - 1 {
+	for range min(len(calls), machine.Cores(), maxExecutions) - 1 {
 		helpers.Go(func() { v.by.executions.lane.TryRun(ctx, work) })
 	}
 	work(ctx)

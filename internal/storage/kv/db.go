@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cairn-chain/cairn/internal/machine"
 )
 
 var (
@@ -202,7 +203,7 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 		LBaseMaxBytes:               256 << 20,
 		BytesPerSync:                1 << 20,
 		FormatMajorVersion:          pebble.FormatNewest,
-		CompactionConcurrencyRange:  func() (lower, upper int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
+		CompactionConcurrencyRange:  func() (lower, upper int) { return 1, max(1, machine.Cores()/2) },
 	}
 	if options.CacheBytes > 0 {
 		o.CacheSize = options.CacheBytes
