@@ -234,9 +234,10 @@ var rows = map[string][]string{
 	"workshop/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger",
 		"internal/engine/parallel", "internal/engine/wasm", "internal/datadir", "internal/machine", "internal/proof/poseidon",
 		"internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...",
-		"workshop/internal/program", "internal/testkit/wasmgen"},
+		"workshop/internal/plot", "workshop/internal/program", "internal/testkit/wasmgen"},
 	"workshop/proving": {"client", "kit/loadgen", "workshop/internal/program", "types"},
-	"workshop/soak":    {"client", "types", "kit/loadgen", "workshop/internal/program"},
+	"workshop/soak": {"client", "crypto", "types", "kit/loadgen", "workshop/internal/plot",
+		"workshop/internal/program"},
 	"workshop/outage": {"api", "client", "crypto", "types", "internal/server/admin", "internal/server/members",
 		"workshop/internal/program"},
 	"workshop/ruin": {"api", "client", "types", "crypto", "internal/server/admin", "internal/server/members",
@@ -275,6 +276,8 @@ var rows = map[string][]string{
 		"internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
 	// a second verifier of proofs, following docs/proofs.md
 	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},
+	// draws diagrams
+	"workshop/internal/plot": {},
 	// runs the real binary
 	"workshop/internal/program": {"kit/loadgen"},
 	// a chain in memory, which every test may use

@@ -87,7 +87,7 @@ func main() {
 	flag.IntVar(&s.transfers, "transfers", 800_000, "with -free: transfers that are made first, in full blocks")
 	flag.StringVar(&s.keep, "keep", "", "with -free: directory in which the filled chain remains, for use in later runs")
 	flag.BoolVar(&s.tls, "tls", false, "with -free: the node speaks TLS")
-	flag.StringVar(&s.profiles, "profiles", "", "directory for a CPU and a heap profile of the node in each round")
+	flag.StringVar(&s.profiles, "profiles", "", "directory for CPU and heap profiles and an execution trace of the node in each round")
 	flag.Uint64Var(&s.rateLimit, "rate-limit", 200, "calls a second that the node allows an address")
 	flag.BoolVar(&s.quiet, "quiet", true, "begin with a round without an attack")
 	flag.BoolVar(&s.together, "together", true, "end with all attacks at once")

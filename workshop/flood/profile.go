@@ -11,12 +11,15 @@ import (
 	"strings"
 )
 
-// profile writes a profile of the processor for most of a round, and then one of the heap.
+// profile writes a profile of the processor for most of a round, then an execution trace, and then a profile of the heap.
 func (n *node) profile(ctx context.Context, s settings, round string) error {
 	name := strings.NewReplacer(" × ", "-", " ", "-").Replace(round)
-	seconds := max(1, int(s.duration.Seconds())-1)
+	const traced = 3 // seconds
+	seconds := max(1, int(s.duration.Seconds())-1-traced)
 	for _, p := range []struct{ kind, path string }{
-		{"cpu", fmt.Sprintf("profile?seconds=%d", seconds)}, {"heap", "heap"},
+		{"cpu", fmt.Sprintf("profile?seconds=%d", seconds)},
+		{"trace", fmt.Sprintf("trace?seconds=%d", traced)},
+		{"heap", "heap"},
 	} {
 		err := download(ctx, n.Admin+"/debug/pprof/"+p.path, n.Token, filepath.Join(s.profiles, name+"."+p.kind))
 		if err != nil && ctx.Err() == nil {

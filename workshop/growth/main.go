@@ -22,6 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/workshop/internal/plot"
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
@@ -145,7 +146,7 @@ func measure(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	var results []result
-	var lengths []point
+	var lengths []plot.Point
 	var atRest string
 	for _, size := range s.sizes {
 		if ctx.Err() != nil {
@@ -312,7 +313,7 @@ func (o *opened) settle() {
 }
 
 // byLength measures blocks of several lengths.
-func (g *grown) byLength(s settings) (points []point, err error) {
+func (g *grown) byLength(s settings) (points []plot.Point, err error) {
 	o, err := g.open()
 	if err != nil {
 		return nil, err
@@ -336,7 +337,7 @@ func (g *grown) byLength(s settings) (points []point, err error) {
 			}
 			took = append(took, each)
 		}
-		points = append(points, point{float64(length), milliseconds(quantile(took, 0.5, itself))})
+		points = append(points, plot.Point{X: float64(length), Y: milliseconds(quantile(took, 0.5, itself))})
 	}
 	return points, nil
 }

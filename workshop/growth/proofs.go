@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/workshop/internal/plot"
 )
 
 // provenKeys is the number of keys in the state of proven blocks, and grownBy the number added at a time.
@@ -174,7 +175,7 @@ func writeProofs(s settings, blocks []provenBlock) error {
 		"| writes | level | rows | table, ms | proof, ms | together, ms | hashes proven a second "+
 		"| KB | verification and hashing the list, ms |\n"+
 		"|---|---|---|---|---|---|---|---|---|\n", provenKeys, stark.MaxBits, s.runs)
-	var table, proof, verification []point
+	var table, proof, verification []plot.Point
 	for _, b := range blocks {
 		all := b.trace + b.prove
 		level := "as nodes choose"
@@ -198,14 +199,17 @@ func writeProofs(s settings, blocks []provenBlock) error {
 			continue
 		}
 		x := float64(b.writes)
-		table, proof = append(table, point{x, milliseconds(b.trace)}), append(proof, point{x, milliseconds(all)})
-		verification = append(verification, point{x, milliseconds(b.verify)})
+		table = append(table, plot.Point{X: x, Y: milliseconds(b.trace)})
+		proof = append(proof, plot.Point{X: x, Y: milliseconds(all)})
+		verification = append(verification, plot.Point{X: x, Y: milliseconds(b.verify)})
 	}
 	if s.plots != "" {
-		p := plot{"What a block's proof costs against its writes", "writes", "ms", []series{
-			{"table and proof", proof}, {"of it the table", table}, {"verification", verification},
-		}}
-		if err := os.WriteFile(filepath.Join(s.plots, "growth-proof.svg"), []byte(p.svg()), 0o644); err != nil {
+		p := plot.Plot{Title: "What a block's proof costs against its writes", X: "writes", Y: "ms", Log: true}
+		p.Series = []plot.Series{
+			{Name: "table and proof", Points: proof}, {Name: "of it the table", Points: table},
+			{Name: "verification", Points: verification},
+		}
+		if err := os.WriteFile(filepath.Join(s.plots, "growth-proof.svg"), []byte(plot.SVG(1, p)), 0o644); err != nil {
 			return err
 		}
 	}

@@ -102,32 +102,22 @@ func over(a, b types.Height) uint64 {
 }
 
 // followHeader is the header of the table with the lines of [follower.line].
-const followHeader = `| window | follower | most behind, blocks | of them unknown to it | said to be synced | memory MB | heap MB | goroutines | handles | disk MB | height |
-|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
+const followHeader = "| window | follower | most behind, blocks | of them unknown to it | said to be synced | " +
+	heldHeader + "\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
 
 // line returns the line for a window that has ended, with the follower's progress and current use of resources.
-func (f *follower) line(ctx context.Context, window, number int) (string, error) {
+func (f *follower) line(ctx context.Context, window, number int) (string, held, error) {
 	h, err := readHeld(ctx, f.metrics)
-	if err != nil {
-		return "", err
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	line := fmt.Sprintf(
-		"| %d | %d | %d | %d | %.0f %% | %s |",
-		window,
-		number,
-		f.behind,
-		f.unaware,
-		100*float64(f.ready)/float64(max(1, f.looks)),
-		h,
-	)
+	line := fmt.Sprintf("| %d | %d | %d | %d | %.0f %% | %v", window, number, f.behind, f.unaware,
+		100*float64(f.ready)/float64(max(1, f.looks)), h)
 	f.behind, f.unaware, f.looks, f.ready = 0, 0, 0, 0
-	return line, nil
+	return line, h, err
 }
 
-// compare waits until the follower has the primary's head, and compares all of its blocks with the primary's. Equal
-// header bytes imply equal roots.
+// compare waits until the follower has the primary's head, and compares all of its blocks with the primary's, from the
+// oldest that neither has pruned. Equal header bytes imply equal roots.
 func (f *follower) compare(ctx context.Context, primary *client.Client) (head types.Height, err error) {
 	if head, err = primary.BlockNumber(ctx); err != nil {
 		return head, err
@@ -146,7 +136,11 @@ func (f *follower) compare(ctx context.Context, primary *client.Client) (head ty
 			return head, fmt.Errorf("it has block %d of %d: %w", local, head, ctx.Err())
 		}
 	}
-	for from := types.Height(0); from <= head; {
+	from, err := f.oldest(ctx, primary)
+	if err != nil {
+		return head, err
+	}
+	for from <= head {
 		want, err := primary.Blocks(ctx, from, head, false)
 		if err != nil || len(want) == 0 {
 			return head, fmt.Errorf("the primary gives %d blocks from %d on: %w", len(want), from, err)
@@ -163,4 +157,19 @@ func (f *follower) compare(ctx context.Context, primary *client.Client) (head ty
 		from += types.Height(len(want))
 	}
 	return head, nil
+}
+
+// oldest returns the lowest height from which both nodes have all blocks. It leaves out the next ten: they are pruned
+// soon.
+func (f *follower) oldest(ctx context.Context, primary *client.Client) (from types.Height, err error) {
+	for _, c := range []*client.Client{primary, f.client} {
+		info, err := c.NodeInfo(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if info.OldestHeight > 0 {
+			from = max(from, info.OldestHeight+10)
+		}
+	}
+	return from, nil
 }

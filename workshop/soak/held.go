@@ -8,29 +8,32 @@ import (
 	"github.com/cairn-chain/cairn/kit/loadgen"
 )
 
-// held lists the metrics of a node's resources in the order of the table's columns (memory, heap, goroutines, handles,
-// disk), and its height.
-var held = []struct {
-	metric string
-	unit   float64 // unit of the column
-}{
-	{"process_resident_memory_bytes", 1e6},
-	{"go_memstats_heap_alloc_bytes", 1e6},
-	{"go_goroutines", 1},
-	{"process_open_fds", 1},
-	{"cairn_store_disk_bytes", 1e6},
-	{"cairn_head_height", 1},
+// held is a node's use of resources at one time.
+type held struct {
+	memory, heap        float64 // MB
+	goroutines, handles float64
+	disk                float64 // MB
+	height              float64
 }
 
-// readHeld returns the columns about the resources of the node with metrics at a URL.
-func readHeld(ctx context.Context, url string) (string, error) {
-	var names, columns []string
-	for _, h := range held {
-		names = append(names, h.metric)
+const heldHeader = "memory MB | heap MB | goroutines | handles | disk MB | height |"
+
+func (h held) String() string {
+	var b strings.Builder
+	for _, value := range []float64{h.memory, h.heap, h.goroutines, h.handles, h.disk, h.height} {
+		fmt.Fprintf(&b, "%.0f | ", value)
 	}
-	values, err := loadgen.ReadMetrics(ctx, url, names...)
-	for _, h := range held {
-		columns = append(columns, fmt.Sprintf("%.0f", values[h.metric]/h.unit))
-	}
-	return strings.Join(columns, " | "), err
+	return strings.TrimSpace(b.String())
+}
+
+// readHeld returns the resources of the node with metrics at a URL.
+func readHeld(ctx context.Context, url string) (held, error) {
+	const (
+		memory, heap  = "process_resident_memory_bytes", "go_memstats_heap_alloc_bytes"
+		goroutines    = "go_goroutines"
+		handles, disk = "process_open_fds", "cairn_store_disk_bytes"
+		height        = "cairn_head_height"
+	)
+	v, err := loadgen.ReadMetrics(ctx, url, memory, heap, goroutines, handles, disk, height)
+	return held{v[memory] / 1e6, v[heap] / 1e6, v[goroutines], v[handles], v[disk] / 1e6, v[height]}, err
 }

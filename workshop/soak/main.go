@@ -1,20 +1,24 @@
-// Command soak sends transfers to a node of a development chain at a steady rate for a long time. For each window it
-// prints the outcome of the transfers and the node's resources: memory, goroutines, file handles, disk. Resources that
-// do not level off indicate a leak. It fails if a call was refused or an accepted transfer is in no block. It also
-// monitors the node's followers: how far they are behind, whether they report that, and whether they have the node's
-// blocks at the end.
+// Command soak sends transfers to a node at a steady rate for a long time. For each window it
+// prints the outcome of the transfers, the longest time between two blocks, and the node's resources: memory,
+// goroutines, file handles, disk. Resources that do not level off indicate a leak. It fails if a call was refused or an
+// accepted transfer is in no block. It also monitors the node's followers: how far they are behind, whether they report
+// that, and whether they have the node's blocks at the end.
 package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/kit/loadgen"
+	"github.com/cairn-chain/cairn/types"
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
@@ -26,6 +30,9 @@ type settings struct {
 	connections, senders int
 	batch                int
 	followers            followers
+	plot                 string // file for the plots
+	keyFile              string
+	treasury             *crypto.PrivateKey // nil on a development chain
 }
 
 // catchUpTime limits the time for a follower to catch up at the end, and to be compared.
@@ -47,6 +54,9 @@ func main() {
 	flag.Var(
 		&s.followers, "follower", "URLs of a follower's JSON-RPC and metrics, with a comma between them; may be repeated",
 	)
+	flag.StringVar(&s.keyFile, "key", "", "file with the private key, in hex, of the account that funds the senders; "+
+		"not needed on a development chain")
+	flag.StringVar(&s.plot, "plot", "", "file into which the table is drawn, as SVG")
 	flag.Parse()
 	program.Main("soak", s.run)
 }
@@ -61,9 +71,10 @@ type window struct {
 
 // outcome is the result of a window.
 type outcome struct {
-	report loadgen.Report
-	held   string // columns of the table
-	err    error
+	report  loadgen.Report
+	held    held
+	longest float64 // seconds between two blocks
+	err     error
 }
 
 // run sends windows without a pause: while one is sent, the next is signed, and the previous one waits for inclusion.
@@ -73,6 +84,11 @@ func (s settings) run(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
+	if s.keyFile != "" {
+		if s.treasury, err = readKey(s.keyFile); err != nil {
+			return err
+		}
+	}
 	count := int(s.duration / s.window)
 	fmt.Printf("%d windows of %v, %.0f transfers a second in requests of %d over %d connections\n\n%s\n",
 		count, s.window, s.rate, s.batch, s.connections, header)
@@ -84,6 +100,8 @@ func (s settings) run(ctx context.Context) error {
 	var failures []error
 	var followed []string
 	var number int
+	var height types.Height
+	drawn := newDiagrams(len(s.followers))
 	for pending := range outcomes {
 		o := <-pending
 		number++
@@ -91,16 +109,27 @@ func (s settings) run(ctx context.Context) error {
 			failures = append(failures, fmt.Errorf("window %d: %w", number, o.err))
 			break
 		}
+		head := types.Height(o.held.height)
+		if o.longest, o.err = longestInterval(ctx, c, max(height, 1), head); o.err != nil {
+			failures = append(failures, fmt.Errorf("window %d: %w", number, o.err))
+		}
+		height = head
 		fmt.Println(o.line(number))
+		drawn.add(o, s.window*time.Duration(number))
 		if lost := o.lost(); lost != nil {
 			failures = append(failures, fmt.Errorf("window %d: %w", number, lost))
 		}
 		for i, f := range s.followers {
-			line, err := f.line(ctx, number, i+1)
+			line, held, err := f.line(ctx, number, i+1)
 			if err != nil {
 				failures = append(failures, fmt.Errorf("window %d, follower %d: %w", number, i+1, err))
 			}
 			followed = append(followed, line)
+			drawn.addHeld(i+1, held)
+		}
+		if err := drawn.write(s.plot); err != nil {
+			failures = append(failures, err)
+			break
 		}
 	}
 	stop()
@@ -179,6 +208,20 @@ func (s settings) send(ctx context.Context, c *client.Client, count int, outcome
 	}
 }
 
+// readKey reads a private key from a file.
+func readKey(file string) (*crypto.PrivateKey, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	bytes, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(bytes) != 32 {
+		return nil, fmt.Errorf("%s: %d bytes, want 32 in hex: %w", file, len(bytes), err)
+	}
+	key, err := crypto.NewPrivateKey([32]byte(bytes))
+	return &key, err
+}
+
 // prepare signs the transfers of a window. Three sets of senders alternate, so that a set's last transfers are
 // included, and its nonces known, before it is used again.
 func (s settings) prepare(ctx context.Context, c *client.Client, number int) window {
@@ -186,7 +229,7 @@ func (s settings) prepare(ctx context.Context, c *client.Client, number int) win
 		Load: loadgen.Transfers, Connections: s.connections, FirstSender: number % 3 * s.senders, Senders: s.senders,
 		PerSender: int(s.rate * s.window.Seconds() / float64(s.senders)),
 	}}
-	if w.target, w.err = loadgen.PrepareCairn(ctx, c, w.plan, nil, func(string) {}); w.err == nil {
+	if w.target, w.err = loadgen.PrepareCairn(ctx, c, w.plan, s.treasury, func(string) {}); w.err == nil {
 		w.calls, w.err = loadgen.Prepare(ctx, w.target, w.plan, nil)
 	}
 	return w
@@ -203,13 +246,33 @@ func (s settings) measure(ctx context.Context, w window) (o outcome) {
 }
 
 // header is the header of the table with the lines of [outcome.line].
-const header = `| window | included | request p50 / p99 ms | inclusion p50 / p99 ms | memory MB | heap MB | goroutines | handles | disk MB | height |
-|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
+const header = "| window | included | request p50 / p99 ms | inclusion p50 / p99 ms | between blocks, most s | " +
+	heldHeader + "\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
 
 func (o outcome) line(number int) string {
 	r := o.report
-	return fmt.Sprintf("| %d | %d | %.1f / %.1f | %.0f / %.0f | %s |", number, r.Inclusion.Included,
-		r.Latency.P50, r.Latency.P99, r.Inclusion.Latency.P50, r.Inclusion.Latency.P99, o.held)
+	return fmt.Sprintf("| %d | %d | %.1f / %.1f | %.0f / %.0f | %.2f | %v", number, r.Inclusion.Included,
+		r.Latency.P50, r.Latency.P99, r.Inclusion.Latency.P50, r.Inclusion.Latency.P99, o.longest, o.held)
+}
+
+// longestInterval returns the longest time between two consecutive blocks of a range of heights, in seconds.
+func longestInterval(ctx context.Context, c *client.Client, from, to types.Height) (longest float64, err error) {
+	var last uint64 // time of a block, in milliseconds
+	for from <= to {
+		items, err := c.Blocks(ctx, from, to, false)
+		if err != nil || len(items) == 0 {
+			return longest, fmt.Errorf("%d blocks from %d to %d: %w", len(items), from, to, err)
+		}
+		for _, item := range items {
+			now := item.Block.TimestampMs
+			if last > 0 {
+				longest = max(longest, float64(now-last)/1000)
+			}
+			last = now
+		}
+		from += types.Height(len(items))
+	}
+	return longest, nil
 }
 
 // lost returns an error unless every transfer was accepted and is in a block.
