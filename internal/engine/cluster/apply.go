@@ -193,7 +193,7 @@ func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockH
 func (m *Member) release() error {
 	c, r := m.proposal, *m.applying.releasing
 	if c == nil || c.Index != r.Index {
-		return fmt.Errorf("entry %d releases the unknown proposal %d", m.machine.Applied(), r.Index)
+		return fmt.Errorf("entry %d releases proposal %d, which is unknown", m.machine.Applied(), r.Index)
 	}
 	if err := m.findReleased(c); err != nil || c.block == nil && !c.known {
 		return err

@@ -117,7 +117,7 @@ func Decode(data []byte) (Entry, error) {
 	case kindRelease:
 		entry, err = decodeRelease(body)
 	default:
-		err = fmt.Errorf("of kind %d", k)
+		err = fmt.Errorf("kind %d", k)
 	}
 	if errors.Is(err, exec.ErrUnknownVersion) {
 		return nil, err
@@ -172,7 +172,7 @@ func decodeBlock(body []byte, named bool) (Block, error) {
 	}
 	header, err := types.DecodeSignedHeader(body[:min(len(body), types.SignedHeaderBytes)])
 	if err == nil && header.Seal != (types.Seal{}) {
-		err = errors.New("its block is sealed")
+		err = errors.New("its block already has a seal")
 	}
 	if err != nil || !named {
 		return Block{Header: header.Header, Encoded: body}, err

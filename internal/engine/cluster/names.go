@@ -125,7 +125,7 @@ func (b Block) transactions(log []logEntry) ([]*types.Tx, error) {
 		} else if place := d.U32(); int64(entry) <= int64(len(batches)) && int64(place) < int64(len(batches[entry-1])) {
 			txs[i] = batches[entry-1][place]
 		} else {
-			return nil, fmt.Errorf("%w: transaction %d of block %d names what is not in the log", ErrEntry, i, b.Header.Height)
+			return nil, fmt.Errorf("%w: the log has no transaction %d of block %d", ErrEntry, i, b.Header.Height)
 		}
 		if size += len(txs[i].Encoded()); size > types.MaxBlockBytes {
 			d.Fail(codec.ErrTooLong)

@@ -65,7 +65,7 @@ var ErrForged = errors.New("the release does not belong to the proposal")
 // must not be called again.
 func (m *StateMachine) Apply(index uint64, e Entry) (Outcome, error) {
 	if index != m.applied+1 {
-		return None, fmt.Errorf("entry %d was applied, %d is not the next", m.applied, index)
+		return None, fmt.Errorf("entry %d does not follow entry %d, the last one applied", index, m.applied)
 	}
 	outcome := None
 	switch e := e.(type) {

@@ -12,14 +12,14 @@ import (
 // Reasons for refusing a transaction, besides the errors of package exec.
 var (
 	// ErrMalformed is returned for bytes that are not exactly one signed transaction.
-	ErrMalformed = errors.New("not an encoded signed transaction")
+	ErrMalformed = errors.New("the bytes do not encode a signed transaction")
 	// ErrBadSignature is returned if a witness does not hold.
 	ErrBadSignature = exec.ErrBadSignature
 	// ErrKnown is returned for a transaction that is already pending, with the same or with other witnesses.
-	ErrKnown = errors.New("transaction is already known")
+	ErrKnown = errors.New("the transaction is already known")
 	// ErrReplacementUnderpriced is returned if another transaction has the same sender and nonce, and the new one does
 	// not raise both of its fees by 10 %.
-	ErrReplacementUnderpriced = errors.New("replacement does not raise both fees by 10 %")
+	ErrReplacementUnderpriced = errors.New("the replacement does not raise both fees by 10 %")
 	// ErrFull is returned if the pool has no room for the transaction. The error is a [FullError].
 	ErrFull = errors.New("mempool is full")
 	// ErrSetAside is returned for a transaction that this node does not run at present; see [Options].Admit.
@@ -29,7 +29,7 @@ var (
 	// ErrClosed is returned by a closed pool.
 	ErrClosed = errors.New("mempool is closed")
 	// ErrNotNext is returned by Reset if the blocks do not follow the pool's head.
-	ErrNotNext = errors.New("block does not follow the mempool's head")
+	ErrNotNext = errors.New("the block does not follow the mempool's head")
 )
 
 // PayError is an [exec.ErrCannotPay] or [exec.ErrPayerCannotPay] with its amounts.

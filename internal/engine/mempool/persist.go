@@ -140,7 +140,7 @@ func (r *replay) flush() {
 	r.waiting, r.bytes = nil, 0
 }
 
-var errExpired = errors.New("transaction was pending for too long")
+var errExpired = errors.New("the transaction was pending for too long")
 
 // sortByTime sorts the arrivals by time. It does not change their sequence numbers, which a builder may be reading.
 func (p *Pool) sortByTime() []*entry {

@@ -71,7 +71,7 @@ func openCache(dir string, limit int64, build string, log *slog.Logger) (*cache,
 	}
 	key, err := cacheKey(dir)
 	if err != nil {
-		return nil, fmt.Errorf("key of compiled code: %w", err)
+		return nil, fmt.Errorf("read the key that authenticates compiled code: %w", err)
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -255,7 +255,7 @@ func (c *cache) read(name string) (content []byte, buffer *[]byte, err error) {
 		return nil, nil, err
 	}
 	if info.Size() < int64(cachePrefix) || info.Size() > c.limit {
-		return nil, nil, fmt.Errorf("%d bytes", info.Size())
+		return nil, nil, fmt.Errorf("its size of %d bytes is impossible", info.Size())
 	}
 	buffer, ok := fileBuffers.Get().(*[]byte)
 	if !ok || int64(cap(*buffer)) < info.Size() {
@@ -267,10 +267,10 @@ func (c *cache) read(name string) (content []byte, buffer *[]byte, err error) {
 		return nil, nil, err
 	}
 	if _, err := c.key.Open(nil, all[:cacheNonceSize], all[cacheNonceSize:cacheTagged], all[cacheTagged:]); err != nil {
-		return nil, nil, errors.New("tag does not match")
+		return nil, nil, errors.New("its authentication tag does not match")
 	}
 	if string(all[cacheTagged:cachePrefix]) != cacheMagic+name {
-		return nil, nil, errors.New("another code's file")
+		return nil, nil, errors.New("it belongs to another code")
 	}
 	return all[cachePrefix:], buffer, nil
 }

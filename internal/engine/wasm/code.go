@@ -209,14 +209,14 @@ func (g *generation) addHost() error {
 		host.NewFunctionBuilder().WithGoModuleFunction(invoke(vm.Function(function)), params, results).Export(row.Name)
 	}
 	if _, err := host.Instantiate(ctx); err != nil {
-		return fmt.Errorf("host functions: %w", err)
+		return fmt.Errorf("define the host functions: %w", err)
 	}
 	i32, i64 := []api.ValueType{api.ValueTypeI32}, []api.ValueType{api.ValueTypeI64}
 	own := g.runtime.NewHostModuleBuilder(vm.EngineModule)
 	own.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(refill), i64, i64).Export(vm.RefillName)
 	own.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(grow), i32, i32).Export(vm.GrowName)
 	if _, err := own.Instantiate(ctx); err != nil {
-		return fmt.Errorf("functions of the engine: %w", err)
+		return fmt.Errorf("define the engine's own functions: %w", err)
 	}
 	return nil
 }
@@ -271,7 +271,7 @@ func (g *generation) compile(instrumented []byte) (compiled wazero.CompiledModul
 	defer recoveredCompile(&err)
 	compiled, err = g.runtime.CompileModule(ctx, instrumented)
 	if err != nil {
-		return nil, fmt.Errorf("wazero refuses a checked module: %w", err)
+		return nil, fmt.Errorf("wazero refused a module that passed the check: %w", err)
 	}
 	return compiled, nil
 }
@@ -295,7 +295,7 @@ func (g *generation) instantiate(compiled wazero.CompiledModule, memory *memory)
 	gas, isMutable := module.ExportedGlobal(vm.GasName).(api.MutableGlobal)
 	i.gasGlobal, i.stackGlobal, i.reset = gas, module.ExportedGlobal(vm.StackName), module.ExportedFunction(vm.ResetName)
 	if !isMutable || i.stackGlobal == nil || i.reset == nil || i.wasmMemory == nil {
-		return nil, errors.Join(errors.New("a checked module lacks what instrumentation adds"), i.close())
+		return nil, errors.Join(errors.New("a checked module lacks the exports that instrumentation adds"), i.close())
 	}
 	return i, nil
 }

@@ -64,7 +64,7 @@ var errEnd = errors.New("the call was ended by a host function")
 func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, error) {
 	f := i.entry(function)
 	if f == nil {
-		return 0, errors.New("no such export")
+		return 0, errors.New("the module has no such export")
 	}
 	i.running = running{host: host, gas: gas, asked: gas.Left, exit: vm.Returned}
 	i.gasGlobal.Set(gas.Lend())
@@ -82,7 +82,7 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 	case i.ended:
 	case err == nil:
 		if !gas.Return(i.gasGlobal.Get()) {
-			return 0, errors.New("a function returned with less than no gas")
+			return 0, errors.New("a function returned with a negative amount of gas")
 		}
 	case !trapped:
 		return 0, err

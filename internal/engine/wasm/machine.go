@@ -50,10 +50,10 @@ func compileMachine(module []byte) (_ *keeper, err error) {
 	runtime := wazero.NewRuntimeWithConfig(ctx, configOf(wazero.NewRuntimeConfigCompiler()).WithCompilationCache(memory))
 	defer func() { err = errors.Join(err, runtime.Close(ctx)) }()
 	if _, err := runtime.CompileModule(ctx, module); err != nil {
-		return nil, fmt.Errorf("wazero refuses a checked module: %w", err)
+		return nil, fmt.Errorf("wazero refused a module that passed the check: %w", err)
 	}
 	if k.machine == nil {
-		return nil, errors.New("wazero kept no machine code")
+		return nil, errors.New("wazero stored no machine code")
 	}
 	return k, nil
 }
@@ -71,7 +71,7 @@ type loader struct {
 	next io.Reader  // nil if no lookup is expected
 }
 
-var errLoader = errors.New("wazero did not take the machine code of a module")
+var errLoader = errors.New("wazero did not use the machine code of a module")
 
 // Get returns the machine code.
 func (l *loader) Get([32]byte) (io.ReadCloser, bool, error) {
@@ -104,7 +104,7 @@ func (g *generation) load(
 	defer func() { g.loader.next = nil }()
 	compiled, err = g.runtime.CompileModule(ctx, named(s.Module, hash))
 	if err != nil {
-		return nil, fmt.Errorf("wazero does not load a compiled module: %w", err)
+		return nil, fmt.Errorf("wazero cannot load a compiled module: %w", err)
 	}
 	return compiled, nil
 }

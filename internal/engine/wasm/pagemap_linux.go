@@ -82,7 +82,7 @@ func (p *pagemap) test() error {
 		}
 	})
 	if !ok || wrong > 0 || found != written {
-		return fmt.Errorf("%s: shows %d of %d written pages, and %d untouched ones", p.file.Name(), found-wrong, written, wrong)
+		return fmt.Errorf("%s reports %d of %d written pages, and also %d pages that were not written", p.file.Name(), found-wrong, written, wrong)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // errSwap is returned if wazero does not accept another memory for an instance.
-var errSwap = errors.New("this version of wazero does not take another memory for an instance")
+var errSwap = errors.New("this version of wazero cannot replace the memory of an instance")
 
 // testModule has a memory of one page and a function that reads a byte:
 //
@@ -85,7 +85,7 @@ func testSwap(m *memory, lent [2]*region, seen api.Memory, load api.Function) er
 		_, inside := read(end - 1)
 		_, outside := read(end)
 		if !ok || !inside || outside {
-			return errors.New("wazero: a memory that grew has not its new size")
+			return errors.New("wazero reports the old size of a memory that has grown")
 		}
 		next, mark := lent[1-i], byte(1+i)
 		next.bytes[wasmPage-1] = mark

@@ -56,7 +56,7 @@ func findStackFields(f api.Function) (fields stackFields, err error) {
 	return stackFields{stack.Offset, top.Offset, context.Offset + bottom.Offset}, nil
 }
 
-var errNoStack = errors.New("a function of this version of wazero can be lent no stack")
+var errNoStack = errors.New("this version of wazero cannot call a function on a given stack")
 
 // set replaces a function's stack and returns the previous one. The function must not be running.
 func (s stackFields) set(f api.Function, stack []byte) (before []byte) {

@@ -11,31 +11,31 @@ import (
 // error that [CheckStatic], [CheckAt] and [BlockExecutor.Apply] return for a transaction wraps one of these; any other
 // error is a fault of the node, not of the transaction.
 var (
-	ErrWrongChain      = errors.New("transaction is for another chain")                  // rule 2
-	ErrNonceExhausted  = errors.New("the account's last nonce is not usable")            // 3
-	ErrFieldTooLong    = errors.New("a field is over its size limit")                    // 4
-	ErrCodeTooLong     = errors.New("code is over its size limit")                       // 4
-	ErrNotZero         = errors.New("target or value must be zero")                      // 5
-	ErrOverflow        = errors.New("an amount is over 2^64 − 1")                        // 6
-	ErrPriorityOverMax = errors.New("max priority fee is over max fee")                  // 7
-	ErrBadPayer        = errors.New("payer and witnesses do not fit")                    // 8, 10
+	ErrWrongChain      = errors.New("the transaction is for another chain")                  // rule 2
+	ErrNonceExhausted  = errors.New("the highest nonce, 2^64 − 1, cannot be used")            // 3
+	ErrFieldTooLong    = errors.New("a field exceeds its size limit")                    // 4
+	ErrCodeTooLong     = errors.New("the code exceeds its size limit")                       // 4
+	ErrNotZero         = errors.New("the target or the value must be zero")                      // 5
+	ErrOverflow        = errors.New("an amount exceeds 2^64 − 1")                        // 6
+	ErrPriorityOverMax = errors.New("the max priority fee exceeds the max fee")                  // 7
+	ErrBadPayer        = errors.New("the witnesses do not match the payer")                    // 8, 10
 	ErrBadValidUntil   = errors.New("valid_until is after the year 9999")                // 8
-	ErrBadPolicy       = errors.New("policy is not valid")                               // 9, 10
-	ErrFeeTooLow       = errors.New("max fee is under the base fee")                     // 11
-	ErrExpired         = errors.New("transaction was valid until an earlier time")       // 12
+	ErrBadPolicy       = errors.New("the policy is not valid")                               // 9, 10
+	ErrFeeTooLow       = errors.New("the max fee is below the base fee")                     // 11
+	ErrExpired         = errors.New("the transaction has expired")       // 12
 	ErrNotAdmin        = errors.New("only the admin may change the parameters")          // 13
 	ErrBadParameters   = errors.New("the new parameters are not a valid change")         // 13
-	ErrNonceTooLow     = errors.New("nonce was used already")                            // 14
+	ErrNonceTooLow     = errors.New("the nonce was already used")                            // 14
 	ErrNonceTooHigh    = errors.New("an earlier nonce is missing")                       // 14
-	ErrIntrinsicGas    = errors.New("gas limit is under the intrinsic gas")              // 15
-	ErrGasOverBlock    = errors.New("gas limit is over the block's")                     // 15
+	ErrIntrinsicGas    = errors.New("the gas limit is below the intrinsic gas")              // 15
+	ErrGasOverBlock    = errors.New("the gas limit exceeds the block's")                     // 15
 	ErrCannotPay       = errors.New("the sender's balance is too low")                   // 16
-	ErrPayerCannotPay  = errors.New("the payer's balance is under the fee cap")          // 16
-	ErrWrongPolicy     = errors.New("witness claims an authority that is not in force")  // 17
+	ErrPayerCannotPay  = errors.New("the payer's balance is below the maximum fee")          // 16
+	ErrWrongPolicy     = errors.New("a witness claims an authority that is not in force")  // 17
 	ErrTextTooLong     = errors.New("the text is too long to be signed")                 // 18
-	ErrBadSignature    = errors.New("a witness does not hold")                           // 18
-	ErrBlockFull       = errors.New("the block has no room left for it")                 // 15, 19
-	ErrLoadFull        = errors.New("the block has no room left for the codes it loads") // 20
+	ErrBadSignature    = errors.New("a witness is invalid")                           // 18
+	ErrBlockFull       = errors.New("the transaction does not fit into the rest of the block")                 // 15, 19
+	ErrLoadFull        = errors.New("the codes that the transaction loads do not fit into the rest of the block") // 20
 )
 
 var invalid = []error{

@@ -226,33 +226,33 @@ var rules = []struct {
 		"header cut", "it does not begin with the magic number and version 1 of WebAssembly", nil,
 		func() []byte { return []byte("\x00asm\x01\x00\x00") },
 	},
-	{"section cut", "it ends inside of something", nil, raw([]byte{1, 5, 1, 0x60})},
-	{"vector cut", "it ends inside of something", nil, raw(Section(1, []byte{2, 0x60, 0, 0}))},
-	{"vector of 2^32 entries", "it ends inside of something", nil, raw(Section(1, U32(1<<32-1)))},
+	{"section cut", "the code ends in the middle of an element", nil, raw([]byte{1, 5, 1, 0x60})},
+	{"vector cut", "the code ends in the middle of an element", nil, raw(Section(1, []byte{2, 0x60, 0, 0}))},
+	{"vector of 2^32 entries", "the code ends in the middle of an element", nil, raw(Section(1, U32(1<<32-1)))},
 	{
 		"integer of 6 bytes", "an integer has more bytes than its type allows", nil,
 		raw(Section(1, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0})),
 	},
 	{
-		"integer of 33 bits", "an integer has bits beyond its type", nil,
+		"integer of 33 bits", "an integer exceeds the range of its type", nil,
 		raw(Section(1, []byte{0x80, 0x80, 0x80, 0x80, 0x10})),
 	},
 	{"signed integer of 6 bytes", "an integer has more bytes than its type allows",
 		body(nil, []byte{
 			I32Const, 0x80, 0x80, 0x80, 0x80, 0x78, Drop,
 		}), body(nil, []byte{I32Const, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7F, Drop})},
-	{"signed integer of 33 bits", "an integer has bits beyond its type",
+	{"signed integer of 33 bits", "an integer exceeds the range of its type",
 		body(nil, []byte{
 			I32Const, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, Drop,
 		}), body(nil, []byte{I32Const, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, Drop})},
-	{"signed integer of 65 bits", "an integer has bits beyond its type",
+	{"signed integer of 65 bits", "an integer exceeds the range of its type",
 		body(nil, []byte{I64Const}, repeat(9, 0x80), []byte{
 			0x7F, Drop,
 		}), body(nil, []byte{I64Const}, repeat(9, 0x80), []byte{0x7E, Drop})},
-	{"section 12", "there is no section of this number", nil, raw(Section(12, []byte{0}))},
+	{"section 12", "the section id is unknown", nil, raw(Section(12, []byte{0}))},
 	{"section order", "a section is out of order or comes twice", nil, raw(Section(3, []byte{0}), Section(1, []byte{0}))},
 	{"section twice", "a section is out of order or comes twice", nil, raw(Section(1, []byte{0}), Section(1, []byte{0}))},
-	{"section size", "a section is longer than what it holds", nil, raw(Section(1, []byte{0, 0}))},
+	{"section size", "a section is longer than its content", nil, raw(Section(1, []byte{0, 0}))},
 	{
 		"name of a custom section", "a name is not UTF-8", appended(Section(0, Name("ünï"))),
 		appended(Section(0, Name("\xFF"))),
@@ -265,7 +265,7 @@ var rules = []struct {
 		"name of an export", "a name is not UTF-8", nil,
 		changed(func(m *Module) { m.Export("\xED\xA0\x80", FunctionKind, 1) }),
 	},
-	{"value type", "there is no value type of this number", nil, changed(func(m *Module) { m.AddType([]byte{0x7B}, 0) })},
+	{"value type", "the value type is unknown", nil, changed(func(m *Module) { m.AddType([]byte{0x7B}, 0) })},
 	{
 		"type form", "a type is not the type of a function", nil,
 		changed(func(m *Module) { m.Types = append(m.Types, []byte{0x61, 0, 0}) }),
@@ -278,9 +278,9 @@ var rules = []struct {
 		"kind of import", "there is no kind of import of this number", nil,
 		changed(func(m *Module) { m.Imports[0] = Concat(Name("cairn"), Name("x"), []byte{4, 0}) }),
 	},
-	{"kind of export", "there is no kind of export of this number", nil, changed(func(m *Module) { m.Export("x", 4, 0) })},
+	{"kind of export", "the kind of an export is unknown", nil, changed(func(m *Module) { m.Export("x", 4, 0) })},
 	{
-		"element type", "a table holds something else than functions", nil,
+		"element type", "a table has elements other than functions", nil,
 		changed(func(m *Module) { m.Tables[0] = []byte{0x6F, 0, 4} }),
 	},
 	{
@@ -289,20 +289,20 @@ var rules = []struct {
 	},
 	{"mutability", "a global's mutability is neither 0 nor 1", nil, changed(func(m *Module) { m.Globals[0][1] = 2 })},
 	{
-		"bodies without functions", "functions and bodies differ in number", nil,
+		"bodies without functions", "the numbers of functions and bodies differ", nil,
 		changed(func(m *Module) { m.Code = append(m.Code, none) }),
 	},
-	{"functions without bodies", "functions and bodies differ in number", nil, changed(func(m *Module) { m.Code = nil })},
+	{"functions without bodies", "the numbers of functions and bodies differ", nil, changed(func(m *Module) { m.Code = nil })},
 	{"body size", "a body is longer than its instructions", nil, rawBody([]byte{0, End, End})},
 	{"body end", "a body ends before its last end", nil, rawBody([]byte{0, Nop})},
-	{"body cut", "it ends inside of something", nil, rawBody([]byte{0, I32Const})},
-	{"size of a body", "it ends inside of something", nil, changed(func(m *Module) { m.Code[1] = []byte{0x20, 0, End} })},
+	{"body cut", "the code ends in the middle of an element", nil, rawBody([]byte{0, I32Const})},
+	{"size of a body", "the code ends in the middle of an element", nil, changed(func(m *Module) { m.Code[1] = []byte{0x20, 0, End} })},
 	{
-		"instruction", "there is no instruction of this number", body(nil, Const(I32, 1), []byte{0xC0, Drop}),
+		"instruction", "the instruction is unknown", body(nil, Const(I32, 1), []byte{0xC0, Drop}),
 		body(nil, Const(I32, 1), []byte{0xC5, Drop}),
 	},
 	{
-		"bulk memory", "there is no instruction of this number", nil,
+		"bulk memory", "the instruction is unknown", nil,
 		body(nil, Const(I32, 1), Const(I32, 1), Const(I32, 1), []byte{0xFC, 11, 0}),
 	},
 	{"reserved byte of memory.size", "a reserved byte is not 0", nil, body(nil, Op(MemorySize, 1), Op(Drop))},
@@ -312,61 +312,61 @@ var rules = []struct {
 	},
 	{"reserved byte of call_indirect", "a reserved byte is not 0", nil, body(nil, Const(I32, 1), Op(CallIndirect, 0, 1))},
 
-	{"type of a function", "there is no type of this index", nil, changed(func(m *Module) { m.Functions[1] = U32(2) })},
+	{"type of a function", "a type index is out of range", nil, changed(func(m *Module) { m.Functions[1] = U32(2) })},
 	{
-		"type of an import", "there is no type of this index", nil,
+		"type of an import", "a type index is out of range", nil,
 		changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn", "caller", 2) }),
 	},
-	{"type of a call_indirect", "there is no type of this index", nil, body(nil, Const(I32, 1), Op(CallIndirect, 2, 0))},
-	{"function of a call", "there is no function of this index", body(nil, Call(2)), body(nil, Call(3))},
+	{"type of a call_indirect", "a type index is out of range", nil, body(nil, Const(I32, 1), Op(CallIndirect, 2, 0))},
+	{"function of a call", "a function index is out of range", body(nil, Call(2)), body(nil, Call(3))},
 	{
-		"function of an export", "there is no function of this index", nil,
+		"function of an export", "a function index is out of range", nil,
 		changed(func(m *Module) { m.Export("x", FunctionKind, 3) }),
 	},
 	{
-		"function of an element", "there is no function of this index", nil,
+		"function of an element", "a function index is out of range", nil,
 		changed(func(m *Module) { m.Elements[0] = Element(0, 3) }),
 	},
 	{
-		"table of an export", "there is no table of this index", nil,
+		"table of an export", "a table index is out of range", nil,
 		changed(func(m *Module) { m.Export("x", TableKind, 1) }),
 	},
-	{"table of an element", "there is no table of this index", nil, changed(func(m *Module) { m.Elements[0][0] = 1 })},
+	{"table of an element", "a table index is out of range", nil, changed(func(m *Module) { m.Elements[0][0] = 1 })},
 	{
-		"table of a call_indirect", "there is no table of this index", nil,
+		"table of a call_indirect", "a table index is out of range", nil,
 		changed(func(m *Module) { m.Tables, m.Elements = nil, nil }),
 	},
 	{
-		"memory of an export", "there is no memory of this index", nil,
+		"memory of an export", "a memory index is out of range", nil,
 		changed(func(m *Module) { m.Export("x", MemoryKind, 1) }),
 	},
-	{"memory of data", "there is no memory of this index", nil, changed(func(m *Module) { m.Data[0][0] = 1 })},
+	{"memory of data", "a memory index is out of range", nil, changed(func(m *Module) { m.Data[0][0] = 1 })},
 	{
-		"memory of a load", "there is no memory of this index", nil,
+		"memory of a load", "a memory index is out of range", nil,
 		withoutMemory(Const(I32, 0), Op(I32Load, 2, 0), Op(Drop)),
 	},
-	{"memory of memory.size", "there is no memory of this index", nil, withoutMemory(Op(MemorySize, 0), Op(Drop))},
+	{"memory of memory.size", "a memory index is out of range", nil, withoutMemory(Op(MemorySize, 0), Op(Drop))},
 	{
-		"memory of memory.grow", "there is no memory of this index", nil,
+		"memory of memory.grow", "a memory index is out of range", nil,
 		withoutMemory(Const(I32, 0), Op(MemoryGrow, 0), Op(Drop)),
 	},
 	{
-		"global of an export", "there is no global of this index", nil,
+		"global of an export", "a global index is out of range", nil,
 		changed(func(m *Module) { m.Export("x", GlobalKind, 2) }),
 	},
-	{"global of global.get", "there is no global of this index", nil, body(nil, Op(GlobalGet, 2), Op(Drop))},
-	{"global of global.set", "there is no global of this index", nil, body(nil, Const(I32, 1), Op(GlobalSet, 2))},
+	{"global of global.get", "a global index is out of range", nil, body(nil, Op(GlobalGet, 2), Op(Drop))},
+	{"global of global.set", "a global index is out of range", nil, body(nil, Const(I32, 1), Op(GlobalSet, 2))},
 	{
-		"global of an initial value", "there is no global of this index", nil,
+		"global of an initial value", "a global index is out of range", nil,
 		changed(func(m *Module) { m.Globals[1] = []byte{I32, 0, GlobalGet, 0, End} }),
 	},
 	{
-		"local", "there is no local of this index", body([]byte{I64}, Op(LocalGet, 0), Op(Drop)),
+		"local", "a local index is out of range", body([]byte{I64}, Op(LocalGet, 0), Op(Drop)),
 		body([]byte{I64}, Op(LocalGet, 1), Op(Drop)),
 	},
-	{"label", "there is no label of this index", body(nil, Op(BrOp, 0)), body(nil, Op(BrOp, 1))},
-	{"label of a br_table", "there is no label of this index", nil, body(nil, Const(I32, 0), BrTable(0, 1))},
-	{"default label of a br_table", "there is no label of this index", nil, body(nil, Const(I32, 0), BrTable(1, 0))},
+	{"label", "a label index is out of range", body(nil, Op(BrOp, 0)), body(nil, Op(BrOp, 1))},
+	{"label of a br_table", "a label index is out of range", nil, body(nil, Const(I32, 0), BrTable(0, 1))},
+	{"default label of a br_table", "a label index is out of range", nil, body(nil, Const(I32, 0), BrTable(1, 0))},
 	{"operand type", "an operand has another type", nil, body(nil, Const(I32, 0), Const(I64, 0), Op(I32Add), Op(Drop))},
 	{
 		"type of an argument", "an operand has another type", nil,
@@ -395,9 +395,9 @@ var rules = []struct {
 		"left over in dead code", "values are left at the end of a block", body(nil, Op(Return), Op(Drop)),
 		body(nil, Op(Return), Const(I32, 0)),
 	},
-	{"else", "an else without its if", nil, body(nil, Op(BlockOp), []byte{Empty}, Op(Else), Op(End))},
+	{"else", "an else has no if", nil, body(nil, Op(BlockOp), []byte{Empty}, Op(Else), Op(End))},
 	{
-		"second else", "an else without its if", nil,
+		"second else", "an else has no if", nil,
 		body(nil, Const(I32, 0), Op(IfOp), []byte{Empty}, Op(Else), Op(Else), Op(End)),
 	},
 	{
@@ -428,14 +428,14 @@ var rules = []struct {
 	},
 	{"limits", "a maximum is below its minimum", nil, changed(func(m *Module) { m.Memories[0] = []byte{1, 2, 1} })},
 	{
-		"memory size", "a memory of more than 65536 pages", nil,
+		"memory size", "a memory has more than 65536 pages", nil,
 		changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(65537)) }),
 	},
 	{"memories", "more than one memory", nil, changed(func(m *Module) { m.Memories = entries(2, 0, 1) })},
 	{"tables", "more than one table", nil, changed(func(m *Module) { m.Tables = entries(2, 0x70, 0, 4) })},
 	{"export twice", "two exports have the same name", nil, changed(func(m *Module) { m.Export("run", FunctionKind, 1) })},
 	{
-		"type of the start function", "the start function takes or gives something", nil,
+		"type of the start function", "the start function has params or a result", nil,
 		changed(func(m *Module) { m.Start = []byte{0} }),
 	},
 
@@ -452,13 +452,13 @@ var rules = []struct {
 	{"float constant", "it has floats", nil, body(nil, []byte{0x44, 0, 0, 0, 0, 0, 0, 0, 0, Drop})},
 	{"float conversion", "it has floats", nil, body(nil, Const(I32, 0), []byte{0xBE, Drop})},
 	{"start function", "it has a start function", nil, changed(func(m *Module) { m.Start = []byte{1} })},
-	{"imported global", "it imports something else than functions", nil, changed(func(m *Module) {
+	{"imported global", "it imports something other than functions", nil, changed(func(m *Module) {
 		m.Imports = append(m.Imports, Concat(Name("cairn"), Name("g"), []byte{GlobalKind, I32, 1}))
 	})},
-	{"imported table", "it imports something else than functions", nil, changed(func(m *Module) {
+	{"imported table", "it imports something other than functions", nil, changed(func(m *Module) {
 		m.Tables, m.Imports = nil, append(m.Imports, Concat(Name("cairn"), Name("t"), []byte{TableKind, 0x70, 0, 4}))
 	})},
-	{"imported memory", "it imports something else than functions", nil, changed(func(m *Module) {
+	{"imported memory", "it imports something other than functions", nil, changed(func(m *Module) {
 		m.Memories, m.Imports = nil, append(m.Imports, Concat(Name("cairn"), Name("memory"), []byte{MemoryKind, 0, 1}))
 	})},
 	{
@@ -506,55 +506,55 @@ var rules = []struct {
 			m.Export("_reentrant", FunctionKind, 1)
 		}), changed(func(m *Module) { m.Export("_reentrant", MemoryKind, 0) })},
 	{"types", "more than 256 types", manyTypes(256), manyTypes(257)},
-	{"params of a type", "a type of more than 100 params", manyParams(100, 0), manyParams(101, 0)},
+	{"params of a type", "a type has more than 100 params", manyParams(100, 0), manyParams(101, 0)},
 	{"functions", "more than 5000 functions", many(5000), many(5001)},
-	{"body bytes", "a body of more than 32768 bytes", body(nil, repeat(32766, Nop)), body(nil, repeat(32767, Nop))},
-	{"locals", "a function with more than 100 params and locals", body(repeat(100, I32)), body(repeat(101, I32))},
-	{"params", "a function with more than 100 params and locals", manyParams(60, 40), manyParams(60, 41)},
+	{"body bytes", "a body has more than 32768 bytes", body(nil, repeat(32766, Nop)), body(nil, repeat(32767, Nop))},
+	{"locals", "a function has more than 100 params and locals", body(repeat(100, I32)), body(repeat(101, I32))},
+	{"params", "a function has more than 100 params and locals", manyParams(60, 40), manyParams(60, 41)},
 	{"all locals", "more than 10000 locals in all", manyLocals(10_000), manyLocals(10_001)},
-	{"nesting", "blocks nested deeper than 128", nested(128), nested(129)},
-	{"targets", "a br_table of more than 256 targets",
+	{"nesting", "blocks are nested deeper than 128", nested(128), nested(129)},
+	{"targets", "a br_table has more than 256 targets",
 		body(nil, Const(I32, 0), BrTable(
 			0, make([]uint32, 256)...,
 		)), body(nil, Const(I32, 0), BrTable(0, make([]uint32, 257)...))},
-	{"slots", "a function whose frame has more than 16384 slots", loopOf(16_384), loopOf(16_385)},
+	{"slots", "a function's frame has more than 16384 slots", loopOf(16_384), loopOf(16_385)},
 	{"imports", "more than 64 imports", imports(64), imports(65)},
 	{"exports", "more than 128 exports", exports(128), exports(129)},
 	{"globals", "more than 1024 globals", globals(1_024, false), globals(1_025, false)},
 	{"mutable globals", "more than 64 mutable globals", globals(64, true), globals(65, true)},
 	{"element indices", "more than 2500 indices in element segments", indices(2_500), indices(2_501)},
 	{"data segments", "more than 1024 data segments", dataSegments(1_024), dataSegments(1_025)},
-	{"pages", "an initial memory of more than 16 pages",
+	{"pages", "the initial memory has more than 16 pages",
 		changed(func(m *Module) {
 			m.Memories[0] = Concat([]byte{0}, U32(16))
 		}), changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(17)) })},
-	{"most pages", "a maximum memory of more than 16 pages",
+	{"most pages", "the maximum of the memory is more than 16 pages",
 		changed(func(m *Module) {
 			m.Memories[0] = Concat([]byte{1, 1}, U32(16))
 		}), changed(func(m *Module) { m.Memories[0] = Concat([]byte{1, 1}, U32(17)) })},
-	{"table size", "a table of more than 2500 elements",
+	{"table size", "a table has more than 2500 elements",
 		changed(func(m *Module) {
 			m.Tables[0] = Concat([]byte{0x70, 1}, U32(2500), U32(1<<32-1))
 		}), changed(func(m *Module) { m.Tables[0] = Concat([]byte{0x70, 0}, U32(2501)) })},
 	{
-		"data", "a data segment outside of the initial memory", changed(func(m *Module) { m.Data[0] = Data(65532, "data") }),
+		"data", "a data segment is outside the initial memory", changed(func(m *Module) { m.Data[0] = Data(65532, "data") }),
 		changed(func(m *Module) { m.Data[0] = Data(65533, "data") }),
 	},
 	{
-		"data beyond 2^31", "a data segment outside of the initial memory", nil,
+		"data beyond 2^31", "a data segment is outside the initial memory", nil,
 		changed(func(m *Module) { m.Data[0] = Data(-1, "data") }),
 	},
 	{
-		"empty data", "a data segment outside of the initial memory",
+		"empty data", "a data segment is outside the initial memory",
 		changed(func(m *Module) { m.Data[0] = Data(65536, "") }), changed(func(m *Module) { m.Data[0] = Data(65537, "") }),
 	},
 	{
-		"element", "an element segment outside of the initial table",
+		"element", "an element segment is outside the initial table",
 		changed(func(m *Module) { m.Elements[0] = Element(3, 1) }),
 		changed(func(m *Module) { m.Elements[0] = Element(3, 1, 1) }),
 	},
 	{
-		"empty element", "an element segment outside of the initial table",
+		"empty element", "an element segment is outside the initial table",
 		changed(func(m *Module) { m.Elements[0] = Element(4) }), changed(func(m *Module) { m.Elements[0] = Element(5) }),
 	},
 }
