@@ -175,12 +175,8 @@ func newWatchSync(a *session.App, count *uint64) *cobra.Command {
 				reason = fmt.Sprintf(" (%s)", *status.Reason)
 			}
 			t.Line(
-				"%s%s  block %d of %s, %s behind",
-				status.State,
-				reason,
-				status.LocalHeight,
-				orUnknown(status.PrimaryHeight),
-				orUnknown(status.BlocksBehind),
+				"%s%s  block %d of %s, %s behind", status.State, reason, status.LocalHeight,
+				orUnknown(status.PrimaryHeight), orUnknown(status.BlocksBehind),
 			)
 		})
 	})

@@ -122,7 +122,6 @@ func (b builtContract) people(t *output.Text) {
 		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", b.Size, b.CodeHash)},
 		output.Field{Name: "Deploy", Value: fmt.Sprintf("%d gas, plus the gas of init", b.DeployGas)},
 		output.Field{Name: "Mostly for", Value: costliestText(b.Costliest)},
-		output.Field{Name: "Source", Value: b.Source},
-		output.Field{Name: "Source hash", Value: b.SourceHash},
+		output.Field{Name: "Source", Value: b.Source}, output.Field{Name: "Source hash", Value: b.SourceHash},
 	)
 }

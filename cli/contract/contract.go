@@ -159,8 +159,7 @@ func (v contractView) people(t *output.Text) {
 		output.Field{Name: "Name", Value: show.OneLine(v.Name)}, output.Field{Name: "Deployer", Value: v.Deployer},
 		output.Field{Name: "Block", Value: v.DeployedAt}, output.Field{Name: "Balance", Value: show.Coins(v.Balance)},
 		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", v.CodeSize, v.CodeHash)},
-		output.Field{Name: "Changes", Value: changes(v.CanChange)},
-		v.Source.field(),
+		output.Field{Name: "Changes", Value: changes(v.CanChange)}, v.Source.field(),
 	)
 	if v.ABI == nil {
 		t.Line("\nThe code contains no ABI: call its functions with --args and --view.")

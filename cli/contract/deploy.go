@@ -221,9 +221,7 @@ func free(s *session.Session, name string, of keystore.Chain) error {
 	case err == nil:
 		return fmt.Errorf(
 			"%w: %s is already in the keystore; choose another name, or free it with cairn keys delete %s",
-			keystore.ErrExists,
-			name,
-			name,
+			keystore.ErrExists, name, name,
 		)
 	case errors.Is(err, keystore.ErrNotFound):
 		return nil

@@ -157,9 +157,7 @@ func printReport(t *output.Text, report conformance.Report, canChange bool) {
 	}
 	t.Table([]string{"", "Rule", "It says"}, rows)
 	t.Line(
-		"\n%d rules kept, %d broken, %d left out",
-		report.Count(conformance.Pass),
-		report.Count(conformance.Fail),
+		"\n%d rules kept, %d broken, %d left out", report.Count(conformance.Pass), report.Count(conformance.Fail),
 		report.Count(conformance.LeftOut),
 	)
 	if canChange {

@@ -82,15 +82,11 @@ as shown by its metrics, or the run has ended.`,
 	f.IntVar(&flags.audience.Subscribers, "subscribers", 1000, "number of connections that follow new blocks")
 	f.IntVar(&flags.audience.Stalled, "stalled", 0, "number of these subscribers that stop reading")
 	f.IntVar(
-		&flags.audience.Pending,
-		"pending",
-		0,
+		&flags.audience.Pending, "pending", 0,
 		"number of these subscribers that also follow pending transactions, starting with the stalled ones",
 	)
 	f.StringVar(
-		&flags.metricsURL,
-		"metrics-url",
-		"",
+		&flags.metricsURL, "metrics-url", "",
 		"URL of the node's metrics, to report its memory, goroutines and blocks with the load subscribers",
 	)
 	return command
@@ -235,12 +231,8 @@ func printReport(t *output.Text, r loadgen.Report) {
 func audienceFields(a *loadgen.AudienceReport) []output.Field {
 	fields := []output.Field{
 		{Name: "Subscribers", Value: fmt.Sprintf(
-			"%d of %d blocks: %d missed, %d repeated, %d connections lost",
-			a.Subscribers,
-			a.Blocks,
-			a.Missed,
-			a.Repeated,
-			countAll(a.Lost),
+			"%d of %d blocks: %d missed, %d repeated, %d connections lost", a.Subscribers, a.Blocks, a.Missed,
+			a.Repeated, countAll(a.Lost),
 		)},
 		{Name: "Notifications", Value: fmt.Sprintf("%d, %.1f MiB", a.Notifications, float64(a.Bytes)/(1<<20))},
 		{Name: "Delay of a block", Value: percentilesLine(a.Delay)},

@@ -96,9 +96,7 @@ and every node of the chain must be started with them.`,
 	})
 	adminKeyFlag(command, &keyFile)
 	command.Flags().StringVar(
-		&override,
-		"override",
-		"",
+		&override, "override", "",
 		"for a chain whose producer's key is lost: file to write parameters to that name this node as producer",
 	)
 	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation before writing an override or promoting "+

@@ -89,9 +89,7 @@ func newInit() *cobra.Command {
 	)
 	invoke.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
 	flags.Uint64Var(
-		&chainID,
-		"chain-id",
-		0,
+		&chainID, "chain-id", 0,
 		"chain id, up to 2^53 − 1, which protects transactions against replay on other chains (default random)",
 	)
 	flags.StringArrayVar(&allocations, "alloc", nil, "initial balance, as ACCOUNT=AMOUNT; ACCOUNT is an address, a "+

@@ -49,18 +49,14 @@ func fromDead(promote *cobra.Command) {
 			"double-signing (default: the key's directory)",
 	)
 	flags.StringSliceVar(
-		&d.replicas,
-		"replica",
-		nil,
+		&d.replicas, "replica", nil,
 		"with --from-dead: URL of another replica, which must not have more blocks; repeat for each replica",
 	)
 	flags.StringVar(
 		&d.tokens, "upstream-key-file", "", "with --from-dead: file with the API key or JWT for the replicas",
 	)
 	flags.StringVar(
-		&d.roots,
-		"upstream-ca-file",
-		"",
+		&d.roots, "upstream-ca-file", "",
 		"with --from-dead: file of CA certificates (PEM) trusted for the replicas, in addition to the system's",
 	)
 	flags.BoolVar(&d.alone, "alone", false, "with --from-dead: there is no other replica")
@@ -151,9 +147,7 @@ func (d deadPrimary) risks(result taken) string {
 			fmt.Fprintf(
 				&text,
 				" It has learned of block %d. If no node has blocks %d to %d, they are lost and will be replaced.",
-				r.Told,
-				result.Head+1,
-				r.Told,
+				r.Told, result.Head+1, r.Told,
 			)
 		}
 	}

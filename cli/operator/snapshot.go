@@ -169,9 +169,7 @@ type trustFlags struct{ genesis, block string }
 func (f *trustFlags) register(command *cobra.Command) {
 	command.Flags().StringVar(&f.genesis, "genesis-hash", "", "hash of block 0 of the snapshot's chain")
 	command.Flags().StringVar(
-		&f.block,
-		"block-hash",
-		"",
+		&f.block, "block-hash", "",
 		"hash of the snapshot's block; required if its producer is not the one in the genesis",
 	)
 }

@@ -187,9 +187,7 @@ func (b *base) observe(p *sequencer.Selector, onDebug ledger.Debug) {
 // skipped logs and counts a transaction that a block skipped.
 func (b *base) skipped(l sequencer.Skipped) {
 	signed := l.Tx.Signed()
-	log := b.Log.With(
-		"transaction", l.Tx.ID(), "sender", signed.Sender, "height", b.Ledger.Tip().Header.Header.Height,
-	)
+	log := b.Log.With("transaction", l.Tx.ID(), "sender", signed.Sender, "height", b.Ledger.Tip().Header.Header.Height)
 	if call, ok := signed.Payload.(types.Call); ok {
 		log = log.With("contract", types.ContractID(signed.Target), "function", call.Function)
 	}

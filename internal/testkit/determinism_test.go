@@ -93,15 +93,8 @@ func chainOfContracts(c *contractChain) (blocks []builtBlock) {
 		}
 		for _, f := range hostImports() {
 			args := numbers(
-				uint64(r.IntN(200)),
-				uint64(r.IntN(40)),
-				uint64(r.IntN(200)),
-				uint64(r.IntN(40)),
-				uint64(r.IntN(200)),
-				uint64(r.IntN(40)),
-				1<<40,
-				uint64(r.IntN(200)),
-				uint64(r.IntN(200)),
+				uint64(r.IntN(200)), uint64(r.IntN(40)), uint64(r.IntN(200)), uint64(r.IntN(40)), uint64(r.IntN(200)),
+				uint64(r.IntN(40)), 1<<40, uint64(r.IntN(200)), uint64(r.IntN(200)),
 			)
 			calls = append(calls, calling(forge, f.Name, append(args, generated[0][:]...), 1, 600_000))
 		}

@@ -75,11 +75,8 @@ func TestHostileContracts(t *testing.T) {
 			receipt := c.block(call).receipts[0]
 			if outcome.Reason != a.reason || (receipt.Status == types.StatusSuccess) != (a.reason == exec.Success) {
 				t.Errorf(
-					"%s ended %q in a simulation and with status %d in a block, want %q",
-					a.function,
-					outcome.Reason,
-					receipt.Status,
-					a.reason,
+					"%s ended %q in a simulation and with status %d in a block, want %q", a.function, outcome.Reason,
+					receipt.Status, a.reason,
 				)
 			}
 			if takesAll(a.reason) && receipt.GasUsed != attackGas {

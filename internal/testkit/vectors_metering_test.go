@@ -113,20 +113,8 @@ func meteredModules() []meteredModule {
 			with(two, openLoop, openBlock, setLocal(1), get0, BrTable(1, 1, 0, 1, 2), closed, closed),
 		},
 		{"dead code counts", with(
-			two,
-			openBlock,
-			openLoop,
-			Op(Return),
-			setLocal(0),
-			Op(BrOp, 0),
-			Op(Select),
-			get0,
-			get0,
-			get0,
-			Op(BrIfOp, 1),
-			Op(Unreachable),
-			closed,
-			closed,
+			two, openBlock, openLoop, Op(Return), setLocal(0), Op(BrOp, 0), Op(Select), get0, get0, get0, Op(BrIfOp, 1),
+			Op(Unreachable), closed, closed,
 		)},
 		{"return and the function's own label", with(two, get0, Op(BrIfOp, 0), openBlock, Op(Return), closed, Op(BrOp, 0))},
 		{"calls beside mutable globals", callsBesideGlobals()},
@@ -143,25 +131,12 @@ func callsBesideGlobals() *Module {
 	m.Tables = [][]byte{{0x70, 0, 4}}
 	m.Globals = [][]byte{Global(I32, true, -5), Global(I64, false, 1<<40), Global(I64, true, -1)}
 	m.AddFunction(empty, nil, Concat(
-		Const(I32, 0),
-		Call(0),
-		Const(I64, 200),
-		Const(I32, 3),
-		Call(2),
-		Op(GlobalSet, 2),
-		Const(I32, 1),
+		Const(I32, 0), Call(0), Const(I64, 200), Const(I32, 3), Call(2), Op(GlobalSet, 2), Const(I32, 1),
 		Op(CallIndirect, empty, 0),
 	)...)
 	m.AddFunction(sum, []byte{I64}, Concat(
-		get0,
-		Op(LocalGet, 1),
-		[]byte{I64ExtendI32U},
-		Op(I64Add),
-		Const(I32, 0),
-		Op(MemoryGrow, 0),
-		Op(Drop),
-		Op(MemorySize, 0),
-		Op(Drop),
+		get0, Op(LocalGet, 1), []byte{I64ExtendI32U}, Op(I64Add), Const(I32, 0), Op(MemoryGrow, 0), Op(Drop),
+		Op(MemorySize, 0), Op(Drop),
 	)...)
 	m.Elements = [][]byte{Element(1, 1, 1), Element(0, 1)}
 	m.Data = [][]byte{Data(16, "data"), Data(0, "")}

@@ -19,9 +19,7 @@ import (
 
 // Viewer makes view calls: a [client.Client].
 type Viewer interface {
-	View(
-		ctx context.Context, contract types.ContractID, function string, args []byte, at api.BlockRef,
-	) ([]byte, error)
+	View(ctx context.Context, contract types.ContractID, function string, args []byte, at api.BlockRef) ([]byte, error)
 }
 
 // Declared parses the ABI embedded in generated code. It panics if the text is invalid.

@@ -320,11 +320,8 @@ func (c *checker) mint() error {
 	}
 	if after.supply != before.supply+7 || after.holder != before.holder+7 {
 		return conformance.Breaks(
-			"after a mint of 7 the supply is %d, was %d; the balance is %d, was %d",
-			after.supply,
-			before.supply,
-			after.holder,
-			before.holder,
+			"after a mint of 7 the supply is %d, was %d; the balance is %d, was %d", after.supply, before.supply,
+			after.holder, before.holder,
 		)
 	}
 	return c.moves(nothing, func() error {

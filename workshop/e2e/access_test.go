@@ -57,8 +57,7 @@ func startGuarded(t *testing.T) guarded {
 	g.certify(t, 1)
 	digest := sha256.Sum256([]byte(hashedKey))
 	g.write(
-		t,
-		"keys",
+		t, "keys",
 		"# who may call\nopen:"+openKey+"\nhashed:sha256:"+hex.EncodeToString(digest[:])+"\nslow:"+slowKey+" rate=1\n",
 	)
 	g.write(t, "jwt", hex.EncodeToString(jwtSecret[:])+"\n")
@@ -379,18 +378,8 @@ func TestCommandsOfGuardedNode(t *testing.T) {
 	u.succeeds(nil, "watch", "blocks", "--from", "0", "--count", "1")
 	var r loadgen.Report
 	u.succeeds(
-		&r,
-		"bench",
-		"--load",
-		"subscribers",
-		"--subscribers",
-		"4",
-		"--senders",
-		"2",
-		"--per-sender",
-		"5",
-		"--connections",
-		"2",
+		&r, "bench", "--load", "subscribers", "--subscribers", "4", "--senders", "2", "--per-sender", "5",
+		"--connections", "2",
 	)
 	if r.Calls != 10 || r.Audience == nil || r.Audience.Missed != 0 || r.Audience.Notifications < 4*r.Audience.Blocks {
 		t.Errorf("report %+v, audience %+v", r, r.Audience)

@@ -257,17 +257,8 @@ func TestCluster(t *testing.T) {
 		t.Fatalf("cp: got %v, %s", err, out)
 	}
 	refused := newUser(t).run(
-		"node",
-		"--data-dir",
-		copied,
-		"--cluster-addr",
-		freeAddress(t),
-		"--block-time",
-		"200ms",
-		"--rpc-addr",
-		"127.0.0.1:0",
-		"--admin-addr",
-		"127.0.0.1:0",
+		"node", "--data-dir", copied, "--cluster-addr", freeAddress(t), "--block-time", "200ms", "--rpc-addr",
+		"127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
 	)
 	if !strings.Contains(refused.String(), "copy of a member's") {
 		t.Errorf("a copied directory: got %s", refused)

@@ -222,8 +222,7 @@ func TestKeyOfThePast(t *testing.T) {
 		"--block-time", "200ms",
 		"--upstream", h.first.RPC, "--protocol-key", h.keys[1])
 	h.await(
-		again,
-		"beyond the block that took production from it",
+		again, "beyond the block that took production from it",
 		func(s api.SyncStatus) bool { return s.LocalHeight > back.FirstBlock },
 	)
 	for _, height := range []types.Height{there.FirstBlock, back.Height, back.FirstBlock} {

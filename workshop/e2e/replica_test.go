@@ -163,16 +163,8 @@ func (c *cluster) startPrimary() {
 func (c *cluster) follow(mode string) *process {
 	c.t.Helper()
 	return start(
-		c.t,
-		"node",
-		"--data-dir",
-		c.path(mode),
-		"--mode",
-		mode,
-		"--upstream",
-		c.links[mode].server.URL,
-		"--genesis-hash",
-		c.hash,
+		c.t, "node", "--data-dir", c.path(mode), "--mode", mode, "--upstream", c.links[mode].server.URL,
+		"--genesis-hash", c.hash,
 	)
 }
 
@@ -358,17 +350,7 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 	newUser(t).fails(exitUsage, "node", "--data-dir", c.path("x"), "--mode", "replica", "--upstream", c.primary.RPC)
 	newUser(t).fails(exitUsage, "node", "--data-dir", c.path("x"), "--mode", "observer")
 	newUser(t).fails(
-		exitUsage,
-		"node",
-		"--data-dir",
-		c.path("x"),
-		"--mode",
-		"archive",
-		"--upstream",
-		c.primary.RPC,
-		"--genesis-hash",
-		c.hash,
-		"--retention",
-		"5",
+		exitUsage, "node", "--data-dir", c.path("x"), "--mode", "archive", "--upstream", c.primary.RPC,
+		"--genesis-hash", c.hash, "--retention", "5",
 	)
 }

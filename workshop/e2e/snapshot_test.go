@@ -67,14 +67,7 @@ func TestSnapshotIndependently(t *testing.T) {
 		exitFailed, "snapshot", "import", node.RPC, "--genesis-hash", types.BlockHash{1}.String(), "--data-dir", fetched+"2",
 	)
 	user.fails(
-		exitUsage,
-		"snapshot",
-		"import",
-		node.RPC,
-		dir,
-		"--genesis-hash",
-		info.GenesisHash.String(),
-		"--data-dir",
+		exitUsage, "snapshot", "import", node.RPC, dir, "--genesis-hash", info.GenesisHash.String(), "--data-dir",
 		fetched+"2",
 	)
 	if err := node.Stop(); err != nil {

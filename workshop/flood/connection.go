@@ -54,10 +54,8 @@ func post(body []byte, right ...string) request { return postWith("", body, righ
 // postWith is like post, with more header fields, each with its line end.
 func postWith(fields string, body []byte, right ...string) request {
 	wire := fmt.Appendf(
-		nil,
-		"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n",
-		fields,
-		len(body),
+		nil, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n",
+		fields, len(body),
 	)
 	return request{wire: append(wire, body...), wants: [][]string{right}}
 }

@@ -120,10 +120,8 @@ func hugeBodies() []request {
 	call := append([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_getBalance","params":["`), append(argument, `"]}`...)...)
 	bomb := zipped(bytes.Repeat([]byte(" "), 64<<20))
 	over := fmt.Appendf(
-		nil,
-		"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		maxBody+1,
-		spaces,
+		nil, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		maxBody+1, spaces,
 	)
 	chunked := []byte(
 		"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",

@@ -49,16 +49,13 @@ func lookupContract() []byte {
 		const state, left = 0, 1 // locals
 		body := g.Concat(
 			g.Const(g.I32, argsAt), g.Call(read), load(argsAt), g.Op(g.LocalSet, state), load(argsAt+8), g.Op(g.LocalSet, left),
-			[]byte{g.LoopOp, g.Empty},
-			g.Op(g.LocalGet, state), g.Const(g.I64, 6364136223846793005), []byte{g.I64Mul},
+			[]byte{g.LoopOp, g.Empty}, g.Op(g.LocalGet, state), g.Const(g.I64, 6364136223846793005), []byte{g.I64Mul},
 			g.Const(g.I64, 1442695040888963407), []byte{g.I64Add}, g.Op(g.LocalSet, state),
 			g.Const(g.I32, valueAt), g.Op(g.LocalGet, state), g.Op(g.I64Store, 3, 0),
 			g.Const(g.I32, keyAt), g.Op(g.LocalGet, state), g.Const(g.I64, 33), []byte{g.I64ShrU},
-			load(argsAt+24), []byte{remU}, load(argsAt+16), []byte{g.I64Add}, g.Op(g.I64Store, 3, 0),
-			operation,
+			load(argsAt+24), []byte{remU}, load(argsAt+16), []byte{g.I64Add}, g.Op(g.I64Store, 3, 0), operation,
 			g.Op(g.LocalGet, left), g.Const(g.I64, 1), []byte{sub},
-			g.Op(g.LocalTee, left), []byte{g.I32WrapI64}, g.Op(g.BrIfOp, 0),
-			[]byte{g.End},
+			g.Op(g.LocalTee, left), []byte{g.I32WrapI64}, g.Op(g.BrIfOp, 0), []byte{g.End},
 		)
 		m.Export(name, g.FunctionKind, m.AddFunction(procedure, []byte{g.I64, g.I64}, body...))
 	}

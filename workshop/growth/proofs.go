@@ -183,17 +183,9 @@ func writeProofs(s settings, blocks []provenBlock) error {
 			level = fmt.Sprint(b.level)
 		}
 		fmt.Fprintf(
-			&text,
-			"| %d | %s | %d | %.1f | %.1f | %.1f | %.0f | %.0f | %.1f |\n",
-			b.writes,
-			level,
-			b.rows,
-			milliseconds(b.trace),
-			milliseconds(b.prove),
-			milliseconds(all),
-			float64(b.rows)/all.Seconds(),
-			float64(b.size)/1000,
-			milliseconds(b.verify),
+			&text, "| %d | %s | %d | %.1f | %.1f | %.1f | %.0f | %.0f | %.1f |\n", b.writes, level, b.rows,
+			milliseconds(b.trace), milliseconds(b.prove), milliseconds(all), float64(b.rows)/all.Seconds(),
+			float64(b.size)/1000, milliseconds(b.verify),
 		)
 		if b.level != chosen {
 			continue

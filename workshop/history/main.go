@@ -35,12 +35,7 @@ func main() {
 			return err
 		}
 		err = measure(
-			ctx,
-			work,
-			*blocks,
-			*perBlock,
-			*queries,
-			*token,
+			ctx, work, *blocks, *perBlock, *queries, *token,
 			[]string{*binary, "node", "--rpc-addr", *rpc, "--admin-addr", *admin},
 		)
 		return errors.Join(err, os.RemoveAll(work))
@@ -64,8 +59,7 @@ func measure(
 	}
 	// A node that makes no blocks during the queries.
 	n, err := program.Serve(
-		ctx,
-		program.Command{Args: append(command, "--data-dir", h.dir, "--block-time", "1h", "--json")},
+		ctx, program.Command{Args: append(command, "--data-dir", h.dir, "--block-time", "1h", "--json")},
 		filepath.Join(dir, "ready.json"),
 	)
 	if err != nil {
@@ -151,12 +145,8 @@ func (k kind) run(ctx context.Context, c *client.Client, h *history, queries int
 	slices.Sort(took)
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	fmt.Printf(
-		"| %s | %.2f | %.2f | %.2f | %d |\n",
-		k.name,
-		ms(took[queries/2]),
-		ms(took[queries*99/100]),
-		ms(took[queries-1]),
-		wrong,
+		"| %s | %.2f | %.2f | %.2f | %d |\n", k.name, ms(took[queries/2]), ms(took[queries*99/100]),
+		ms(took[queries-1]), wrong,
 	)
 	if wrong > 0 {
 		return fmt.Errorf("%d of %d answers are not the model's", wrong, queries)

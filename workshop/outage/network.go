@@ -33,8 +33,7 @@ func ip(args ...string) error {
 func newNetwork() (*network, error) {
 	n := new(network)
 	return n, inOrder(
-		[]string{"link", "add", bridge, "type", "bridge"},
-		[]string{"addr", "add", ownAddress + "/24", "dev", bridge},
+		[]string{"link", "add", bridge, "type", "bridge"}, []string{"addr", "add", ownAddress + "/24", "dev", bridge},
 		[]string{"link", "set", bridge, "up"},
 	)
 }
@@ -59,8 +58,7 @@ func (n *network) add(number int) error {
 		[]string{"link", "add", veth, "type", "veth", "peer", "name", "eth0", "netns", name},
 		[]string{"link", "set", veth, "master", bridge, "up"},
 		[]string{"-n", name, "addr", "add", addressOf(number) + "/24", "dev", "eth0"},
-		[]string{"-n", name, "link", "set", "eth0", "up"},
-		[]string{"-n", name, "link", "set", "lo", "up"},
+		[]string{"-n", name, "link", "set", "eth0", "up"}, []string{"-n", name, "link", "set", "lo", "up"},
 	)
 }
 

@@ -68,12 +68,8 @@ func main() {
 // run measures the ways of proving in sequence.
 func (s settings) run(ctx context.Context) error {
 	fmt.Printf(
-		"%.0f transfers a second for %v, blocks every %v, proofs of %d bits:\n\n%s\n",
-		s.rate,
-		s.duration,
-		s.blockTime,
-		s.proofBits,
-		header,
+		"%.0f transfers a second for %v, blocks every %v, proofs of %d bits:\n\n%s\n", s.rate, s.duration, s.blockTime,
+		s.proofBits, header,
 	)
 	for _, mode := range s.modes {
 		o, err := s.measure(ctx, mode)

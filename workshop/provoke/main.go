@@ -75,22 +75,13 @@ func run(ctx context.Context, s settings, table io.Writer) error {
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", c.alert, err))
 			fmt.Fprintf(
-				table,
-				"| %s | %s | FAILED: %s | | %s |\n",
-				c.alert,
-				c.text,
-				strings.Join(strings.Fields(err.Error()), " "),
-				strings.Join(o.others, ", "),
+				table, "| %s | %s | FAILED: %s | | %s |\n", c.alert, c.text,
+				strings.Join(strings.Fields(err.Error()), " "), strings.Join(o.others, ", "),
 			)
 			continue
 		}
 		fmt.Fprintf(
-			table,
-			"| %s | %s | %s | %s | %s |\n",
-			c.alert,
-			c.text,
-			seconds(o.fired),
-			seconds(o.resolved),
+			table, "| %s | %s | %s | %s | %s |\n", c.alert, c.text, seconds(o.fired), seconds(o.resolved),
 			strings.Join(o.others, ", "),
 		)
 	}

@@ -139,8 +139,7 @@ func (st *stage) close() error {
 	}
 	if st.mounted {
 		err = errors.Join(
-			err,
-			execute(context.Background(), "umount", filepath.Join(st.dir, "disk")),
+			err, execute(context.Background(), "umount", filepath.Join(st.dir, "disk")),
 			os.Remove(filepath.Join(st.dir, "disk.img")),
 		)
 	}

@@ -80,8 +80,7 @@ var columns = []struct {
 func (s settings) run(ctx context.Context) error {
 	fmt.Printf(
 		"%d senders × %d transfers, 16 connections; the load generator shares the cores with the primary.\n\n| round |",
-		s.senders,
-		s.perSender,
+		s.senders, s.perSender,
 	)
 	rule := "|---|"
 	for _, c := range columns {

@@ -174,9 +174,7 @@ func (s settings) compare(ctx context.Context, primary *client.Client, lines []s
 			continue
 		}
 		fmt.Printf(
-			"follower %d has the primary's blocks 0 to %d, compared within %v\n",
-			i+1,
-			head,
+			"follower %d has the primary's blocks 0 to %d, compared within %v\n", i+1, head,
 			time.Since(begun).Round(time.Second),
 		)
 	}

@@ -116,11 +116,7 @@ func TestPastWitnessesRefuses(t *testing.T) {
 		{"a visitor's error", t.Context(), c.primary.Store(), 1, head, fault},
 	} {
 		err := PastWitnesses(
-			test.ctx,
-			test.store,
-			test.from,
-			test.to,
-			func(_, _ uint64) {},
+			test.ctx, test.store, test.from, test.to, func(_, _ uint64) {},
 			func(types.Height, func() (tree.Witness, error)) error { return fault },
 		)
 		if !errors.Is(err, test.want) {

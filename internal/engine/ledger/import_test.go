@@ -53,9 +53,7 @@ func TestImportGivesTheSameChain(t *testing.T) {
 	primary, replica := openLedger(t, g), openLedger(t, g)
 	for nonce := range uint64(3) {
 		built := build(
-			t,
-			primary,
-			transfer(t, "alice", nonce, types.Account{9, byte(nonce)}, 7),
+			t, primary, transfer(t, "alice", nonce, types.Account{9, byte(nonce)}, 7),
 			transfer(t, "bob", nonce, types.Account{10}, 8),
 		)
 		received, err := Receive(types.Regtest, encodedBlock(t, primary, types.Height(nonce+1)).Encode())

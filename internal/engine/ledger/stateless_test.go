@@ -580,8 +580,7 @@ func TestStatelessKeepsCodes(t *testing.T) {
 	_, args := token(t, "transfer", `{"to":"`+types.Account{8}.String()+`","amount":"30"}`)
 	for nonce := range uint64(2) {
 		build(
-			t,
-			c.primary,
+			t, c.primary,
 			signedBy(t, "alice", 1+nonce, types.NewContractID(alice, 0), types.Call{Function: "transfer", Args: args}),
 		)
 	}

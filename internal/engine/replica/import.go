@@ -173,15 +173,8 @@ func (r *Replica) halted(h *Halt) error {
 		return errHalted
 	}
 	r.config.Log.Error(
-		"this node has stopped importing blocks",
-		"reason",
-		h.Reason,
-		"height",
-		h.Height,
-		"upstream",
-		h.Upstream,
-		"error",
-		h.Message,
+		"this node has stopped importing blocks", "reason", h.Reason, "height", h.Height, "upstream", h.Upstream,
+		"error", h.Message,
 	)
 	if r.config.HaltFile != "" && h.Reason != UnknownVersion {
 		if err := h.Write(r.config.HaltFile); err != nil {

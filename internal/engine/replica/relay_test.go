@@ -192,12 +192,8 @@ func TestRelayComesBackToALiar(t *testing.T) {
 			if tip := f.primary.Tip().Header.Header.Height; len(kept) != int(tip) ||
 				k.refused != minute && k.refused != minute+1 || f.faults(0, Lied) != uint64(k.refused) {
 				t.Errorf(
-					"minute %d, head %d: %d proofs are kept, %d were refused, %d lies",
-					minute,
-					tip,
-					len(kept),
-					k.refused,
-					f.faults(0, Lied),
+					"minute %d, head %d: %d proofs are kept, %d were refused, %d lies", minute, tip, len(kept),
+					k.refused, f.faults(0, Lied),
 				)
 			}
 			if !f.Status().Upstreams[0].InUse {

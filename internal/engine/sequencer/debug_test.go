@@ -33,10 +33,7 @@ func talker() *wasmgen.Module {
 		nested = append(nested, wasmgen.Const(wasmgen.I32, v)...)
 	}
 	nested = wasmgen.Concat(
-		nested,
-		wasmgen.Const(wasmgen.I64, 0),
-		wasmgen.Const(wasmgen.I64, 1_000_000),
-		wasmgen.Call(call),
+		nested, wasmgen.Const(wasmgen.I64, 0), wasmgen.Const(wasmgen.I64, 1_000_000), wasmgen.Call(call),
 		wasmgen.Op(wasmgen.Drop),
 	)
 	add("say", arguments, say(0))
@@ -58,10 +55,7 @@ func TestDebugIsTold(t *testing.T) {
 		heard = append(heard, said{tx, contract, string(message)})
 	}
 	code := talker().Encode()
-	f.block(
-		f.send(alice, 1, 1, deploy("first", code)),
-		f.send(alice, 2, 1, deploy("second", code)),
-	)
+	f.block(f.send(alice, 1, 1, deploy("first", code)), f.send(alice, 2, 1, deploy("second", code)))
 	sender := types.Account(alice.PublicKey())
 	first, second := types.NewContractID(sender, 1), types.NewContractID(sender, 2)
 	say := f.send(alice, 3, 1, call(first, "say", []byte("four")...))

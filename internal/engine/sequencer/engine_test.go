@@ -65,8 +65,7 @@ func variant(n int) []byte {
 	m := wasmgen.Contract(1, 1)
 	procedure := m.AddType(nil, 0)
 	m.Export(
-		"loop",
-		wasmgen.FunctionKind,
+		"loop", wasmgen.FunctionKind,
 		m.AddFunction(procedure, nil, wasmgen.Concat(wasmgen.Const(wasmgen.I64, int64(n)), wasmgen.Op(wasmgen.Drop))...),
 	)
 	return m.Encode()

@@ -459,11 +459,8 @@ func TestTheTimeOfDayJumps(t *testing.T) {
 				f.expect("height", f.height(), height+i+1)
 				if f.timestamp() < last {
 					t.Fatalf(
-						"after a jump of %v: block %d has the time %d, and the one before has %d",
-						step.jump,
-						f.height(),
-						f.timestamp(),
-						last,
+						"after a jump of %v: block %d has the time %d, and the one before has %d", step.jump,
+						f.height(), f.timestamp(), last,
 					)
 				}
 				last = f.timestamp()

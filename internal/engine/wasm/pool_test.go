@@ -251,9 +251,7 @@ func TestNothingLeaks(t *testing.T) {
 	var guests []*guest
 	for i := range 30 {
 		g := body(
-			i32(i),
-			i32(i),
-			store8(0),
+			i32(i), i32(i), store8(0),
 			forever(i32(5*i+1), memoryGrow(), i32(-1), 0x46 /* i32.eq */, opIf, noResult, opUnreachable, opEnd),
 		)
 		g.globals = []int64{int64(i)}

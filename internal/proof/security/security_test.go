@@ -34,14 +34,8 @@ func TestAgreesWithSoundcalc(t *testing.T) {
 			}, c.m)
 		if got.Bits() != c.bits || int(got.Batching) != c.batching || int(got.Query) != c.query {
 			t.Errorf(
-				"%d queries, 2^%d rows, m = %d: %v; want %d bits, batching %d, query %d",
-				c.queries,
-				c.logRows,
-				c.m,
-				got,
-				c.bits,
-				c.batching,
-				c.query,
+				"%d queries, 2^%d rows, m = %d: %v; want %d bits, batching %d, query %d", c.queries, c.logRows, c.m,
+				got, c.bits, c.batching, c.query,
 			)
 		}
 		t.Logf("%d queries, 2^%d rows: %v", c.queries, c.logRows, got)

@@ -310,10 +310,7 @@ func TestEachConstraintMatters(t *testing.T) {
 			e.statement.Circuit = e.statement.Circuit.Without(i)
 			if _, err := verifier.Verify(e.statement, 100, e.prove(t, 0)); err != nil {
 				t.Errorf(
-					"%s without %s: %v; %v",
-					name,
-					constraint.Name,
-					err,
+					"%s without %s: %v; %v", name, constraint.Name, err,
 					e.statement.Circuit.Check(e.columns, e.statement.Public, e.statement.Terms),
 				)
 			}

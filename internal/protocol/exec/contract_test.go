@@ -106,12 +106,8 @@ func TestDeploy(t *testing.T) {
 	inside := types.Gas(130+1) + 130 + (12_000 + 12*4 + 64*4 + 2 + 100_000) + 130 + (130 + 12*11 + 3)
 	if *r.Contract != id || r.GasUsed != price+inside || c.stored(id, "args") != "args" || c.coins(id) != 5 {
 		t.Errorf(
-			"contract %s, used %d, want %d; stored %q, %d coins",
-			r.Contract,
-			r.GasUsed,
-			price+inside,
-			c.stored(id, "args"),
-			c.coins(id),
+			"contract %s, used %d, want %d; stored %q, %d coins", r.Contract, r.GasUsed, price+inside,
+			c.stored(id, "args"), c.coins(id),
 		)
 	}
 	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])

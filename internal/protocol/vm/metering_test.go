@@ -124,10 +124,7 @@ func TestUnpaidWork(t *testing.T) {
 		labels[i] = uint32(i)
 	}
 	fall := Concat(
-		repeat(35, count...),
-		repeat(20, BlockOp, Empty),
-		Const(I32, 0),
-		BrTable(0, labels...),
+		repeat(35, count...), repeat(20, BlockOp, Empty), Const(I32, 0), BrTable(0, labels...),
 		repeat(20, Concat(Op(End), count)...),
 	)
 	table.AddFunction(0, nil, Concat(fall, fall, fall)...)
@@ -212,13 +209,8 @@ func requireRule(t *testing.T, code []byte, checked *vm.Module) {
 	if got := uint64(checked.DeployGas()); got != want.DeployGas || checked.Load() != want.Load ||
 		checked.InstanceItems() != want.InstanceItems {
 		t.Errorf(
-			"deploy %d, load %d, %d items; want %d, %d, %d",
-			got,
-			checked.Load(),
-			checked.InstanceItems(),
-			want.DeployGas,
-			want.Load,
-			want.InstanceItems,
+			"deploy %d, load %d, %d items; want %d, %d, %d", got, checked.Load(), checked.InstanceItems(),
+			want.DeployGas, want.Load, want.InstanceItems,
 		)
 	}
 	for i, slots := range frames(checked.Instrumented()) {

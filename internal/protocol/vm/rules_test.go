@@ -45,11 +45,7 @@ func TestCheck(t *testing.T) {
 	}
 	if m.Pages() != 1 || m.MaxPages() != 2 || !m.HasInit() || m.Reentrant() || m.CodeSize() != len(contract().Encode()) {
 		t.Errorf(
-			"got %d pages of %d, init %v, reentrant %v, %d bytes",
-			m.Pages(),
-			m.MaxPages(),
-			m.HasInit(),
-			m.Reentrant(),
+			"got %d pages of %d, init %v, reentrant %v, %d bytes", m.Pages(), m.MaxPages(), m.HasInit(), m.Reentrant(),
 			m.CodeSize(),
 		)
 	}

@@ -23,8 +23,7 @@ func (h *blockHandlers) serveBlocks(w http.ResponseWriter, r *http.Request) {
 	from, to, ok := parseRange(r.PathValue("range"))
 	if !ok {
 		http.Error(
-			w,
-			"The path must end with the heights of the first and the last block, in decimal, such as 1-256.",
+			w, "The path must end with the heights of the first and the last block, in decimal, such as 1-256.",
 			http.StatusBadRequest,
 		)
 		return

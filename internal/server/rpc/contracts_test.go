@@ -348,10 +348,7 @@ func TestEstimateOfADeploy(t *testing.T) {
 	receipt := call[api.Receipt](s.testChain, "svc_getTransactionReceipt", tx.ID())
 	if receipt.Status != 1 || 5*estimate > 6*needed(receipt) || s.engine.Stats().Compiled != before+1 {
 		t.Errorf(
-			"estimated %d, used %d, status %d, %d modules compiled",
-			estimate,
-			receipt.GasUsed,
-			receipt.Status,
+			"estimated %d, used %d, status %d, %d modules compiled", estimate, receipt.GasUsed, receipt.Status,
 			s.engine.Stats().Compiled,
 		)
 	}

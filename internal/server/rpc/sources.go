@@ -100,9 +100,7 @@ type eventStore interface {
 type paymentStore interface {
 	headers
 	Payments(
-		ctx context.Context,
-		f chain.PaymentFilter,
-		in chain.PaymentRange,
+		ctx context.Context, f chain.PaymentFilter, in chain.PaymentRange,
 		yield func(*chain.Payment, *types.Header, types.BlockHash) bool,
 	) (chain.PaymentsEnd, error)
 }

@@ -192,9 +192,7 @@ func TestRefusalsSayWhatTheyWereDecidedBy(t *testing.T) {
 	for n := range uint64(64) {
 		call[string](c, "svc_sendRawTransaction", encoded(c.sign(alice, n+1, transfer(account(bob), 1))))
 	}
-	held := c.refused(
-		api.ErrHeld, "svc_sendRawTransaction", encoded(c.sign(alice, 65, transfer(account(bob), 1))),
-	)
+	held := c.refused(api.ErrHeld, "svc_sendRawTransaction", encoded(c.sign(alice, 65, transfer(account(bob), 1))))
 	if held["limit"] != 64.0 || held["expected"] != "0x0" || held["nonce"] != "0x41" {
 		t.Errorf("the 65th that waits: got %v, want limit 64, expected 0x0, nonce 0x41", held)
 	}
@@ -224,9 +222,7 @@ func TestUpstreamsRefusalIsPassedOn(t *testing.T) {
 	} {
 		handing := handedOn{c.pool, fmt.Errorf("upstream: %w", want)}
 		c.serve(func(config *Config) { config.Pool, config.Sender = handing, handing })
-		data := c.refused(
-			want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, transfer(account(bob), 1))),
-		)
+		data := c.refused(want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, transfer(account(bob), 1))))
 		if !maps.Equal(data, want.Data) {
 			t.Errorf("%v: got %v", want, data)
 		}

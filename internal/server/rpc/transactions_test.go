@@ -359,10 +359,7 @@ func TestRawBlocksAreTheBlocks(t *testing.T) {
 		if whole[height].Block.Size != uint64(len(whole[height].Raw)) ||
 			headers[height].Block.Size != whole[height].Block.Size {
 			t.Errorf(
-				"block %d: sizes %d and %d, raw %d",
-				height,
-				whole[height].Block.Size,
-				headers[height].Block.Size,
+				"block %d: sizes %d and %d, raw %d", height, whole[height].Block.Size, headers[height].Block.Size,
 				len(whole[height].Raw),
 			)
 		}

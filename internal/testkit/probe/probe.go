@@ -90,8 +90,7 @@ func callHost(f vm.Function) []byte {
 func initBody() []byte {
 	first := joined(i32Const(0), i32Load8(Args))
 	return joined(
-		i32Const(Args), callOf(int(vm.ArgsRead)),
-		first, i32Const(255), []byte{0x46, 0x04, 0x40}, unreachable, end,
+		i32Const(Args), callOf(int(vm.ArgsRead)), first, i32Const(255), []byte{0x46, 0x04, 0x40}, unreachable, end,
 		first, i32Const(254), []byte{0x46, 0x04, 0x40},
 		i32Const(Args), callOf(int(vm.ArgsLen)), callOf(int(vm.Revert)), end,
 		i32Const(Args), i32Const(8), i32Const(Args), callOf(int(vm.ArgsLen)), callOf(int(vm.StorageWrite)), end,

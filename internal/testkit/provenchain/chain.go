@@ -111,18 +111,14 @@ func mixed(tb testing.TB, bits int) ([]Block, *maker) {
 		}
 	}
 	add(
-		"calls of a token",
-		token(alice, bob.PublicKey(), 300),
-		token(bob, types.Account{9}, 7),
+		"calls of a token", token(alice, bob.PublicKey(), 300), token(bob, types.Account{9}, 7),
 		token(bob, alice.PublicKey(), 1_000_000),
 	)
 	parameters.MinBaseFee++
 	add("a change of parameters", transaction{from: producer, payload: types.Configure{Parameters: parameters}})
 	add("calls that delete", token(alice, bob.PublicKey(), 700), transfer(bob, alice.PublicKey(), 3))
 	add(
-		"of everything",
-		transfer(alice, types.Account{2}, 1),
-		token(bob, alice.PublicKey(), 993),
+		"of everything", transfer(alice, types.Account{2}, 1), token(bob, alice.PublicKey(), 993),
 		transfer(bob, bob.PublicKey(), 1),
 	)
 	policy := onlySigner(policyKey(tb))

@@ -55,14 +55,8 @@ func (b bombs) branching() []Bomb {
 	emptyLoop := []byte{LoopOp, Empty, End}
 	shortBranch := Concat(condition, []byte{IfOp, Empty}, Op(LocalGet, 98), Op(LocalSet, 99), []byte{End})
 	bothWays := Concat(
-		condition,
-		[]byte{IfOp, Empty},
-		Op(LocalGet, 98),
-		Op(LocalSet, 99),
-		[]byte{Else},
-		Op(LocalGet, 97),
-		Op(LocalSet, 99),
-		[]byte{End},
+		condition, []byte{IfOp, Empty}, Op(LocalGet, 98), Op(LocalSet, 99), []byte{Else}, Op(LocalGet, 97),
+		Op(LocalSet, 99), []byte{End},
 	)
 	branchOut := Concat(condition, Op(BrIfOp, 0))
 	targets := make([]uint32, 256)
@@ -133,12 +127,8 @@ func (b bombs) straight() []Bomb {
 		part("operands", 0, bytes.Repeat(Const(I32, 1), 500), bytes.Repeat([]byte{Drop}, 500)),
 		part("live operands", 1, bytes.Repeat(get, 500), bytes.Repeat([]byte{I32Add}, 499), set),
 		short(
-			"operands across calls",
-			19_500,
-			1,
-			bytes.Repeat(Concat(get, Op(I32Load, 2, 0), Call(0)), 200),
-			bytes.Repeat([]byte{I32Add}, 199),
-			set,
+			"operands across calls", 19_500, 1, bytes.Repeat(Concat(get, Op(I32Load, 2, 0), Call(0)), 200),
+			bytes.Repeat([]byte{I32Add}, 199), set,
 		),
 	}
 }

@@ -104,8 +104,7 @@ func Hostile(reentrant bool) *Module {
 		"storage", i32s(1), countingAt0(Concat(Const(I32, 0), Const(I32, 4), Const(I32, 0), Const(I32, 4), Call(write)))...,
 	)
 	add(
-		"bigStorage",
-		i32s(1),
+		"bigStorage", i32s(1),
 		countingAt0(Concat(Const(I32, 0), Const(I32, 256), Const(I32, 0), Const(I32, 16<<10), Call(write)))...,
 	)
 	numbers := func(values ...int64) (b []byte) {
@@ -157,14 +156,7 @@ func (h *hostile) relay(function string, times int) []byte {
 	name := h.name(function)
 	for range times {
 		body = Concat(
-			body,
-			Const(I32, 0),
-			name,
-			Const(I32, 32),
-			Const(I32, 64),
-			Const(I64, 0),
-			Const(I64, -1),
-			Call(h.call),
+			body, Const(I32, 0), name, Const(I32, 32), Const(I32, 64), Const(I64, 0), Const(I64, -1), Call(h.call),
 			Op(LocalSet, 0),
 		)
 	}

@@ -206,12 +206,7 @@ func (g *generator) loop() []byte {
 	condition := g.expression(I32)
 	if i, ok := g.local(I32); ok && (g.IntN(4) > 0 || g.spared()) {
 		condition = Concat(
-			Op(LocalGet, i),
-			Const(I32, 3),
-			[]byte{0x71 /* i32.and */},
-			Op(LocalGet, i),
-			Const(I32, 1),
-			Op(I32Add),
+			Op(LocalGet, i), Const(I32, 3), []byte{0x71 /* i32.and */}, Op(LocalGet, i), Const(I32, 1), Op(I32Add),
 			Op(LocalSet, i),
 		)
 	}
