@@ -69,8 +69,7 @@ func (d *Draft) MarshalJSON() ([]byte, error) {
 		Format: draftFormat, Network: d.Network, Transaction: d.Transaction.EncodeUnsigned(), Sender: d.Sender.json(),
 	}
 	if d.Transaction.Payer != nil {
-		payer := d.Payer.json()
-		text.Payer = &payer
+		text.Payer = new(d.Payer.json())
 	}
 	return json.Marshal(text)
 }

@@ -208,6 +208,5 @@ func cutNotification(text []byte) (id, result []byte, ok bool) {
 func (s *socket) nextHeight(ctx context.Context) (*types.Height, error) {
 	var head api.Quantity
 	err := s.call(ctx, api.BlockNumber.Name, []any{}, &head)
-	next := types.Height(head) + 1
-	return &next, err
+	return new(types.Height(head) + 1), err
 }

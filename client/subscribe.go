@@ -24,10 +24,7 @@ func (c *Client) SubscribeBlocks(ctx context.Context, from *types.Height) iter.S
 			from, err = s.nextHeight(ctx)
 		}
 		return api.SubscribeParams{Topic: api.TopicBlocks, Filter: api.SubscriptionFilter{FromBlock: from}}, err
-	}, func(block api.Block) {
-		next := block.Height + 1
-		from = &next
-	})
+	}, func(block api.Block) { from = new(block.Height + 1) })
 }
 
 // SubscribeEvents yields the events that match a filter, as [Client.SubscribeBlocks] does: from filter.FromBlock or
@@ -63,10 +60,7 @@ func (c *Client) SubscribeProofs(ctx context.Context, from *types.Height) iter.S
 			from, err = s.nextHeight(ctx)
 		}
 		return api.SubscribeParams{Topic: api.TopicProofs, Filter: api.SubscriptionFilter{FromBlock: from}}, err
-	}, func(notice api.ProofNotice) {
-		next := notice.Height + 1
-		from = &next
-	})
+	}, func(notice api.ProofNotice) { from = new(notice.Height + 1) })
 }
 
 // SubscribePending yields the hash of each transaction that the node's mempool accepts. It reconnects as

@@ -81,15 +81,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MaxRequestBytes < 0 || o.MaxResponseBytes < 0 || o.MaxBatch < 0 {
 		return o, errors.New("jsonrpc: a limit is negative")
 	}
-	if o.MaxRequestBytes == 0 {
-		o.MaxRequestBytes = 5 << 20
-	}
-	if o.MaxResponseBytes == 0 {
-		o.MaxResponseBytes = 64 << 20
-	}
-	if o.MaxBatch == 0 {
-		o.MaxBatch = 1000
-	}
+	o.MaxRequestBytes = cmp.Or(o.MaxRequestBytes, 5<<20)
+	o.MaxResponseBytes = cmp.Or(o.MaxResponseBytes, 64<<20)
+	o.MaxBatch = cmp.Or(o.MaxBatch, 1000)
 	if o.Incident == nil {
 		o.Incident = logIncident
 	}

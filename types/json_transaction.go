@@ -14,8 +14,7 @@ import (
 func (p Transfer) MarshalJSON() ([]byte, error) {
 	var memo *Hex
 	if p.Memo != nil {
-		b := Hex(p.Memo[:])
-		memo = &b
+		memo = new(Hex(p.Memo[:]))
 	}
 	return json.Marshal(struct {
 		Type string `json:"type"`

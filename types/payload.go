@@ -188,8 +188,7 @@ func decodePayloadOf(kind PayloadKind, d *codec.Decoder) Payload {
 	case KindSetPolicy:
 		p := SetPolicy{Recovery: d.Bool()}
 		if d.Option() {
-			policy := decodePolicy(d)
-			p.Policy = &policy
+			p.Policy = new(decodePolicy(d))
 		}
 		return p
 	case KindInstantiate:

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -198,12 +199,7 @@ func printable(b []byte, most int) string {
 }
 
 func isPrintable(b []byte) bool {
-	for _, c := range b {
-		if c < 0x20 || c > 0x7e {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c < 0x20 || c > 0x7e })
 }
 
 func lengthAndDigest(b []byte) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -193,12 +194,9 @@ func fetchFrom(c *client.Client, to types.Height, ranges []api.RangeProofs) fetc
 
 // offers reports whether a node claims to have a proof of exactly the range of blocks from first to last.
 func offers(ranges []api.RangeProofs, first, last types.Height) bool {
-	for _, r := range ranges {
-		if types.Height(r.Blocks) == last-first+1 && r.Oldest <= first && last <= r.Newest {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ranges, func(r api.RangeProofs) bool {
+		return types.Height(r.Blocks) == last-first+1 && r.Oldest <= first && last <= r.Newest
+	})
 }
 
 func (w *walked) fields() []output.Field {

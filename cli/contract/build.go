@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -53,9 +54,7 @@ assemblyscript from npm; anything missing is reported.`,
 		if len(args) > 0 {
 			dir = args[0]
 		}
-		if out == "" {
-			out = filepath.Join(dir, "build")
-		}
+		out = cmp.Or(out, filepath.Join(dir, "build"))
 		for _, name := range contractbuild.IgnoredVariables() {
 			s.Note("%s is set, but ignored", name)
 		}

@@ -137,17 +137,13 @@ func readCalls(file string) (calls []gasCall, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("call %d of %s: %w", len(calls)+1, file, err)
 		}
-		if call.Name == "" {
-			call.Name = call.Call
-		}
+		call.Name = cmp.Or(call.Name, call.Call)
 		calls = append(calls, call)
 	}
 }
 
 func (g *contractGas) measure() (measured measuredGas, err error) {
-	if g.calls == "" {
-		g.calls = filepath.Join(g.dir, "testdata", "calls.json")
-	}
+	g.calls = cmp.Or(g.calls, filepath.Join(g.dir, "testdata", "calls.json"))
 	calls, err := readCalls(g.calls)
 	if err != nil {
 		return measured, err

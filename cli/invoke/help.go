@@ -1,6 +1,7 @@
 package invoke
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -17,10 +18,7 @@ const helpWidth = 80
 
 // helpText returns a command's help.
 func helpText(command *cobra.Command) string {
-	description := command.Long
-	if description == "" {
-		description = command.Short
-	}
+	description := cmp.Or(command.Long, command.Short)
 	lines := strings.Split(joined(description)+"\n\n"+strings.TrimRight(command.UsageString(), "\n"), "\n")
 	example := false
 	for i, line := range lines {

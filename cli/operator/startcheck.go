@@ -35,8 +35,7 @@ func lookAt(s nodeSettings) place {
 	member, err := datadir.IsMember(s.DataDir)
 	if err == nil && !member && s.Signer == "" && s.hasKey() {
 		if k, err := datadir.ReadProtocolKey(s.keyPath()); err == nil { // checkKey reports an error
-			public := types.PublicKey(k.PublicKey())
-			key = &public
+			key = new(types.PublicKey(k.PublicKey()))
 		}
 	}
 	found, err := datadir.Look(s.DataDir, key, s.lockDir())
@@ -160,8 +159,7 @@ func checkGenesis(s nodeSettings, here place) *finding {
 		err = emergency.OtherGenesis(s.DataDir, wanted.String(), hash.String(), datadir.ErrOtherGenesis)
 	}
 	if err != nil {
-		f := problem(check, err, "")
-		return &f
+		return new(problem(check, err, ""))
 	}
 	return &finding{Check: check, State: stateOK, Detail: "hash " + hash.String()}
 }
@@ -173,8 +171,7 @@ func checkKey(s nodeSettings, here place) *finding {
 	const check = "producer's key"
 	if s.Signer != "" {
 		if _, err := s.client(s.DataDir); err != nil {
-			f := problem(check, err, "docs/cluster.md explains how a node and its signer authenticate each other")
-			return &f
+			return new(problem(check, err, "docs/cluster.md explains how a node and its signer authenticate each other"))
 		}
 		return &finding{Check: check, State: stateOK, Detail: "at the signer " + s.Signer}
 	}
@@ -188,17 +185,13 @@ func checkKey(s nodeSettings, here place) *finding {
 	key, err := datadir.ReadProtocolKey(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		f := problem(check, s.noKey(path), "")
-		return &f
+		return new(problem(check, s.noKey(path), ""))
 	case err != nil:
-		f := problem(check, emergency.BadKey(path, err.Error(), err), "")
-		return &f
+		return new(problem(check, emergency.BadKey(path, err.Error(), err), ""))
 	case here.Record != nil:
-		f := problem(check, here.Record, "")
-		return &f
+		return new(problem(check, here.Record, ""))
 	case here.Lost != nil && len(s.Upstream) == 0:
-		f := problem(check, here.Lost, "")
-		return &f
+		return new(problem(check, here.Lost, ""))
 	}
 	producer := here.Producer
 	if here.Genesis == nil {

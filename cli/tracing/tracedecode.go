@@ -178,8 +178,7 @@ func decode(declared abi.ABI, call api.TraceCall) *decodedCall {
 	}
 	switch {
 	case call.Error != nil && len(call.Output) > 0:
-		revert := declared.Revert(call.Output)
-		d.Error = &revert
+		d.Error = new(declared.Revert(call.Output))
 	case call.Error == nil:
 		if result, err := declared.Result(function, call.Output); err == nil {
 			d.Result = result

@@ -60,12 +60,8 @@ func (p *patient) Accept() (net.Conn, error) {
 
 // passes reports whether an error of accept(2) is for lack of file descriptors or memory.
 func passes(err error) bool {
-	for _, want := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
-		if errors.Is(err, want) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
+		errors.Is(err, syscall.ENOMEM)
 }
 
 // Close implements [net.Listener]. It interrupts a pause of Accept.

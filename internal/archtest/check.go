@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -215,12 +216,7 @@ func (u *uses) checkImporters() (problems []string) {
 }
 
 func sorted(m map[string][]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }
 
 // matches reports whether a pattern matches the package: exactly, or as "prefix/..." for all packages below a prefix.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -88,8 +87,6 @@ func (s Successor) Genesis(b Balances) (types.Genesis, error) {
 	for account, balance := range sums {
 		g.Allocations = append(g.Allocations, types.Allocation{Account: account, Balance: balance})
 	}
-	slices.SortFunc(g.Allocations, func(a, b types.Allocation) int {
-		return a.Account.Compare(b.Account)
-	})
+	sortAllocations(g.Allocations)
 	return g, exec.CheckGenesis(g)
 }

@@ -3,6 +3,7 @@
 package datadir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,9 +106,7 @@ type Dir struct {
 // path opens a chain in memory. Open returns [ErrLocked] for a directory in use, and the errors of [chain.Open]. Errors
 // that an operator must handle are messages of package emergency.
 func Open(path string, options Options) (_ *Dir, err error) {
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
-	}
+	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	d := &Dir{path: path, options: options}
 	defer func() {
 		if err != nil {
@@ -274,6 +273,5 @@ func (d *Dir) Genesis() *types.Genesis {
 	if d.store == nil || d.store.Empty() {
 		return nil
 	}
-	genesis := d.store.Genesis()
-	return &genesis
+	return new(d.store.Genesis())
 }

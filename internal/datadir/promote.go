@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,11 +115,7 @@ func (d *Dir) Promote(key types.PublicKey, in string) error {
 	if err != nil {
 		return err
 	}
-	lost := lock.Missing()
-	if lost == nil {
-		lost = lock.Replaced()
-	}
-	if err := errors.Join(lost, lock.Close()); err != nil {
+	if err := errors.Join(cmp.Or(lock.Missing(), lock.Replaced()), lock.Close()); err != nil {
 		return err
 	}
 	return signstate.Replace(kv.FS{}, lock.Path(), signstate.BlockOf(d.store.Head().Header))

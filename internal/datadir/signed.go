@@ -203,11 +203,7 @@ func (d *Dir) lostBlocks() error {
 		if err != nil {
 			return err
 		}
-		lost := lock.Missing()
-		if lost == nil {
-			lost = lock.Replaced()
-		}
-		if err := errors.Join(lost, lock.Close()); err != nil {
+		if err := errors.Join(cmp.Or(lock.Missing(), lock.Replaced()), lock.Close()); err != nil {
 			return err
 		}
 	}

@@ -119,9 +119,7 @@ const (
 
 // New returns a link without peers. It dials nobody until SetPeers is called.
 func New(config Config) *Link {
-	if config.Log == nil {
-		config.Log = slog.New(slog.DiscardHandler)
-	}
+	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	ctx, end := context.WithCancel(context.Background())
 	return &Link{
 		config:  config,

@@ -210,8 +210,7 @@ func (f *follow) SyncStatus() api.SyncStatus {
 		status.Reason = &c.Reason
 	}
 	if s.ETAKnown {
-		seconds := uint64(math.Ceil(s.ETA.Seconds()))
-		status.ETASecs = &seconds
+		status.ETASecs = new(uint64(math.Ceil(s.ETA.Seconds())))
 	}
 	for i, u := range s.Upstreams {
 		status.Upstreams[i] = api.Upstream{URL: u.URL, InUse: u.InUse}

@@ -118,8 +118,7 @@ func Failure(reason exec.Reason) *string {
 	if reason == exec.Success {
 		return nil
 	}
-	word := string(reason)
-	return &word
+	return new(string(reason))
 }
 
 // Cause returns the details of a trap, or nil if there are none.

@@ -93,9 +93,7 @@ func Open(opts Options) (*List, error) {
 	if opts.Height == nil {
 		opts.Height = func() types.Height { return 0 }
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	l := &List{opts: opts}
 	var err error
 	l.kept, err = l.read()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -154,25 +155,12 @@ func (f *Forwarder) sendOn(ctx context.Context, batch [][]byte) []error {
 			break
 		}
 	}
-	return sameError(&ElsewhereError{ErrNoPrimary, f.replica.Primary()}, len(batch))
+	return slices.Repeat([]error{&ElsewhereError{ErrNoPrimary, f.replica.Primary()}}, len(batch))
 }
 
 // unanswered reports whether any transaction of a batch got no answer that decides about it.
 func unanswered(errs []error) bool {
-	for _, err := range errs {
-		if err != nil && refusal(err) == nil {
-			return true
-		}
-	}
-	return false
-}
-
-func sameError(err error, n int) []error {
-	errs := make([]error, n)
-	for i := range errs {
-		errs[i] = err
-	}
-	return errs
+	return slices.ContainsFunc(errs, func(err error) bool { return err != nil && refusal(err) == nil })
 }
 
 // preferred returns the upstreams, the one in use first.

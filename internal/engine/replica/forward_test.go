@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -332,7 +333,7 @@ func TestForwardedIsSentAgain(t *testing.T) {
 		check(f.t, pool.pool.Reset(mempool.HeadOf(f.chain), accessesOf(f.t, f.chain, 1)))
 		gone := func() error { return errDropped }
 		f.sources[0].set(func(s *faultySource) {
-			s.fault, s.sent = gone, func([][]byte) []error { return sameError(errDropped, 1) }
+			s.fault, s.sent = gone, func([][]byte) []error { return []error{errDropped} }
 		})
 		f.pass(30 * time.Second)
 		want("the upstream is gone", [3]int{1, 1, 1}, [3]int{0, 1, 1})
@@ -498,7 +499,7 @@ func TestDrain(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			refused++
-			return sameError(&Refusal{Why: RefusedReadOnly, Err: errors.New("the test")}, len(batch))
+			return slices.Repeat([]error{&Refusal{Why: RefusedReadOnly, Err: errors.New("the test")}}, len(batch))
 		}
 		f.sources[1].sent = func(batch [][]byte) []error {
 			mu.Lock()
@@ -506,7 +507,7 @@ func TestDrain(t *testing.T) {
 			for _, b := range batch {
 				order = append(order, idOf(b))
 			}
-			return sameError(answer, len(batch))
+			return slices.Repeat([]error{answer}, len(batch))
 		}
 		var holds atomic.Bool
 		ctx, end := context.WithCancel(f.t.Context())

@@ -80,8 +80,7 @@ func derivedHeader(h types.Header) *header {
 	if h == (types.Header{}) {
 		return nil
 	}
-	derived := newHeader(h)
-	return &derived
+	return new(newHeader(h))
 }
 
 // write is a block's change of a state key. An empty value means that the key is absent.
@@ -125,7 +124,7 @@ func ReadHalt(path string) (*Halt, error) {
 		return nil, err
 	}
 	if info.Size() > maxHaltFile {
-		return nil, damagedHalt(path, fmt.Errorf("longer than %d bytes", maxHaltFile))
+		return nil, emergency.DamagedEvidence(path, fmt.Errorf("longer than %d bytes", maxHaltFile))
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -133,14 +132,9 @@ func ReadHalt(path string) (*Halt, error) {
 	}
 	h := new(Halt)
 	if err := sealed.ParseJSON(content, h); err != nil {
-		return nil, damagedHalt(path, err)
+		return nil, emergency.DamagedEvidence(path, err)
 	}
 	return h, nil
-}
-
-// damagedHalt returns an error that says how to handle a halt file that cannot be read.
-func damagedHalt(path string, err error) error {
-	return emergency.DamagedEvidence(path, err)
 }
 
 // Disagreed returns the evidence of a cluster member whose result differs from the cluster's decision. block is the

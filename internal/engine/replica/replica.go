@@ -141,10 +141,11 @@ func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 		var asked []*upstream
 		next := now.Add(LongestBackoff)
 		for _, u := range r.upstreams {
-			if s := u.rank(); s.retryAt.After(now) {
-				next = earlier(next, s.retryAt)
-			} else {
+			switch s := u.rank(); {
+			case !s.retryAt.After(now):
 				asked = append(asked, u)
+			case s.retryAt.Before(next):
+				next = s.retryAt
 			}
 		}
 		good, err := r.probe(ctx, asked)
@@ -162,13 +163,6 @@ func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 		}
 	}
 	return nil, errHalted
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // probe asks upstreams for their heads, and returns those that answered correctly. An error ends the session: the

@@ -160,10 +160,8 @@ func sendToAny(ctx context.Context, sources []Source, batch [][]byte) (errs []er
 
 // isReadOnly reports whether the node takes no transactions at all.
 func isReadOnly(errs []error) bool {
-	for _, err := range errs {
-		if refused := refusal(err); refused != nil && refused.Why == RefusedReadOnly {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(errs, func(err error) bool {
+		refused := refusal(err)
+		return refused != nil && refused.Why == RefusedReadOnly
+	})
 }

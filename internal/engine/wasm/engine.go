@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/rand"
@@ -55,23 +56,14 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	setDefault(&o.DirBytes, DefaultDirBytes)
-	setDefault(&o.Codes, 65_536)
-	setDefault(&o.Idle, 4096)
-	setDefault(&o.IdlePerCode, 64)
-	setDefault(&o.Bytes, DefaultBytes)
+	o.DirBytes = cmp.Or(o.DirBytes, DefaultDirBytes)
+	o.Codes = cmp.Or(o.Codes, 65_536)
+	o.Idle = cmp.Or(o.Idle, 4096)
+	o.IdlePerCode = cmp.Or(o.IdlePerCode, 64)
+	o.Bytes = cmp.Or(o.Bytes, DefaultBytes)
 	o.Fresh = o.Fresh || o.Interpreter
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Engine runs contracts. It implements [vm.Engine], and is safe for concurrent use.
@@ -118,7 +110,7 @@ var _ vm.Engine = (*Engine)(nil)
 
 // New returns an engine. It fails if the directory is unusable or wazero does not behave as required.
 func New(opts Options) (*Engine, error) {
-	setDefault(&opts.Build, engineBuild())
+	opts.Build = cmp.Or(opts.Build, engineBuild())
 	return open(opts, opts.Build)
 }
 

@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-chain/cairn/types"
 )
@@ -11,30 +12,30 @@ import (
 // error that [CheckStatic], [CheckAt] and [BlockExecutor.Apply] return for a transaction wraps one of these; any other
 // error is a fault of the node, not of the transaction.
 var (
-	ErrWrongChain      = errors.New("the transaction is for another chain")                  // rule 2
-	ErrNonceExhausted  = errors.New("the highest nonce, 2^64 − 1, cannot be used")            // 3
-	ErrFieldTooLong    = errors.New("a field exceeds its size limit")                    // 4
-	ErrCodeTooLong     = errors.New("the code exceeds its size limit")                       // 4
-	ErrNotZero         = errors.New("the target or the value must be zero")                      // 5
-	ErrOverflow        = errors.New("an amount exceeds 2^64 − 1")                        // 6
-	ErrPriorityOverMax = errors.New("the max priority fee exceeds the max fee")                  // 7
-	ErrBadPayer        = errors.New("the witnesses do not match the payer")                    // 8, 10
-	ErrBadValidUntil   = errors.New("valid_until is after the year 9999")                // 8
-	ErrBadPolicy       = errors.New("the policy is not valid")                               // 9, 10
-	ErrFeeTooLow       = errors.New("the max fee is below the base fee")                     // 11
-	ErrExpired         = errors.New("the transaction has expired")       // 12
-	ErrNotAdmin        = errors.New("only the admin may change the parameters")          // 13
-	ErrBadParameters   = errors.New("the new parameters are not a valid change")         // 13
-	ErrNonceTooLow     = errors.New("the nonce was already used")                            // 14
-	ErrNonceTooHigh    = errors.New("an earlier nonce is missing")                       // 14
-	ErrIntrinsicGas    = errors.New("the gas limit is below the intrinsic gas")              // 15
-	ErrGasOverBlock    = errors.New("the gas limit exceeds the block's")                     // 15
-	ErrCannotPay       = errors.New("the sender's balance is too low")                   // 16
-	ErrPayerCannotPay  = errors.New("the payer's balance is below the maximum fee")          // 16
-	ErrWrongPolicy     = errors.New("a witness claims an authority that is not in force")  // 17
-	ErrTextTooLong     = errors.New("the text is too long to be signed")                 // 18
-	ErrBadSignature    = errors.New("a witness is invalid")                           // 18
-	ErrBlockFull       = errors.New("the transaction does not fit into the rest of the block")                 // 15, 19
+	ErrWrongChain      = errors.New("the transaction is for another chain")                                       // rule 2
+	ErrNonceExhausted  = errors.New("the highest nonce, 2^64 − 1, cannot be used")                                // 3
+	ErrFieldTooLong    = errors.New("a field exceeds its size limit")                                             // 4
+	ErrCodeTooLong     = errors.New("the code exceeds its size limit")                                            // 4
+	ErrNotZero         = errors.New("the target or the value must be zero")                                       // 5
+	ErrOverflow        = errors.New("an amount exceeds 2^64 − 1")                                                 // 6
+	ErrPriorityOverMax = errors.New("the max priority fee exceeds the max fee")                                   // 7
+	ErrBadPayer        = errors.New("the witnesses do not match the payer")                                       // 8, 10
+	ErrBadValidUntil   = errors.New("valid_until is after the year 9999")                                         // 8
+	ErrBadPolicy       = errors.New("the policy is not valid")                                                    // 9, 10
+	ErrFeeTooLow       = errors.New("the max fee is below the base fee")                                          // 11
+	ErrExpired         = errors.New("the transaction has expired")                                                // 12
+	ErrNotAdmin        = errors.New("only the admin may change the parameters")                                   // 13
+	ErrBadParameters   = errors.New("the new parameters are not a valid change")                                  // 13
+	ErrNonceTooLow     = errors.New("the nonce was already used")                                                 // 14
+	ErrNonceTooHigh    = errors.New("an earlier nonce is missing")                                                // 14
+	ErrIntrinsicGas    = errors.New("the gas limit is below the intrinsic gas")                                   // 15
+	ErrGasOverBlock    = errors.New("the gas limit exceeds the block's")                                          // 15
+	ErrCannotPay       = errors.New("the sender's balance is too low")                                            // 16
+	ErrPayerCannotPay  = errors.New("the payer's balance is below the maximum fee")                               // 16
+	ErrWrongPolicy     = errors.New("a witness claims an authority that is not in force")                         // 17
+	ErrTextTooLong     = errors.New("the text is too long to be signed")                                          // 18
+	ErrBadSignature    = errors.New("a witness is invalid")                                                       // 18
+	ErrBlockFull       = errors.New("the transaction does not fit into the rest of the block")                    // 15, 19
 	ErrLoadFull        = errors.New("the codes that the transaction loads do not fit into the rest of the block") // 20
 )
 
@@ -47,12 +48,7 @@ var invalid = []error{
 
 // IsInvalid reports whether err says that a transaction is not valid for inclusion.
 func IsInvalid(err error) bool {
-	for _, e := range invalid {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(invalid, func(e error) bool { return errors.Is(err, e) })
 }
 
 // SizeError is an [ErrFieldTooLong] or [ErrCodeTooLong] that names the field.

@@ -119,8 +119,7 @@ func (n eventNames) of(kind eventKind, log *types.Log) *[32]byte {
 	case eventOfName:
 		hash := n.ofName[log.Name]
 		if hash == nil {
-			sum := sha256.Sum256([]byte(log.Name))
-			hash = &sum
+			hash = new(sha256.Sum256([]byte(log.Name)))
 			n.ofName[log.Name] = hash
 		}
 		return hash
@@ -128,8 +127,7 @@ func (n eventNames) of(kind eventKind, log *types.Log) *[32]byte {
 		both := contractEvent{log.Contract, log.Name}
 		name := n.ofIDName[both]
 		if name == nil {
-			sum := eventIDName(log.Contract, *n.of(eventOfName, log))
-			name = &sum
+			name = new(eventIDName(log.Contract, *n.of(eventOfName, log)))
 			n.ofIDName[both] = name
 		}
 		return name
@@ -229,8 +227,7 @@ func (f *EventFilter) lists() (prefixes [][]byte) {
 	list := func(kind eventKind, name *[32]byte) { prefixes = append(prefixes, eventPrefix(kind, name)) }
 	switch {
 	case f.Contract != nil && f.NameHash != nil:
-		name := eventIDName(*f.Contract, *f.NameHash)
-		list(eventOfIDName, &name)
+		list(eventOfIDName, new(eventIDName(*f.Contract, *f.NameHash)))
 	case f.Contract != nil:
 		list(eventOfID, (*[32]byte)(f.Contract))
 	case f.NameHash != nil:

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -88,9 +89,7 @@ type DB struct {
 // Open opens the database in a directory. It creates both if necessary, unless options.ReadOnly is set. It returns
 // [ErrLocked] if the directory is in use.
 func Open(dir string, options Options) (_ *DB, err error) {
-	if options.Logger == nil {
-		options.Logger = slog.Default()
-	}
+	options.Logger = cmp.Or(options.Logger, slog.Default())
 	db := &DB{readOnly: options.ReadOnly, failing: make(chan struct{}), damages: damages{log: options.Logger}}
 	db.logger = logger{options.Logger, db.noteFatal, new(atomic.Int64)}
 	files := ordered{options.FS.orDisk(), db}

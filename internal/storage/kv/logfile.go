@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -81,10 +82,5 @@ func checkLog(files vfs.FS, path string, number uint32) error {
 }
 
 func zero(b []byte) bool {
-	for _, x := range b {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(x byte) bool { return x != 0 })
 }

@@ -78,8 +78,7 @@ type List []*types.VerifiedTx
 
 // Verified returns a list of transactions whose witnesses must be valid.
 func Verified(signed ...types.SignedTransaction) *List {
-	list := List(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed...)))
-	return &list
+	return new(List(types.VerifyWitnesses(types.Regtest, types.NewTxs(signed...))))
 }
 
 // Next implements [ledger.Transactions].
