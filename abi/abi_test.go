@@ -64,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 		"same event":       `{"functions":[],"events":[{"name":"E"},{"name":"E"}]}`,
 	} {
 		if _, err := Parse([]byte(text)); !errors.Is(err, ErrBad) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrBad)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestTypes(t *testing.T) {
 		"offer", "Ünder", "Offer[", "[]", "?", "(u8,u8,u8,u8,u8,u8,u8,u8,u8)", "Of fer",
 	} {
 		if parsed, err := ParseType(text); !errors.Is(err, ErrBad) {
-			t.Errorf("%q: got %v, error %v", text, parsed, err)
+			t.Errorf("%q: got %v, error %v, want %v", text, parsed, err, ErrBad)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestArguments(t *testing.T) {
 		got, err := none.EncodeText(parameters, map[string]string{"a": test.text}, names)
 		if test.want == "" {
 			if !errors.Is(err, ErrArgument) {
-				t.Errorf("%s %q: got %s, error %v", test.kind, test.text, got, err)
+				t.Errorf("%s %q: got %s, error %v, want %v", test.kind, test.text, got, err, ErrArgument)
 			}
 			continue
 		}
@@ -238,7 +238,7 @@ func TestFromCode(t *testing.T) {
 		"empty": nil, "no module": []byte("text that is none"), "none": module("\x04name"), "cut off": module(section)[:40],
 	} {
 		if _, err := FromCode(code); !errors.Is(err, ErrNoABI) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrNoABI)
 		}
 	}
 	if _, err := FromCode(module("\x09" + Section + "x")); !errors.Is(err, ErrBad) {

@@ -75,7 +75,7 @@ func TestBothForms(t *testing.T) {
 		}
 		for _, bad := range [][]byte{binary[:len(binary)-1], append(bytes.Clone(binary), 0)} {
 			if back, err := a.DecodeArguments(parameters, bad); !errors.Is(err, ErrArgument) {
-				t.Errorf("%s %x: got %s, error %v", test.kind, bad, back, err)
+				t.Errorf("%s %x: got %s, error %v, want %v", test.kind, bad, back, err, ErrArgument)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func TestBinaryRefuses(t *testing.T) {
 		}
 		got, err := a.DecodeArguments([]Parameter{{Name: "v", Type: Type{test.kind}}}, data)
 		if !errors.Is(err, ErrArgument) {
-			t.Errorf("%s %s: got %s, error %v", test.kind, test.binary, got, err)
+			t.Errorf("%s %s: got %s, error %v, want %v", test.kind, test.binary, got, err, ErrArgument)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestJSONRefuses(t *testing.T) {
 	} {
 		got, err := a.EncodeJSON([]Parameter{{Name: "v", Type: Type{test.kind}}}, []byte(`{"v":`+test.json+`}`), Hex)
 		if !errors.Is(err, ErrArgument) {
-			t.Errorf("%s %s: got %s, error %v", test.kind, test.json, got, err)
+			t.Errorf("%s %s: got %s, error %v, want %v", test.kind, test.json, got, err, ErrArgument)
 		}
 	}
 	text := []Parameter{{Name: "v", Type: Type{"string"}}}
@@ -131,7 +131,7 @@ func TestJSONRefuses(t *testing.T) {
 	}
 	number := []Parameter{{Name: "v", Type: Type{"u8"}}}
 	if got, err := a.EncodeJSON(number, []byte(`{"v":1,"v":1}`), Hex); !errors.Is(err, ErrArgument) {
-		t.Errorf("an argument twice: got %s, error %v", got, err)
+		t.Errorf("an argument twice: got %s, error %v, want %v", got, err, ErrArgument)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestParseTypesRefuses(t *testing.T) {
 		"field of a type": `{"name":"A","kind":"enum","variants":[{"name":"a","fields":[{"name":"x"}]}]}`,
 	} {
 		if _, err := Parse([]byte(`{"abi":2,"types":[` + types + `],"functions":[],"events":[]}`)); !errors.Is(err, ErrBad) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrBad)
 		}
 	}
 	for name, text := range map[string]string{
@@ -201,7 +201,7 @@ func TestParseTypesRefuses(t *testing.T) {
 		"an unknown result":    `{"functions":[{"name":"f","mode":"read","returns":"Offer"}]}`,
 	} {
 		if _, err := Parse([]byte(text)); !errors.Is(err, ErrBad) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrBad)
 		}
 	}
 }

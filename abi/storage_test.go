@@ -165,7 +165,7 @@ func TestParseStorage(t *testing.T) {
 			`{"name":"a","kind":"cell","value":"u8"}`),
 	} {
 		if a, err := Parse(text); !errors.Is(err, ErrBad) {
-			t.Errorf("%s: got %+v, error %v", what, a.Storage, err)
+			t.Errorf("%s: got %+v, error %v, want %v", what, a.Storage, err, ErrBad)
 		}
 	}
 	for what, text := range map[string][]byte{

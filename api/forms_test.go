@@ -43,7 +43,7 @@ func TestFormsAreWhatTypesWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := fits(components.named, schema, decoded); err != "" {
-			t.Errorf("%s: %s", text, err)
+			t.Errorf("%s: %s, want none", text, err)
 		}
 		again := reflect.New(reflect.TypeOf(value))
 		if err := json.Unmarshal(text, again.Interface()); err != nil || !reflect.DeepEqual(again.Elem().Interface(), value) {

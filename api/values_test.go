@@ -21,7 +21,7 @@ func TestParseQuantity(t *testing.T) {
 		"0x10000000000000000", "latest",
 	} {
 		if got, err := ParseQuantity(text); !errors.Is(err, ErrBadQuantity) {
-			t.Errorf("%q: got %d, %v", text, got, err)
+			t.Errorf("%q: got %d, error %v, want %v", text, got, err, ErrBadQuantity)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func TestParseData(t *testing.T) {
 	}
 	for _, text := range []string{"", "00", "0x0", "0xzz", "0X00", "0x00 "} {
 		if got, err := ParseData(text); !errors.Is(err, ErrBadData) {
-			t.Errorf("%q: got %x, %v", text, got, err)
+			t.Errorf("%q: got %x, error %v, want %v", text, got, err, ErrBadData)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestFractionRefuses(t *testing.T) {
 		"-1", "1.", ".5", "1.0000000", "1e3", "1.5e1", `"1"`, "null", "18446744073709.551616", "NaN", "1.+5", "1.-5",
 	} {
 		if err := new(Fraction).UnmarshalJSON([]byte(text)); !errors.Is(err, ErrBadFraction) {
-			t.Errorf("%s: got %v", text, err)
+			t.Errorf("%s: got %v, want %v", text, err, ErrBadFraction)
 		}
 	}
 }

@@ -190,7 +190,7 @@ func TestWrongUsage(t *testing.T) {
 		})
 	}
 	if len(node.sent) != 0 {
-		t.Errorf("%d transactions were sent", len(node.sent))
+		t.Errorf("%d transactions were sent, want 0", len(node.sent))
 	}
 }
 

@@ -309,7 +309,7 @@ func TestTraceNamesNoRawBytes(t *testing.T) {
 	}
 	id := types.ContractID{0xC0}
 	if gold != id.String() {
-		t.Fatalf("gold is %s", gold)
+		t.Fatalf("gold is %s, want %s", gold, id.String())
 	}
 	node.trace = func(trace *api.Trace) {
 		trace.Root.Args = []byte(`{"to":"` + gold + `","amount":5}`)

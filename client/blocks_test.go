@@ -114,7 +114,7 @@ func FuzzEncodedBlocks(f *testing.F) {
 		blocks, err := decodeBlocks(answer)
 		if err != nil {
 			if !errors.Is(err, ErrBadAnswer) {
-				t.Errorf("error %v", err)
+				t.Errorf("error %v, want %v", err, ErrBadAnswer)
 			}
 			return
 		}
@@ -186,7 +186,7 @@ func TestAccessListFile(t *testing.T) {
 		t.Errorf("got %q, error %v", list, err)
 	}
 	if list, err := c.AccessListFile(t.Context(), 7, 3); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("got %q, error %v", list, err)
+		t.Errorf("got %q, error %v, want %v", list, err, ErrTooLarge)
 	}
 }
 

@@ -30,15 +30,15 @@ func TestUnreachable(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := c.BlockNumber(t.Context()); !errors.Is(err, ErrUnreachable) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrUnreachable)
 		}
 		var batch Batch
 		call := Add(&batch, api.BlockNumber, api.NoParams{})
 		if err := batch.Send(t.Context(), c); !errors.Is(err, ErrUnreachable) {
-			t.Errorf("%s: error of the batch %v", name, err)
+			t.Errorf("%s: error of the batch %v, want %v", name, err, ErrUnreachable)
 		}
 		if _, err := call.Result(); !errors.Is(err, ErrUnreachable) {
-			t.Errorf("%s: error within the batch %v", name, err)
+			t.Errorf("%s: error within the batch %v, want %v", name, err, ErrUnreachable)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestBatch(t *testing.T) {
 		t.Errorf("balance: got %v, want 5, error %v", got, err)
 	}
 	if _, err := pruned.Result(); !errors.Is(err, api.ErrPruned) {
-		t.Errorf("pruned: error %v", err)
+		t.Errorf("pruned: error %v, want %v", err, api.ErrPruned)
 	}
 	if got, err := receipt.Result(); got != nil || err != nil {
 		t.Errorf("receipt: got %v, error %v", got, err)

@@ -39,7 +39,7 @@ func TestCallAs(t *testing.T) {
 	c := connect(t, nil, always(api.GetContractABI, declared(`{"abi":2,"binary":true,`)))
 	for function, args := range map[string]any{"add": map[string]any{"amount": -1}, "gone": nil} {
 		if payload, err := c.CallAs(t.Context(), types.ContractID{9}, function, args, 0); !errors.Is(err, abi.ErrArgument) {
-			t.Errorf("%s: got %+v, error %v", function, payload, err)
+			t.Errorf("%s: got %+v, error %v, want %v", function, payload, err, abi.ErrArgument)
 		}
 	}
 }

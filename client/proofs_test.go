@@ -37,7 +37,7 @@ func TestProofBundle(t *testing.T) {
 				p api.GetProofParams,
 			) (api.BlockProof, error) {
 				if asked++; p.Block != api.AtHeight(7) {
-					t.Errorf("asked for %v", p.Block)
+					t.Errorf("asked for %v, want %v", p.Block, api.AtHeight(7))
 				}
 				return api.BlockProof{}, test.why
 			}))

@@ -204,7 +204,7 @@ func TestRevertForgetsNonces(t *testing.T) {
 		t.Errorf("after nonce 5 comes %d, want 6", got)
 	}
 	if got := c.nonceAfter(sender, 8); got != 8 {
-		t.Errorf("the node knows of nonce 7, and %d comes", got)
+		t.Errorf("the node knows of nonce 7, and %d comes, want 8", got)
 	}
 	if err := c.Dev().Revert(t.Context(), 1); err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func TestNoncesAreForgottenInTime(t *testing.T) {
 		time.Sleep(sentTime) // time in the bubble
 		send(10, 2)
 		if n := len(c.nonces); n != 10 {
-			t.Errorf("%d nonces are kept", n)
+			t.Errorf("%d nonces are kept, want 10", n)
 		}
 	})
 }

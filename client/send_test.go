@@ -54,7 +54,7 @@ func TestWaitReceiptEndsWithTheContext(t *testing.T) {
 func TestWaitReceiptPassesErrorsOn(t *testing.T) {
 	c := connect(t, nil)
 	if _, err := c.WaitReceipt(t.Context(), types.TxID{}); !errors.Is(err, errNoMethod) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, errNoMethod)
 	}
 }
 
@@ -142,6 +142,6 @@ func TestSleep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }

@@ -214,7 +214,7 @@ func TestSignersByTheVectors(t *testing.T) {
 				now := time.Now()
 				if tx.ValidUntil == nil {
 					if _, err := Sponsor(t.Context(), payer, got, now); !errors.Is(err, ErrSponsoredTooLong) {
-						t.Errorf("sponsored without an end: error %v", err)
+						t.Errorf("sponsored without an end: error %v, want %v", err, ErrSponsoredTooLong)
 					}
 					if got.PayerWitness, err = payer.Sign(t.Context(), tx, AsPayer); err != nil {
 						t.Fatal(err)
@@ -222,7 +222,7 @@ func TestSignersByTheVectors(t *testing.T) {
 				} else {
 					now = time.UnixMilli(int64(*tx.ValidUntil)).Add(-MaxSponsored)
 					if _, err := Sponsor(t.Context(), payer, got, now.Add(-time.Millisecond)); !errors.Is(err, ErrSponsoredTooLong) {
-						t.Errorf("sponsored for longer: error %v", err)
+						t.Errorf("sponsored for longer: error %v, want %v", err, ErrSponsoredTooLong)
 					}
 					if got, err = Sponsor(t.Context(), payer, got, now); err != nil {
 						t.Fatal(err)
@@ -395,7 +395,7 @@ func TestMessages(t *testing.T) {
 		other := m
 		other.Account[0]++
 		if _, err := signer.SignMessage(t.Context(), other); !errors.Is(err, ErrOtherAccount) {
-			t.Errorf("%s: signed for another account: error %v", name, err)
+			t.Errorf("%s: signed for another account: error %v, want %v", name, err, ErrOtherAccount)
 		}
 	}
 	for name, witness := range witnesses {
@@ -429,23 +429,23 @@ func TestSignersRefuse(t *testing.T) {
 	for _, s := range []Signer{signer, NewTextSigner(network, signer.Account(), h.wallet(0)), byPolicy} {
 		for role, tx := range map[Role]types.Transaction{AsSender: foreign, AsPayer: tx} {
 			if _, err := s.Sign(t.Context(), tx, role); !errors.Is(err, ErrOtherAccount) {
-				t.Errorf("%T as %s: error %v", s, role, err)
+				t.Errorf("%T as %s: error %v, want %v", s, role, err, ErrOtherAccount)
 			}
 		}
 	}
 	if _, err := SignAll(t.Context(), signer, []types.Transaction{tx, foreign}); !errors.Is(err, ErrOtherAccount) {
-		t.Errorf("all: error %v", err)
+		t.Errorf("all: error %v, want %v", err, ErrOtherAccount)
 	}
 	other := NewTextSigner(types.Mainnet, signer.Account(), func(_ context.Context, a types.Account, _ string) (string, error) {
 		return h.wallet(0)(t.Context(), v.Message.Account, "another text")
 	})
 	if _, err := Sign(t.Context(), other, tx); !errors.Is(err, ErrTextSignature) {
-		t.Errorf("a signature of another text: error %v", err)
+		t.Errorf("a signature of another text: error %v, want %v", err, ErrTextSignature)
 	}
 	late := tx
 	late.ValidUntil = new(uint64(types.MaxTime + 1))
 	if _, err := Sign(t.Context(), other, late); !errors.Is(err, ErrNoText) {
-		t.Errorf("no text: error %v", err)
+		t.Errorf("no text: error %v, want %v", err, ErrNoText)
 	}
 	long := tx
 	long.Payload = types.Batch{Steps: make([]types.Step, 100)}
@@ -453,7 +453,7 @@ func TestSignersRefuse(t *testing.T) {
 		long.Payload.(types.Batch).Steps[i].Action = types.Transfer{}
 	}
 	if _, err := Sign(t.Context(), other, long); !errors.Is(err, ErrNoText) {
-		t.Errorf("a long text: error %v", err)
+		t.Errorf("a long text: error %v, want %v", err, ErrNoText)
 	}
 }
 
@@ -476,7 +476,7 @@ func TestParseTextSignature(t *testing.T) {
 		"full BIP-322": "ful" + stack(short...), "a padding that is not zero": strings.TrimRight(stack(short...), "=") + "x",
 	} {
 		if got, err := ParseTextSignature(text); !errors.Is(err, ErrTextSignature) {
-			t.Errorf("%s: got %+v, error %v", name, got, err)
+			t.Errorf("%s: got %+v, error %v, want %v", name, got, err, ErrTextSignature)
 		}
 	}
 }
@@ -508,11 +508,11 @@ func TestRawSignature(t *testing.T) {
 		"raw": make([]byte, 64),
 	} {
 		if got, err := rawSignature(b); !errors.Is(err, ErrNotP256) {
-			t.Errorf("%s: got %x, error %v", name, got, err)
+			t.Errorf("%s: got %x, error %v, want %v", name, got, err, ErrNotP256)
 		}
 	}
 	if _, err := NewP256Signer(mustECDSA(t, elliptic.P384())); !errors.Is(err, ErrNotP256) {
-		t.Errorf("a key of P-384: error %v", err)
+		t.Errorf("a key of P-384: error %v, want %v", err, ErrNotP256)
 	}
 }
 
@@ -549,7 +549,7 @@ func TestAssertionsThatTheChainDoesNotTake(t *testing.T) {
 		a := Assertion{bytes.Clone(good.AuthenticatorData), bytes.Clone(good.ClientDataJSON), good.Signature}
 		change(&a)
 		if _, err := a.evidence(challenge); !errors.Is(err, ErrAssertion) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrAssertion)
 		}
 	}
 }
@@ -583,7 +583,7 @@ func TestPolicies(t *testing.T) {
 		"seventeen": {1, make([]types.Signer, types.MaxSigners+1)},
 	} {
 		if got, err := NewRule(bad.threshold, bad.signers...); !errors.Is(err, types.ErrBadPolicy) {
-			t.Errorf("%s: got %+v, error %v", name, got, err)
+			t.Errorf("%s: got %+v, error %v, want %v", name, got, err, types.ErrBadPolicy)
 		}
 	}
 	account := PolicyAccount{ID: policy.Hash(), Policy: policy}
@@ -598,14 +598,14 @@ func TestPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Sign(t.Context(), s, tx); !errors.Is(err, ErrMissingProofs) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrMissingProofs)
 		}
 	}
 	lying := lyingCosigner{one}
 	if s, err := NewPolicySigner(network, account, lying, h.cosigners[rule.Signers[1]]); err != nil {
 		t.Error(err)
 	} else if _, err := Sign(t.Context(), s, tx); !errors.Is(err, ErrEvidence) {
-		t.Errorf("a signature of something else: error %v", err)
+		t.Errorf("a signature of something else: error %v, want %v", err, ErrEvidence)
 	}
 	if s, err := NewPolicySigner(network, account, one); err != nil {
 		t.Error(err)
@@ -615,7 +615,7 @@ func TestPolicies(t *testing.T) {
 		t.Errorf("a recovery that the policy does not have: error %v", err)
 	}
 	if _, err := NewPolicySigner(network, PolicyAccount{}); !errors.Is(err, types.ErrBadPolicy) {
-		t.Errorf("an empty policy: error %v", err)
+		t.Errorf("an empty policy: error %v, want %v", err, types.ErrBadPolicy)
 	}
 }
 
@@ -659,16 +659,16 @@ func draftOfTwo(t testing.TB) (*Draft, []Cosigner) {
 func TestDraft(t *testing.T) {
 	d, cosigners := draftOfTwo(t)
 	if _, err := d.Signed(); !errors.Is(err, ErrMissingProofs) {
-		t.Errorf("with one of two: error %v", err)
+		t.Errorf("with one of two: error %v, want %v", err, ErrMissingProofs)
 	}
 	if err := d.Sign(t.Context(), AsSender, signer(t)); !errors.Is(err, ErrNotSigner) {
-		t.Errorf("by a stranger: error %v", err)
+		t.Errorf("by a stranger: error %v, want %v", err, ErrNotSigner)
 	}
 	if err := d.Sign(t.Context(), AsPayer, cosigners[0]); !errors.Is(err, ErrBadDraft) {
-		t.Errorf("as a payer that there is not: error %v", err)
+		t.Errorf("as a payer that there is not: error %v, want %v", err, ErrBadDraft)
 	}
 	if err := d.Sign(t.Context(), AsSender, lyingCosigner{cosigners[0]}); !errors.Is(err, ErrEvidence) {
-		t.Errorf("a signature of something else: error %v", err)
+		t.Errorf("a signature of something else: error %v, want %v", err, ErrEvidence)
 	}
 	other, _ := draftOfTwo(t)
 	other.Sender.Proofs = nil
@@ -691,7 +691,7 @@ func TestDraft(t *testing.T) {
 	}
 	other.Transaction.Nonce++
 	if err := d.Merge(other); !errors.Is(err, ErrBadDraft) {
-		t.Errorf("merged with another transaction: error %v", err)
+		t.Errorf("merged with another transaction: error %v, want %v", err, ErrBadDraft)
 	}
 }
 
@@ -741,7 +741,7 @@ func TestParseDraftRefuses(t *testing.T) {
 		"too long": {strings.Repeat(" ", maxDraftBytes) + string(text), ErrBadDraft},
 	} {
 		if got, err := ParseDraft([]byte(bad.text)); !errors.Is(err, bad.want) {
-			t.Errorf("%s: got %+v, %v", name, got, err)
+			t.Errorf("%s: got %+v, error %v, want %v", name, got, err, bad.want)
 		}
 	}
 }

@@ -209,7 +209,7 @@ func TestBuildPassesErrorsOn(t *testing.T) {
 			c := connect(t, nil, methods...)
 			_, err := c.Build(t.Context(), signer(t), Transfer(types.Account{}, 5), TxFields{Payer: KeyAccount{9}})
 			if !errors.Is(err, errNoMethod) {
-				t.Errorf("error %v", err)
+				t.Errorf("error %v, want %v", err, errNoMethod)
 			}
 		})
 	}
@@ -282,7 +282,7 @@ func TestChainIDIsAskedOnce(t *testing.T) {
 		}
 	}
 	if asked != 1 {
-		t.Errorf("asked %d times", asked)
+		t.Errorf("asked %d times, want 1", asked)
 	}
 }
 

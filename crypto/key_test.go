@@ -93,10 +93,10 @@ func TestGenerateKey(t *testing.T) {
 		t.Errorf("key %x, error %v", key.Bytes(), err)
 	}
 	if _, err := GenerateKey(bytes.NewReader(want[:31])); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a reader of 31 bytes gives error %v", err)
+		t.Errorf("a reader of 31 bytes gives error %v, want %v", err, io.ErrUnexpectedEOF)
 	}
 	if _, err := GenerateKey(bytes.NewReader(make([]byte, 32))); !errors.Is(err, errKeyRange) {
-		t.Errorf("a reader of zeros gives error %v", err)
+		t.Errorf("a reader of zeros gives error %v, want %v", err, errKeyRange)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestTapTweakVector(t *testing.T) {
 	}](t, "bip341.json")
 	internal := mustKey(t, bip.Unhex32(t, v.InternalPrivateKey))
 	if internal.PublicKey() != bip.Unhex32(t, v.InternalPublicKey) {
-		t.Errorf("internal public key %x", internal.PublicKey())
+		t.Errorf("internal public key %x, want %x", internal.PublicKey(), bip.Unhex32(t, v.InternalPublicKey))
 	}
 	tweaked, err := internal.TapTweak()
 	if err != nil {

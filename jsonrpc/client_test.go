@@ -82,7 +82,7 @@ func TestCall(t *testing.T) {
 		t.Errorf("a channel was sent: error %v", err)
 	}
 	if err := c.Call(ctx, "size", []any{3}, &sum); !errors.Is(err, jsonrpc.ErrBadAnswer) {
-		t.Errorf("a string was decoded into a number: error %v", err)
+		t.Errorf("a string was decoded into a number: error %v, want %v", err, jsonrpc.ErrBadAnswer)
 	}
 }
 
@@ -320,7 +320,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	server.Close()
 	if err := c.Call(ctx, "m", nil, nil); !errors.Is(err, jsonrpc.ErrUnreachable) {
-		t.Errorf("closed: error %v", err)
+		t.Errorf("closed: error %v, want %v", err, jsonrpc.ErrUnreachable)
 	}
 	calls := make([]jsonrpc.BatchCall, 2)
 	if err := c.Batch(ctx, calls); !errors.Is(err, jsonrpc.ErrUnreachable) ||
@@ -344,7 +344,7 @@ func TestUnreachable(t *testing.T) {
 		_, _ = io.WriteString(w, `{"jsonrpc"`)
 	}))
 	if err := breaking.Call(ctx, "none", nil, nil); !errors.Is(err, jsonrpc.ErrUnreachable) {
-		t.Errorf("broken off: error %v", err)
+		t.Errorf("broken off: error %v, want %v", err, jsonrpc.ErrUnreachable)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
@@ -404,7 +404,7 @@ func TestConnectionsAreKept(t *testing.T) {
 		}
 	}
 	if n := opened.Load(); n != 1 {
-		t.Errorf("%d connections", n)
+		t.Errorf("%d connections, want 1", n)
 	}
 }
 

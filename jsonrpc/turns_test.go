@@ -138,7 +138,7 @@ func TestRunning(t *testing.T) {
 			t.Errorf("answer %s", got)
 		}
 		if err := running.Run(short, func() { t.Error("it was done") }); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
 		}
 		if _, compressed := s.Compress(short, make([]byte, 1<<20), nil); compressed {
 			t.Error("work does not wait for its turn")

@@ -39,13 +39,13 @@ func TestChain(t *testing.T) {
 		t.Errorf("the range: got %+v, error %v", v, err)
 	}
 	if _, err := c.Next(r.Encode()); !errors.Is(err, ErrRefused) {
-		t.Errorf("the range once more: error %v", err)
+		t.Errorf("the range once more: error %v, want %v", err, ErrRefused)
 	}
 	if _, err := NewChain(0, types.BlockHash{1}, 100).Next(r.Encode()); !errors.Is(err, ErrRefused) {
-		t.Errorf("after another block: error %v", err)
+		t.Errorf("after another block: error %v, want %v", err, ErrRefused)
 	}
 	if _, err := NewChain(0, genesis, 128).Next(r.Encode()); !errors.Is(err, ErrRefused) {
-		t.Errorf("with more bits than it has: error %v", err)
+		t.Errorf("with more bits than it has: error %v, want %v", err, ErrRefused)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestChainOverride(t *testing.T) {
 	}
 	both := append(header(8, found), header(9, found)...)
 	if err := start().follow(both, write); !errors.Is(err, ErrHandedOver) {
-		t.Errorf("an override in a range: error %v", err)
+		t.Errorf("an override in a range: error %v, want %v", err, ErrHandedOver)
 	}
 }
 

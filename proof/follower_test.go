@@ -150,7 +150,7 @@ func TestFollowerRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 		if err := f.Next(head, nil); !errors.Is(err, ErrRefused) {
-			t.Errorf("%s: the last header again: error %v", name, err)
+			t.Errorf("%s: the last header again: error %v, want %v", name, err, ErrRefused)
 		}
 		if f.Head() != head {
 			t.Errorf("%s: the follower went on", name)
@@ -188,7 +188,7 @@ func TestFollowerProofs(t *testing.T) {
 		f := follower(t, c.p, FollowerOptions{EachProof: true})
 		next := after(t, f.Head(), mine, c.by)
 		if err := f.Next(next, nil); !errors.Is(err, ErrParametersNeeded) {
-			t.Errorf("%s: without a proof: error %v", c.name, err)
+			t.Errorf("%s: without a proof: error %v, want %v", c.name, err, ErrParametersNeeded)
 		}
 		_, proof := stateOf(t, c.p)
 		if err := f.Next(next, proof); !errors.Is(err, c.want) {
@@ -216,7 +216,7 @@ func TestFollowerRefusesProofs(t *testing.T) {
 		broken := *proof
 		change(&broken)
 		if err := f.Next(next, &broken); !errors.Is(err, ErrRefused) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrRefused)
 		}
 		if err := f.Next(next, proof); err != nil {
 			t.Errorf("after %s: error %v", name, err)
@@ -230,7 +230,7 @@ func TestFollowerRefusesProofs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := f.Next(after(t, head, p, two), proof); !errors.Is(err, ErrRefused) {
-		t.Errorf("parameters that do not decode: error %v", err)
+		t.Errorf("parameters that do not decode: error %v, want %v", err, ErrRefused)
 	}
 	if otherRoot == root {
 		t.Error("two states have one root")
@@ -243,7 +243,7 @@ func TestFollowerOverride(t *testing.T) {
 	override := &Override{Height: 7, Parameters: params.Default(two.PublicKey())}
 	f := follower(t, p, FollowerOptions{Override: override})
 	if err := f.Next(after(t, f.Head(), p, two), nil); !errors.Is(err, ErrParametersNeeded) {
-		t.Errorf("before the override: error %v", err)
+		t.Errorf("before the override: error %v, want %v", err, ErrParametersNeeded)
 	}
 	if err := f.Next(after(t, f.Head(), p, one), nil); err != nil {
 		t.Fatal(err)

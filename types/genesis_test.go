@@ -220,7 +220,7 @@ func TestParseParametersJSONRules(t *testing.T) {
 	}
 	ofMainnet := strings.Replace(string(good), sampleParameters().FeeRecipient.String(), bip86Address, 1)
 	if _, err := types.ParseParametersJSON([]byte(ofMainnet), types.Regtest); !errors.Is(err, types.ErrWrongNetwork) {
-		t.Errorf("an address of another network: error %v", err)
+		t.Errorf("an address of another network: error %v, want %v", err, types.ErrWrongNetwork)
 	}
 	// Without a known network there are no addresses.
 	if err := new(types.Parameters).UnmarshalJSON([]byte(ofMainnet)); err == nil {

@@ -50,13 +50,13 @@ func TestMerkleProofBytes(t *testing.T) {
 		changed := p
 		change(&changed)
 		if _, err := types.DecodeMerkleProof(changed.Encode()); !errors.Is(err, codec.ErrTooLong) {
-			t.Errorf("too long a %s: error %v", name, err)
+			t.Errorf("too long a %s: error %v, want %v", name, err, codec.ErrTooLong)
 		}
 	}
 	unknown := longest()[0].Encode()
 	binary.LittleEndian.PutUint32(unknown[len(unknown)-4:], 3)
 	if _, err := types.DecodeMerkleProof(unknown); !errors.Is(err, codec.ErrBadVariant) {
-		t.Errorf("an end of no kind: error %v", err)
+		t.Errorf("an end of no kind: error %v, want %v", err, codec.ErrBadVariant)
 	}
 }
 

@@ -22,12 +22,12 @@ func TestWholeInput(t *testing.T) {
 			decode := decoders[v.Type]
 			for _, extra := range []byte{0, 1, 0xff} {
 				if _, _, err := decode(append(bytes.Clone(v.encoded), extra)); !errors.Is(err, codec.ErrTrailing) {
-					t.Errorf("with a byte %02x behind: error %v", extra, err)
+					t.Errorf("with a byte %02x behind: error %v, want %v", extra, err, codec.ErrTrailing)
 				}
 			}
 			for n := range v.encoded {
 				if _, _, err := decode(v.encoded[:n]); !errors.Is(err, codec.ErrTruncated) {
-					t.Errorf("cut to %d bytes: error %v", n, err)
+					t.Errorf("cut to %d bytes: error %v, want %v", n, err, codec.ErrTruncated)
 				}
 			}
 		})
@@ -213,7 +213,7 @@ func TestReceiptLimits(t *testing.T) {
 				t.Errorf("%d: error %v", test.limit, err)
 			}
 			if _, _, err := test.decode(test.encode(test.limit + 1)); !errors.Is(err, codec.ErrTooLong) {
-				t.Errorf("%d: got %v", test.limit+1, err)
+				t.Errorf("%d: got %v, want %v", test.limit+1, err, codec.ErrTooLong)
 			}
 		})
 	}
@@ -228,22 +228,22 @@ func sized(size int) types.SignedTransaction {
 func TestTransactionSizeLimit(t *testing.T) {
 	largest, tooLarge := sized(512<<10), sized(512<<10+1)
 	if len(largest.Encode()) != types.MaxTransactionBytes {
-		t.Fatalf("the sample has %d bytes", len(largest.Encode()))
+		t.Fatalf("the sample has %d bytes, want %d", len(largest.Encode()), types.MaxTransactionBytes)
 	}
 	if _, err := types.DecodeSignedTransaction(largest.Encode()); err != nil {
 		t.Error(err)
 	}
 	if _, err := types.DecodeSignedTransaction(tooLarge.Encode()); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("a transaction of a byte too many: error %v", err)
+		t.Errorf("a transaction of a byte too many: error %v, want %v", err, codec.ErrTooLong)
 	}
 	if _, err := types.DecodeUnsigned(make([]byte, 512<<10+1)); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("an unsigned transaction of a byte too many: error %v", err)
+		t.Errorf("an unsigned transaction of a byte too many: error %v, want %v", err, codec.ErrTooLong)
 	}
 	if _, err := types.DecodeBlock(sampleBlock(largest).Encode()); err != nil {
 		t.Error(err)
 	}
 	if _, err := types.DecodeBlock(sampleBlock(tooLarge).Encode()); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("in a block: error %v", err)
+		t.Errorf("in a block: error %v, want %v", err, codec.ErrTooLong)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestVerifyWitnesses(t *testing.T) {
 		}
 	}
 	if got := types.VerifyWitnesses(types.Regtest, nil); len(got) != 0 {
-		t.Errorf("of no transactions %d are verified", len(got))
+		t.Errorf("of no transactions %d are verified, want 0", len(got))
 	}
 }
 

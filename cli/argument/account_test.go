@@ -80,7 +80,7 @@ func TestParseAccount(t *testing.T) {
 			}
 			key, err := account.Secret(store, func(name string) (string, error) {
 				if name != test.text {
-					t.Errorf("the password of %q is asked", name)
+					t.Errorf("the password of %q is asked, want %q", name, test.text)
 				}
 				return password, nil
 			})
@@ -111,7 +111,7 @@ func TestParseBadAccount(t *testing.T) {
 		"bcrt1pqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq", "../keys/alice",
 	} {
 		if account, err := ParseAccount(store, text); !errors.Is(err, ErrBadAccount) {
-			t.Errorf("%q: got %+v, error %v", text, account, err)
+			t.Errorf("%q: got %+v, error %v, want %v", text, account, err, ErrBadAccount)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestKeyNeedsItsPassword(t *testing.T) {
 	}
 	nobody := errors.New("nobody there")
 	if _, err := account.Secret(store, func(string) (string, error) { return "", nobody }); !errors.Is(err, nobody) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, nobody)
 	}
 }
 
@@ -197,7 +197,7 @@ func FuzzParseAccount(f *testing.F) {
 		account, err := ParseAccount(store, text)
 		if err != nil {
 			if !errors.Is(err, ErrBadAccount) {
-				t.Errorf("error %v", err)
+				t.Errorf("error %v, want %v", err, ErrBadAccount)
 			}
 			return
 		}

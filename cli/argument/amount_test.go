@@ -30,7 +30,7 @@ func TestParseBadAmount(t *testing.T) {
 		"99999999999999999999",
 	} {
 		if got, err := ParseAmount(text); !errors.Is(err, ErrBadAmount) {
-			t.Errorf("%q: got %d, error %v", text, got, err)
+			t.Errorf("%q: got %d, error %v, want %v", text, got, err, ErrBadAmount)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func FuzzParseAmount(f *testing.F) {
 		amount, err := ParseAmount(text)
 		if err != nil {
 			if !errors.Is(err, ErrBadAmount) {
-				t.Errorf("error %v", err)
+				t.Errorf("error %v, want %v", err, ErrBadAmount)
 			}
 			return
 		}

@@ -33,7 +33,7 @@ func TestParseBlock(t *testing.T) {
 		"", "-1", "0x", "head", "1.5", "18446744073709551616", strings.Repeat("ab", 31),
 	} {
 		if got, err := ParseBlock(text); !errors.Is(err, ErrBadBlock) {
-			t.Errorf("%q: got %+v, error %v", text, got, err)
+			t.Errorf("%q: got %+v, error %v, want %v", text, got, err, ErrBadBlock)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestParseTrusted(t *testing.T) {
 		"17 :0x" + hash,
 	} {
 		if height, got, err := ParseTrusted(text); !errors.Is(err, ErrBadBlock) {
-			t.Errorf("%q: got %d, %s, error %v", text, height, got, err)
+			t.Errorf("%q: got %d, %s, error %v, want %v", text, height, got, err, ErrBadBlock)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestParseTxID(t *testing.T) {
 	}
 	for _, text := range []string{"", "0x", "17", strings.Repeat("ab", 33), strings.Repeat("x", 64)} {
 		if _, err := ParseTxID(text); !errors.Is(err, ErrBadHash) {
-			t.Errorf("%q: error %v", text, err)
+			t.Errorf("%q: error %v, want %v", text, err, ErrBadHash)
 		}
 	}
 }

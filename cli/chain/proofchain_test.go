@@ -131,7 +131,7 @@ func TestWalkFetchesAhead(t *testing.T) {
 					}
 				}
 				if s.ended != test.ended {
-					t.Errorf("%d requests ended with the walk", s.ended)
+					t.Errorf("%d requests ended with the walk, want %d", s.ended, test.ended)
 				}
 			})
 		})

@@ -47,10 +47,10 @@ func TestPolicies(t *testing.T) {
 		t.Errorf("found %+v, want %+v, error %v", found, entry, err)
 	}
 	if _, err := store.Unlock("vault", password); !errors.Is(err, ErrNoKey) {
-		t.Errorf("unlocked: error %v", err)
+		t.Errorf("unlocked: error %v, want %v", err, ErrNoKey)
 	}
 	if _, err := store.AddPolicy("other", types.Regtest, types.Policy{}); !errors.Is(err, types.ErrBadPolicy) {
-		t.Errorf("an empty policy: error %v", err)
+		t.Errorf("an empty policy: error %v, want %v", err, types.ErrBadPolicy)
 	}
 	text, err := os.ReadFile(store.path("vault"))
 	if err != nil {
@@ -69,7 +69,7 @@ func TestPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := store.Find("vault"); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrDamaged)
 		}
 	}
 }

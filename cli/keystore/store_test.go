@@ -92,11 +92,11 @@ func TestWrongPassword(t *testing.T) {
 	addKey(t, store, "alice")
 	for _, wrong := range []string{"", "wrong", password + " "} {
 		if _, err := store.Unlock("alice", wrong); !errors.Is(err, ErrWrongPassword) {
-			t.Errorf("with %q: error %v", wrong, err)
+			t.Errorf("with %q: error %v, want %v", wrong, err, ErrWrongPassword)
 		}
 	}
 	if _, err := store.AddKey("bob", types.Regtest, Secret{}, ""); !errors.Is(err, ErrEmptyPassword) {
-		t.Errorf("an empty new password: error %v", err)
+		t.Errorf("an empty new password: error %v, want %v", err, ErrEmptyPassword)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestAlias(t *testing.T) {
 		t.Errorf("found %+v, error %v", found, err)
 	}
 	if _, err := store.Unlock("shop", password); !errors.Is(err, ErrNoKey) {
-		t.Errorf("unlocking an alias: error %v", err)
+		t.Errorf("unlocking an alias: error %v, want %v", err, ErrNoKey)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestListAndDelete(t *testing.T) {
 		t.Errorf("listed %v, failures %v", got, failures)
 	}
 	if err := store.Delete("zoe"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("deleted twice: error %v", err)
+		t.Errorf("deleted twice: error %v, want %v", err, ErrNotFound)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestDamagedFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := store.Unlock("alice", password); !errors.Is(err, ErrDamaged) {
-				t.Errorf("error %v", err)
+				t.Errorf("error %v, want %v", err, ErrDamaged)
 			}
 		})
 	}
@@ -275,7 +275,7 @@ func TestNames(t *testing.T) {
 		"", "Alice", "1a", "-a", "a b", "a/b", "../a", "a.json", "ä", "dev0", "dev12", strings.Repeat("a", 33),
 	} {
 		if err := CheckName(name); !errors.Is(err, ErrBadName) {
-			t.Errorf("%q: error %v", name, err)
+			t.Errorf("%q: error %v, want %v", name, err, ErrBadName)
 		}
 	}
 	store := testStore(t)
@@ -290,7 +290,7 @@ func TestNames(t *testing.T) {
 		"Delete":   store.Delete("../x"),
 	} {
 		if !errors.Is(err, ErrBadName) {
-			t.Errorf("%s of ../x: error %v", call, err)
+			t.Errorf("%s of ../x: error %v, want %v", call, err, ErrBadName)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestKernelsAreTestedFirst(t *testing.T) {
 			t.Errorf("%q: exit code %d after %d tests: %s", args, exit, tested, out)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%q wrote something: error %v", args, err)
+			t.Errorf("%q wrote something: error %v, want %v", args, err, os.ErrNotExist)
 		}
 	}
 	if exit, tested, out := run(nil, "init", dir); exit != 0 || tested != 1 {
@@ -58,7 +58,7 @@ func TestHelpIsInGroups(t *testing.T) {
 	root := NewRoot(func() error { return nil })
 	var text bytes.Buffer
 	if exit := invoke.Execute(t.Context(), root, []string{"help"}, invoke.Streams{Out: &text, Err: &text}); exit != 0 {
-		t.Fatalf("exit code %d: %s", exit, text.String())
+		t.Fatalf("exit code %d, want 0: %s", exit, text.String())
 	}
 	if strings.Contains(text.String(), "Additional Commands") || strings.Contains(text.String(), "Available Commands") {
 		t.Errorf("a command is in no group:\n%s", text.String())
@@ -73,7 +73,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 		var text bytes.Buffer
 		root := NewRoot(func() error { return nil })
 		if exit := invoke.Execute(t.Context(), root, args, invoke.Streams{Out: &text, Err: &text}); exit != 0 {
-			t.Errorf("%v: exit code %d: %s", args, exit, text.String())
+			t.Errorf("%v: exit code %d, want 0: %s", args, exit, text.String())
 		}
 		for line := range strings.Lines(text.String()) {
 			long := func(word string) bool { return len(word) > 60 } // such as a key, which cannot be wrapped

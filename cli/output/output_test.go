@@ -146,7 +146,7 @@ func TestResultThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := New(w, io.Discard, true).Result(1, nil); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, io.ErrClosedPipe)
 	}
 }
 

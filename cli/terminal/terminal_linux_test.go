@@ -81,7 +81,7 @@ func TestInterruptedSecretTurnsTheEchoOn(t *testing.T) {
 	}()
 	terminal := New(tty, io.Discard)
 	if _, err := terminal.Secret(ctx, "Password: "); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 	if !echoes(tty) {
 		t.Error("the echo stays off")

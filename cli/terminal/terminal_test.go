@@ -41,6 +41,6 @@ func TestContextEndsAQuestion(t *testing.T) {
 		return "", nil
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }

@@ -28,7 +28,7 @@ func TestLinesOfATrace(t *testing.T) {
 	// A node's claim about a code is not trusted: here it has no function at all.
 	none := &builtSource{lines: new(contractbuild.SourceMap)}
 	if err := root.addLines(map[types.CodeHash]*builtSource{own: none}); !errors.Is(err, errPlaces) {
-		t.Errorf("a function that is not there: error %v", err)
+		t.Errorf("a function that is not there: error %v, want %v", err, errPlaces)
 	}
 	if err := root.addLines(nil); err != nil || root.Lines != nil {
 		t.Errorf("without a source: got %v, error %v", root.Lines, err)

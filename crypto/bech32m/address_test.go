@@ -226,7 +226,7 @@ func TestEncodeAddressLikeThePlainOne(t *testing.T) {
 func TestDecodeAddressAllocatesNothing(t *testing.T) {
 	address := EncodeAddress("bcrt", sha256.Sum256([]byte("allocations")))
 	if n := testing.AllocsPerRun(100, func() { _, _, _ = DecodeAddress(address) }); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want 0", n)
 	}
 }
 

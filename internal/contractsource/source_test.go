@@ -76,7 +76,7 @@ func TestSourceIsRefused(t *testing.T) {
 		s := sample()
 		change(&s)
 		if _, err := s.Archive(); !errors.Is(err, ErrSource) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrSource)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 		"outside": changed(func(h *tar.Header) { h.Name = "../a" }),
 	} {
 		if _, err := ReadArchive(written(t, entries)); !errors.Is(err, ErrSource) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrSource)
 		}
 	}
 	whole := written(t, []entry{manifest, a, b})
@@ -159,7 +159,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 		"long": make([]byte, MaxArchiveBytes+1),
 	} {
 		if _, err := ReadArchive(archive); !errors.Is(err, ErrSource) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrSource)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestBackup(t *testing.T) {
 	d, err := datadir.OpenChain(dir, datadir.Options{})
 	check(t, err)
 	if _, err := d.Backup(now); !errors.Is(err, os.ErrExist) {
-		t.Errorf("a second one of the same second: error %v", err)
+		t.Errorf("a second one of the same second: error %v, want %v", err, os.ErrExist)
 	}
 	store, err := d.Store()
 	check(t, err)
@@ -61,7 +61,7 @@ func TestBackup(t *testing.T) {
 	memory, err := datadir.Open("", datadir.Options{})
 	check(t, err)
 	if _, err := memory.Backup(now); !errors.Is(err, datadir.ErrNoDisk) {
-		t.Errorf("of a chain in memory: error %v", err)
+		t.Errorf("of a chain in memory: error %v, want %v", err, datadir.ErrNoDisk)
 	}
 	check(t, memory.Close())
 }

@@ -80,7 +80,7 @@ func TestOldDirectory(t *testing.T) {
 	for _, assigned := range []map[types.Account]types.Account{nil, {{3}: {1}, {2}: {1}}} {
 		s.Assigned = assigned
 		if _, err := s.Genesis(b); !errors.Is(err, datadir.ErrUnassigned) {
-			t.Errorf("assigned %v: error %v", assigned, err)
+			t.Errorf("assigned %v: error %v, want %v", assigned, err, datadir.ErrUnassigned)
 		}
 	}
 	d, err := datadir.Open(t.TempDir(), datadir.Options{})
@@ -94,7 +94,7 @@ func TestOldDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := datadir.ReadBalances(d.Path()); !errors.Is(err, datadir.ErrNoBalances) {
-		t.Errorf("of a directory without a chain: error %v", err)
+		t.Errorf("of a directory without a chain: error %v, want %v", err, datadir.ErrNoBalances)
 	}
 }
 

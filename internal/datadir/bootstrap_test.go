@@ -91,7 +91,7 @@ func TestBootstrapStopped(t *testing.T) {
 	}
 	for _, left := range []string{"db", "db.importing"} {
 		if _, err := os.Stat(filepath.Join(to, left)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: error %v", left, err)
+			t.Errorf("%s: error %v, want %v", left, err, os.ErrNotExist)
 		}
 	}
 	chunks, err := filepath.Glob(filepath.Join(datadir.SnapshotPath(from, made.Height), "*.zst"))
@@ -150,7 +150,7 @@ func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
 		)
 	}
 	if _, err := once(); !errors.Is(err, snapshot.ErrFalse) {
-		t.Fatalf("a snapshot with a chunk twice: error %v", err)
+		t.Fatalf("a snapshot with a chunk twice: error %v, want %v", err, snapshot.ErrFalse)
 	}
 	for _, left := range []string{"db", "db.importing", filepath.Join("snapshots", "*")} {
 		if names, err := filepath.Glob(filepath.Join(to, left)); err != nil || len(names) > 0 {
@@ -191,10 +191,10 @@ func TestOpenIsAlone(t *testing.T) {
 	d, err := datadir.Open(dir, datadir.Options{})
 	check(t, err)
 	if _, err := datadir.Open(dir, datadir.Options{Chain: chain.Options{Stateless: true}}); !errors.Is(err, datadir.ErrLocked) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, datadir.ErrLocked)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "db")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("its database: error %v", err)
+		t.Errorf("its database: error %v, want %v", err, os.ErrNotExist)
 	}
 	check(t, d.Close())
 }

@@ -147,7 +147,7 @@ func witnessed(t *testing.T, dir string, witness []byte) {
 	}))
 	check(t, errors.Join(db.Commit(b, true), db.Close()))
 	if found != 1 {
-		t.Fatalf("%d rows have the witness", found)
+		t.Fatalf("%d rows have the witness, want 1", found)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestDamagedProofIsDropped(t *testing.T) {
 			}
 		}
 		if s.Dropped() != 2 {
-			t.Errorf("%d are dropped", s.Dropped())
+			t.Errorf("%d are dropped, want 2", s.Dropped())
 		}
 		check(t, s.PutProof(3, proofs[3]))
 	})

@@ -194,7 +194,7 @@ func TestImportBesideANode(t *testing.T) {
 	defer end()
 	genesis := genesisOf(t, n)
 	if _, err := importFile(t.Context(), dir, &genesis, nil); !errors.Is(err, datadir.ErrLocked) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, datadir.ErrLocked)
 	}
 }
 

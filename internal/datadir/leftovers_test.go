@@ -69,7 +69,7 @@ func TestLeftovers(t *testing.T) {
 	}
 	for _, path := range left {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is there still: error %v", path, err)
+			t.Errorf("%s is there still: error %v, want %v", path, err, os.ErrNotExist)
 		}
 	}
 }

@@ -56,17 +56,17 @@ func TestAMemberIsMadeOnce(t *testing.T) {
 		}
 	}
 	if _, err := d.InitCluster(datadir.Membership{Name: "b", Address: "h:2"}); !errors.Is(err, datadir.ErrMember) {
-		t.Errorf("a second cluster of the directory: error %v", err)
+		t.Errorf("a second cluster of the directory: error %v, want %v", err, datadir.ErrMember)
 	}
 	if _, err := d.JoinCluster(p2p.Peer{Address: "h:1"}); !errors.Is(err, datadir.ErrMember) {
-		t.Errorf("a member joins another cluster: error %v", err)
+		t.Errorf("a member joins another cluster: error %v, want %v", err, datadir.ErrMember)
 	}
 	empty := openDir(t, t.TempDir())
 	if _, err := empty.InitCluster(datadir.Membership{Name: "a", Address: "h:1"}); !errors.Is(err, datadir.ErrNoChain) {
-		t.Errorf("a cluster without a chain: error %v", err)
+		t.Errorf("a cluster without a chain: error %v, want %v", err, datadir.ErrNoChain)
 	}
 	if _, _, err := empty.Identity(); !errors.Is(err, datadir.ErrNoMember) {
-		t.Errorf("a directory that is no member's: error %v", err)
+		t.Errorf("a directory that is no member's: error %v, want %v", err, datadir.ErrNoMember)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestACopiedMemberIsRefused(t *testing.T) {
 	moved := filepath.Join(filepath.Dir(dir), "moved")
 	check(t, os.Rename(dir, moved))
 	if _, _, err := openDir(t, copied).Identity(); !errors.Is(err, datadir.ErrCopied) {
-		t.Errorf("a copy: error %v", err)
+		t.Errorf("a copy: error %v, want %v", err, datadir.ErrCopied)
 	}
 	d = openDir(t, moved)
 	if _, _, err := d.Identity(); err != nil {
@@ -136,7 +136,7 @@ func TestJoiningIsBegunOnce(t *testing.T) {
 		t.Errorf("the new member: got %d, %v, error %v", boot, identity.Pin(), err)
 	}
 	if _, err := d.JoinCluster(p2p.Peer{Address: "h:2"}); !errors.Is(err, datadir.ErrMember) {
-		t.Errorf("a second time: error %v", err)
+		t.Errorf("a second time: error %v, want %v", err, datadir.ErrMember)
 	}
 }
 
@@ -184,6 +184,6 @@ func TestRecover(t *testing.T) {
 		t.Errorf("it remembers %+v, want cluster %s at block %d", f, before.Cluster, height)
 	}
 	if err := openDir(t, t.TempDir()).RecoverCluster(); !errors.Is(err, datadir.ErrNoMember) {
-		t.Errorf("a directory of no cluster: error %v", err)
+		t.Errorf("a directory of no cluster: error %v, want %v", err, datadir.ErrNoMember)
 	}
 }

@@ -40,10 +40,10 @@ func TestMove(t *testing.T) {
 	ended, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := datadir.Move(ended, from, to, log, none); !errors.Is(err, context.Canceled) {
-		t.Fatalf("broken off it says %v", err)
+		t.Fatalf("broken off it says %v, want %v", err, context.Canceled)
 	}
 	if _, err := datadir.Open(to, datadir.Options{}); !errors.Is(err, datadir.ErrMoved) {
-		t.Errorf("half of a move is opened: error %v", err)
+		t.Errorf("half of a move is opened: error %v, want %v", err, datadir.ErrMoved)
 	}
 	moved, err := datadir.Move(t.Context(), from, to, log, none)
 	check(t, err)
@@ -67,7 +67,7 @@ func TestMove(t *testing.T) {
 		t.Errorf("it goes on with block %d, want one after %d", next, head)
 	}
 	if _, err := datadir.Open(from, datadir.Options{}); !errors.Is(err, datadir.ErrMoved) {
-		t.Errorf("the old directory is opened for a node: error %v", err)
+		t.Errorf("the old directory is opened for a node: error %v, want %v", err, datadir.ErrMoved)
 	}
 	d, err := datadir.OpenChain(from, datadir.Options{ReadOnly: true})
 	check(t, err)

@@ -26,7 +26,7 @@ func TestSignerWithoutItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := InitSigner(dir, genesis, key); !errors.Is(err, ErrNotEmpty) {
-		t.Fatalf("a second time: error %v", err)
+		t.Fatalf("a second time: error %v, want %v", err, ErrNotEmpty)
 	}
 	for name, harm := range map[string]func(path string, size int64) error{
 		"absent":    func(path string, _ int64) error { return os.Remove(path) },
@@ -55,7 +55,7 @@ func TestSignerWithoutItsLock(t *testing.T) {
 		}
 		for range 2 { // a failed start changes nothing
 			if _, err := OpenSigner(dir); !errors.Is(err, ErrLockLost) {
-				t.Fatalf("%s: error %v", name, err)
+				t.Fatalf("%s: error %v, want %v", name, err, ErrLockLost)
 			}
 		}
 		if _, err := UnlockSigner(dir); err != nil {

@@ -159,7 +159,7 @@ func (c network) refused(t *testing.T) string {
 		check(t, n.Close())
 	}
 	if !errors.Is(err, datadir.ErrBlocksLost) {
-		t.Fatalf("it starts, or says %v", err)
+		t.Fatalf("it starts, or says %v, want %v", err, datadir.ErrBlocksLost)
 	}
 	return err.Error()
 }
@@ -358,7 +358,7 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 			defer end()
 			holds(t, n)
 			if err := makerOf(n).Mine(t.Context(), 1); !errors.Is(err, sequencer.ErrNotProducing) {
-				t.Errorf("asked for a block it says %v", err)
+				t.Errorf("asked for a block it says %v, want %v", err, sequencer.ErrNotProducing)
 			}
 			head := n.store.Head().Header.Height
 			end()

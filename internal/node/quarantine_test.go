@@ -74,7 +74,7 @@ func TestSetAside(t *testing.T) {
 	mine(1)
 	mine(0)
 	if err := send(3, 1_000_000, call); !errors.Is(err, api.ErrQuarantined) {
-		t.Errorf("a call of the code: error %v", err)
+		t.Errorf("a call of the code: error %v, want %v", err, api.ErrQuarantined)
 	}
 	end()
 	n, end = config.run(t)
@@ -89,7 +89,7 @@ func TestSetAside(t *testing.T) {
 	cleared, err := datadir.ClearQuarantine(config.dir, code)
 	check(t, err)
 	if cleared != 1 {
-		t.Errorf("%d codes were cleared", cleared)
+		t.Errorf("%d codes were cleared, want 1", cleared)
 	}
 
 	n, end = config.run(t)
@@ -97,6 +97,6 @@ func TestSetAside(t *testing.T) {
 	mine(1)
 	n.book.Overran([]types.Account{me}, nil)
 	if err := send(3, 120_000, transfer); !errors.Is(err, api.ErrOverran) {
-		t.Errorf("a transaction of who overran: error %v", err)
+		t.Errorf("a transaction of who overran: error %v, want %v", err, api.ErrOverran)
 	}
 }

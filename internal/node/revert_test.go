@@ -66,14 +66,14 @@ func TestRevertedTransactionsStayAwayAfterARestart(t *testing.T) {
 	fund() // waits for a block
 	check(t, dev.Revert(t.Context(), snapshot))
 	if count := n.role.Pool().Stats().Count; count != 0 {
-		t.Errorf("%d transactions are pending", count)
+		t.Errorf("%d transactions are pending, want 0", count)
 	}
 	c.Close()
 	end()
 	n, end = runDevelopment(t, dir)
 	defer end()
 	if count := n.role.Pool().Stats().Count; count != 0 {
-		t.Errorf("%d transactions are pending after a start", count)
+		t.Errorf("%d transactions are pending after a start, want 0", count)
 	}
 	check(t, makerOf(n).Mine(t.Context(), 1))
 	if head := n.store.Head().Header; head.Height != 1 || head.GasUsed != 0 {

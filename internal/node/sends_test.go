@@ -66,7 +66,7 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 				t.Errorf("it says %+v", refused.Data)
 			}
 			if count := n.role.Pool().Stats().Count; count != 0 {
-				t.Errorf("%d transactions wait", count)
+				t.Errorf("%d transactions wait, want 0", count)
 			}
 			if ready, reason := n.ready(); ready || !strings.Contains(reason, c.reason) {
 				t.Errorf("ready %t, %q", ready, reason)

@@ -183,7 +183,7 @@ func TestServeClosesItsListener(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("the listener of a link that is closed: error %v", err)
+		t.Errorf("the listener of a link that is closed: error %v, want %v", err, net.ErrClosed)
 	}
 	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("a connection that came too late: error %v, want %v", err, io.EOF)
@@ -304,7 +304,7 @@ func TestCalls(t *testing.T) {
 	}
 	b.handler.taken = func([][]byte) Taken { return Taken{Index: 1} }
 	if _, err = a.Take(ctx, b.ID(), [][]byte{{1}}); !errors.Is(err, ErrFrame) {
-		t.Errorf("no result of one transaction: error %v", err)
+		t.Errorf("no result of one transaction: error %v, want %v", err, ErrFrame)
 	}
 	blocks, err := a.Blocks(ctx, b.ID(), 1, 12)
 	if err != nil || len(blocks) != 10 || blocks[9][0] != 10 || len(blocks[9]) != 3<<20 {
@@ -333,7 +333,7 @@ func TestCalls(t *testing.T) {
 		t.Errorf("a clock that is an hour ahead is measured to be %v", offset)
 	}
 	if _, err := a.Report(ctx, 12345); !errors.Is(err, ErrAway) {
-		t.Errorf("a report of nobody: error %v", err)
+		t.Errorf("a report of nobody: error %v, want %v", err, ErrAway)
 	}
 }
 
@@ -353,7 +353,7 @@ func checkProofs(t *testing.T, a *Link, b uint64) {
 	}
 	for _, wrong := range []types.Height{6, 8} {
 		if _, _, err := a.Proof(ctx, b, []types.Height{wrong}); !errors.Is(err, ErrFrame) {
-			t.Errorf("an answer that may not be, to %d: error %v", wrong, err)
+			t.Errorf("an answer that may not be, to %d: error %v, want %v", wrong, err, ErrFrame)
 		}
 	}
 }
@@ -383,7 +383,7 @@ func TestCallsEnd(t *testing.T) {
 	<-asked
 	a.SetPeers(nil)
 	if err := <-failed; !errors.Is(err, ErrAway) {
-		t.Errorf("a call to a member that was removed meanwhile: error %v", err)
+		t.Errorf("a call to a member that was removed meanwhile: error %v, want %v", err, ErrAway)
 	}
 	close(release)
 }
@@ -420,7 +420,7 @@ func TestARemovedMemberIsCut(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.peers) != 0 {
-		t.Errorf("%d members are left", len(a.peers))
+		t.Errorf("%d members are left, want 0", len(a.peers))
 	}
 }
 
@@ -790,7 +790,7 @@ func TestIdentity(t *testing.T) {
 		"no key": []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"),
 	} {
 		if _, err := ReadIdentity(bad); !errors.Is(err, errNoKey) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, errNoKey)
 		}
 	}
 }
@@ -842,7 +842,7 @@ func TestHangingMemberKeepsOneWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-first; !errors.Is(err, ErrAway) {
-		t.Errorf("the first call: error %v", err)
+		t.Errorf("the first call: error %v, want %v", err, ErrAway)
 	}
 	<-ended
 }

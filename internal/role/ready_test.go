@@ -104,7 +104,7 @@ func TestFullDiskIsNotReady(t *testing.T) {
 	ready(true, "")
 	disk.full.Store(true)
 	if err := send(); !errors.Is(err, mempool.ErrJournal) {
-		t.Fatalf("on a full disk: error %v", err)
+		t.Fatalf("on a full disk: error %v, want %v", err, mempool.ErrJournal)
 	}
 	ready(false, "refusing transactions")
 	disk.full.Store(false)

@@ -265,7 +265,7 @@ func TestBothNodesAreToldOf(t *testing.T) {
 		_, err := first.Sign(t.Context(), h)
 		check(t, err)
 		if n := atFirst.has("Another copy of this node may be running"); n != told {
-			t.Errorf("after block %d the first node was told of another %d times", h.Height, n)
+			t.Errorf("after block %d the first node was told of another %d times, want %d", h.Height, n, told)
 		}
 	}
 	sign(chain[0], 0)
@@ -278,7 +278,7 @@ func TestBothNodesAreToldOf(t *testing.T) {
 		}
 	}
 	if n := atSigner.has("refused to sign a block", "pin="+b.Pin().String(), a.Pin().String()); n != 1 {
-		t.Errorf("the signer told of both %d times", n)
+		t.Errorf("the signer told of both %d times, want 1", n)
 	}
 	sign(chain[1], 1)
 	sign(chain[2], 1)
@@ -297,7 +297,7 @@ func TestPinsAndAway(t *testing.T) {
 	address, stop := serve(t, s)
 	h := headers(s.config.Key, 1)[0]
 	if _, err := newClient(t, s, address, identity(t)).Sign(t.Context(), h); !errors.Is(err, ErrAway) {
-		t.Fatalf("a stranger: error %v", err)
+		t.Fatalf("a stranger: error %v, want %v", err, ErrAway)
 	}
 	wrong := newClient(t, s, address, known)
 	wrong.Pin[0]++
@@ -306,7 +306,7 @@ func TestPinsAndAway(t *testing.T) {
 		t.Fatalf("got %v of another key at the signer's address, want the advice for a signer", err)
 	}
 	if held := s.config.Lock.Last(); held.Height != 0 {
-		t.Fatalf("block %d is held", held.Height)
+		t.Fatalf("block %d is held, want 0", held.Height)
 	}
 	c := newClient(t, s, address, known)
 	first, err := c.Sign(t.Context(), h)
@@ -424,7 +424,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal("it signs after it failed")
 	}
 	if err := stop(); !errors.Is(err, full) {
-		t.Fatalf("it ended with %v", err)
+		t.Fatalf("it ended with %v, want %v", err, full)
 	}
 	disk.OnWrite(nil)
 	again := newServer(t, disk.FS(), path, node.Pin())
@@ -436,6 +436,6 @@ func TestFullDisk(t *testing.T) {
 	other := chain[1]
 	other.StateRoot[0]++
 	if _, err := c.Sign(t.Context(), other); !errors.Is(err, signstate.ErrSigned) {
-		t.Fatalf("another of its height: error %v", err)
+		t.Fatalf("another of its height: error %v, want %v", err, signstate.ErrSigned)
 	}
 }

@@ -315,7 +315,7 @@ func TestKeptRoots(t *testing.T) {
 		}
 	}
 	if blocks != 14 {
-		t.Errorf("%d blocks", blocks)
+		t.Errorf("%d blocks, want 14", blocks)
 	}
 }
 

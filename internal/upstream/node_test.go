@@ -204,7 +204,7 @@ func TestValuesOfANode(t *testing.T) {
 	} {
 		told.End = end
 		if _, _, err := source.Value(t.Context(), 7, told.Key); !errors.Is(err, client.ErrBadAnswer) {
-			t.Errorf("a proof that ends with %+v: error %v", end, err)
+			t.Errorf("a proof that ends with %+v: error %v, want %v", end, err, client.ErrBadAnswer)
 		}
 	}
 	for _, test := range []struct {

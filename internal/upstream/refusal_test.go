@@ -85,7 +85,7 @@ func TestToldReceipt(t *testing.T) {
 		other := told(full)
 		change(other)
 		if got, err := unverifiedReceipt(other); !errors.Is(err, client.ErrBadAnswer) {
-			t.Errorf("%s: got %+v, error %v", name, got, err)
+			t.Errorf("%s: got %+v, error %v, want %v", name, got, err, client.ErrBadAnswer)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestWhoLeavesIsForgotten(t *testing.T) {
 			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 		if n := e.waiting.Len(); n != 0 {
-			t.Errorf("%d still wait", n)
+			t.Errorf("%d still wait, want 0", n)
 		}
 		e.Fire()
 	})

@@ -45,10 +45,10 @@ func TestArgumentsInTheFormThatIsTaken(t *testing.T) {
 		}
 	}
 	if _, err := Arguments(both()["JSON"], "add", (*codec.Encoder).Reset); !errors.Is(err, abi.ErrArgument) {
-		t.Errorf("arguments are missing: error %v", err)
+		t.Errorf("arguments are missing: error %v, want %v", err, abi.ErrArgument)
 	}
 	if _, err := Arguments(both()["JSON"], "gone", nil); !errors.Is(err, abi.ErrBad) {
-		t.Errorf("there is no such function: error %v", err)
+		t.Errorf("there is no such function: error %v, want %v", err, abi.ErrBad)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestReadsBothForms(t *testing.T) {
 		}
 		for _, output := range []string{"", "\x01\x05", `"x"`, "true"} {
 			if _, err := Result(a, "add", []byte(output), Uint128); !errors.Is(err, abi.ErrArgument) {
-				t.Errorf("%s: %q is read: error %v", form, output, err)
+				t.Errorf("%s: %q is read: error %v, want %v", form, output, err, abi.ErrArgument)
 			}
 		}
 		if v, err := Event(a, "E", []byte(`{"a":-5}`), (*codec.Decoder).U8); err != nil || int8(v) != -5 {

@@ -39,7 +39,7 @@ func TestFunctionsAreFoundAgain(t *testing.T) {
 		other.functions[0].masked = append(other.functions[0].masked, 0x01)
 		other.functions[0].shape = other.functions[0].masked
 		if _, err := c.match(other); !errors.Is(err, errOtherCode) {
-			t.Errorf("%s: other code is taken for the same: error %v", file, err)
+			t.Errorf("%s: other code is taken for the same: error %v, want %v", file, err, errOtherCode)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestSourceMap(t *testing.T) {
 		`{"version":3,"sources":["a"],"mappings":"gggggggggggggA"}`,
 	} {
 		if _, err := readSourceMap([]byte(wrong), 0); !errors.Is(err, errSourceMap) {
-			t.Errorf("%s: error %v", wrong, err)
+			t.Errorf("%s: error %v, want %v", wrong, err, errSourceMap)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestPlaces(t *testing.T) {
 	}
 	source := contractsource.Source{Manifest: contractsource.Manifest{Language: contractsource.Rust, Package: "bank"}}
 	if got := m.Before(0, 107, func(at Position) bool { return IsOwn(source, at) }); got != own(3) {
-		t.Errorf("before the last: got %v", got)
+		t.Errorf("before the last: got %v, want %v", got, own(3))
 	}
 	if got := m.Before(0, 100, func(at Position) bool { return IsOwn(source, at) }); got != (Position{}) {
 		t.Errorf("before the first: got %v", got)

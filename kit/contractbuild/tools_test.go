@@ -155,7 +155,7 @@ func TestRustCollect(t *testing.T) {
 		"sdk/src/lib.rs": "m",
 	}
 	if len(s.Files) != len(want) {
-		t.Errorf("%d files", len(s.Files))
+		t.Errorf("%d files, want %d", len(s.Files), len(want))
 	}
 	for file, text := range want {
 		if string(s.Files[file]) != text {
@@ -166,7 +166,7 @@ func TestRustCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.collect(context.Background(), filepath.Join(dir, "apps/tally")); !errors.Is(err, contractsource.ErrSource) {
-		t.Errorf("a link: error %v", err)
+		t.Errorf("a link: error %v, want %v", err, contractsource.ErrSource)
 	}
 }
 

@@ -186,6 +186,6 @@ func TestNoToken(t *testing.T) {
 		t.Errorf("got %+v", report)
 	}
 	if chain.Height() != 1 {
-		t.Errorf("the chain is at height %d after the check", chain.Height())
+		t.Errorf("the chain is at height %d after the check, want 1", chain.Height())
 	}
 }

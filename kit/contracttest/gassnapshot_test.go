@@ -55,7 +55,7 @@ func TestGasSnapshot(t *testing.T) {
 		t.Errorf("got %s, error %v", written, err)
 	}
 	if w := snapshotOf(t, file, "check", 0, "first", "second", "third"); w.errors != "" {
-		t.Errorf("the same differs: %s", w.errors)
+		t.Errorf("the same differs: %s, want none", w.errors)
 	}
 	changed := []string{"second", "first", "fourth"}
 	w := snapshotOf(t, file, "", 0, changed...)
@@ -73,6 +73,6 @@ func TestGasSnapshot(t *testing.T) {
 		t.Errorf("diff fails with %q, shows %q", w.errors, w.logged)
 	}
 	if w := snapshotOf(t, file, "", 250, "second", "first", "third"); w.errors != "" {
-		t.Errorf("with a tolerance: %s", w.errors)
+		t.Errorf("with a tolerance: %s, want none", w.errors)
 	}
 }

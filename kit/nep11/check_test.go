@@ -491,11 +491,11 @@ func TestFaultsOfTheChain(t *testing.T) {
 	m := newModel(none)
 	m.fault = errors.New("no answer")
 	if _, err := Check(t.Context(), m, contract, actors, nil); !errors.Is(err, m.fault) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, m.fault)
 	}
 	poor := newModel(none)
 	poor.owners = map[string]types.Account{}
 	if _, err := Check(t.Context(), poor, contract, actors, nil); !errors.Is(err, errNoToken) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, errNoToken)
 	}
 }

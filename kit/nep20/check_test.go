@@ -412,7 +412,7 @@ func TestFaultsOfTheChain(t *testing.T) {
 	m := newModel(none)
 	m.fault = errors.New("no answer")
 	if _, err := Check(t.Context(), m, token, actors, nil); !errors.Is(err, m.fault) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v", err, m.fault)
 	}
 	poor := newModel(none)
 	poor.balances[holder] = MinHolding - 1

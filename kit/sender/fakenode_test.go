@@ -152,7 +152,7 @@ func (n *fakeNode) serve(body []byte) []byte {
 	recorder := httptest.NewRecorder()
 	n.methods.ServeHTTP(recorder, request)
 	if recorder.Code != http.StatusOK {
-		n.t.Errorf("status %d: %s", recorder.Code, recorder.Body)
+		n.t.Errorf("status %d, want %d: %s", recorder.Code, http.StatusOK, recorder.Body)
 	}
 	return recorder.Body.Bytes()
 }

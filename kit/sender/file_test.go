@@ -81,7 +81,7 @@ func TestFileKeepsWhatIsAppended(t *testing.T) {
 	}
 	wantIDs(t, path, "b", "d")
 	if err := f.Append([]sender.Entry{refusal("e")}); !errors.Is(err, fs.ErrClosed) {
-		t.Errorf("append after close: error %v", err)
+		t.Errorf("append after close: error %v, want %v", err, fs.ErrClosed)
 	}
 }
 
@@ -220,10 +220,10 @@ func TestFileIsOneProcesss(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.Open(scope); !errors.Is(err, sender.ErrLocked) {
-		t.Errorf("opened twice: error %v", err)
+		t.Errorf("opened twice: error %v, want %v", err, sender.ErrLocked)
 	}
 	if _, err := read(path, scope); !errors.Is(err, sender.ErrLocked) {
-		t.Errorf("opened by another: error %v", err)
+		t.Errorf("opened by another: error %v, want %v", err, sender.ErrLocked)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)

@@ -97,7 +97,7 @@ func TestAnIDIsForOneJob(t *testing.T) {
 	}
 	_, err := s.Send(t.Context(), client.Transfer(types.Account{5}, 1), sender.Job{})
 	if !errors.Is(err, sender.ErrClosed) {
-		t.Errorf("send after close: error %v", err)
+		t.Errorf("send after close: error %v, want %v", err, sender.ErrClosed)
 	}
 }
 
@@ -194,7 +194,7 @@ func dieCancelling(t *testing.T, written bool) (node *fakeNode, revive func() *s
 		t.Fatal(err)
 	}
 	if err := sent.Cancel(t.Context()); !errors.Is(err, errCrash) {
-		t.Fatalf("cancel: error %v", err)
+		t.Fatalf("cancel: error %v, want %v", err, errCrash)
 	}
 	node.mu.Lock()
 	defer node.mu.Unlock()
@@ -209,10 +209,10 @@ func TestCancellingGoesOnAfterACrash(t *testing.T) {
 	s := revive()
 	again := send(t, s, 5, "5")
 	if _, err := again.Receipt(t.Context()); !errors.Is(err, sender.ErrCancelled) {
-		t.Errorf("receipt: error %v", err)
+		t.Errorf("receipt: error %v, want %v", err, sender.ErrCancelled)
 	}
 	if _, err := again.Accepted(t.Context()); !errors.Is(err, sender.ErrCancelled) {
-		t.Errorf("accepted: error %v", err)
+		t.Errorf("accepted: error %v, want %v", err, sender.ErrCancelled)
 	}
 	if err := again.Cancel(t.Context()); err != nil {
 		t.Errorf("cancelled twice: error %v", err)
@@ -249,13 +249,13 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := sent.Receipt(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("receipt: error %v", err)
+		t.Errorf("receipt: error %v, want %v", err, context.Canceled)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := sent.Receipt(t.Context()); !errors.Is(err, sender.ErrClosed) {
-		t.Errorf("receipt of a closed sender: error %v", err)
+		t.Errorf("receipt of a closed sender: error %v, want %v", err, sender.ErrClosed)
 	}
 	if _, err := sent.Accepted(t.Context()); err != nil && !errors.Is(err, sender.ErrClosed) {
 		t.Errorf("hash of a closed sender: error %v", err)

@@ -337,7 +337,7 @@ func TestClientOfGuardedNode(t *testing.T) {
 	above := types.Height(1 << 40)
 	for _, err := range c.SubscribeBlocks(ctx, &above) {
 		if !errors.Is(err, api.ErrAboveHead) {
-			t.Errorf("a height that is far away: error %v", err)
+			t.Errorf("a height that is far away: error %v, want %v", err, api.ErrAboveHead)
 		}
 	}
 	refused := node.client(t, openKey+".")

@@ -157,7 +157,7 @@ func TestGoBindingsOfEveryType(t *testing.T) {
 		second(k.Keep(7, offer, nil)), second(k.Text(ctx, d.client, api.Latest(), "\xff")),
 	} {
 		if !errors.Is(wrong, abi.ErrArgument) {
-			t.Errorf("error %v", wrong)
+			t.Errorf("error %v, want %v", wrong, abi.ErrArgument)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func TestBootstrapKilled(t *testing.T) {
 		t.Errorf("it listens before it has a state, error %v", connection.Close())
 	}
 	if _, err := os.Stat(node.ready); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it says that it serves: error %v", err)
+		t.Errorf("it says that it serves: error %v, want %v", err, fs.ErrNotExist)
 	}
 	for _, second := range [][]string{
 		append(c.fromSnapshot("replica", c.primary.RPC), anyPorts...),

@@ -171,7 +171,7 @@ func (c *clusterOfNodes) genesis(name string) string {
 func TestClusterTellsTheTruth(t *testing.T) { // not in parallel: on a busy machine leadership may change
 	c := newClusterOfNodes(t, newLoad(1), "--block-time", "200ms", "--prove", "off", "--log-level", "info")
 	if s := c.status("a"); s.Members[0].Starts != 1 {
-		t.Errorf("a member that was started once says %d starts", s.Members[0].Starts)
+		t.Errorf("a member that was started once says %d starts, want 1", s.Members[0].Starts)
 	}
 	c.join("b", "a")
 	c.join("c", "a")

@@ -44,7 +44,7 @@ func TestDevPrintsItsAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(node.Accounts) != 10 {
-		t.Fatalf("%d accounts", len(node.Accounts))
+		t.Fatalf("%d accounts, want 10", len(node.Accounts))
 	}
 	printed := node.printed(t)
 	for i, a := range node.Accounts {
@@ -284,7 +284,7 @@ func TestNetworkJourney(t *testing.T) {
 	var alice struct{ Address, Mnemonic string }
 	u.succeeds(&alice, "keys", "new", "alice", "--password-file", password)
 	if len(strings.Fields(alice.Mnemonic)) != 12 {
-		t.Errorf("the mnemonic has %d words", len(strings.Fields(alice.Mnemonic)))
+		t.Errorf("the mnemonic has %d words, want 12", len(strings.Fields(alice.Mnemonic)))
 	}
 	u.succeeds(nil, "keys", "alias", "shop", strings.Repeat("ab", 32))
 	if twice := u.fails(

@@ -187,7 +187,7 @@ func TestEngineFaultOfAProducer(t *testing.T) {
 	refused := func() {
 		t.Helper()
 		if _, err := f.send(f.bob, f.call(), 1); !errors.Is(err, api.ErrQuarantined) {
-			t.Errorf("a call of the code is answered with %v", err)
+			t.Errorf("a call of the code is answered with %v, want %v", err, api.ErrQuarantined)
 		}
 	}
 	refused()
@@ -206,7 +206,7 @@ func TestEngineFaultOfAProducer(t *testing.T) {
 	var cleared struct{ Cleared int }
 	newUser(t).succeeds(&cleared, clearing...)
 	if cleared.Cleared != 1 {
-		t.Errorf("%d codes were cleared", cleared.Cleared)
+		t.Errorf("%d codes were cleared, want 1", cleared.Cleared)
 	}
 	f.start()
 	f.inQuarantine(f.node, f.dir, 0, 0)
@@ -243,7 +243,7 @@ func TestEngineFaultOfAReplica(t *testing.T) {
 	f.inQuarantine(replica, dir, 1, 1)
 	_, err := connect(t, replica).View(f.ctx, f.contract, "run", nil, api.Latest())
 	if !errors.Is(err, api.ErrQuarantined) {
-		t.Errorf("a view of the code is answered with %v", err)
+		t.Errorf("a view of the code is answered with %v, want %v", err, api.ErrQuarantined)
 	}
 	imported(replica)
 	f.inQuarantine(f.node, f.dir, 0, 0)

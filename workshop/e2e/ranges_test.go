@@ -173,7 +173,7 @@ func TestCatchUpByRanges(t *testing.T) {
 	second := follow("second", lyingUpstream(t, replica, &lies, &asked))
 	awaitBlock(t, second, primary, blocks)
 	if asked.Load() != 2 {
-		t.Errorf("the replica of the replica took %d ranges", asked.Load())
+		t.Errorf("the replica of the replica took %d ranges, want 2", asked.Load())
 	}
 	relaying := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "relaying"), "--mode", "replica", "--proof-bits",
 		"100", "--range-blocks", "16", "--upstream", primary.RPC, "--genesis-hash", info.GenesisHash.String())

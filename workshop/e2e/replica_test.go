@@ -319,7 +319,7 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 		t.Fatalf("receipt %+v, error %v", receipt, err)
 	}
 	if _, err := forwarding.Send(ctx, first); !errors.Is(err, api.ErrAlreadyKnown) {
-		t.Errorf("the primary's answer to what it knows: error %v", err)
+		t.Errorf("the primary's answer to what it knows: error %v, want %v", err, api.ErrAlreadyKnown)
 	}
 	if _, err := client.Invoke(
 		ctx, forwarding, api.SendRawTransaction, api.RawTransactionParams{Transaction: []byte{1}},
@@ -341,7 +341,7 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 	}
 	c.primary.Kill()
 	if _, err := forwarding.Send(ctx, second); !errors.Is(err, api.ErrNoPrimary) {
-		t.Errorf("without a primary: error %v", err)
+		t.Errorf("without a primary: error %v, want %v", err, api.ErrNoPrimary)
 	}
 	if _, err := forwarding.Send(ctx, first); !errors.Is(err, api.ErrAlreadyKnown) {
 		t.Errorf("what the replica has in a block: got %v, want that it is known", err)

@@ -121,7 +121,7 @@ func TestCommandsAtOnceFromOneAccount(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			if r := u.run("send", "dev1", "1", "--from", "dev0"); r.code != exitDone {
-				t.Errorf("exit code %d: got %s", r.code, r)
+				t.Errorf("exit code %d, want %d: got %s", r.code, exitDone, r)
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func TestCommandsAtOnceFromOneAccount(t *testing.T) {
 	}
 	u.succeeds(nil, "fund", "dev0", "2.5")
 	if got := balance(t, c, devAccount(t, node, 0)); got != 250_000_000 {
-		t.Errorf("dev0 was given %d units", got)
+		t.Errorf("dev0 was given %d units, want 250,000,000", got)
 	}
 }
 

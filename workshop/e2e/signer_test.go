@@ -139,7 +139,7 @@ func TestSigner(t *testing.T) {
 	node = s.startNode() // the node starts without its signer, and holds
 	s.holds(node)
 	if h := s.height(node); h != held {
-		t.Fatalf("block %d was made without the signer", h)
+		t.Fatalf("block %d was made without the signer, want %d", h, held)
 	}
 	signer = s.startSigner()
 	s.awaitHeight(node, held+5)

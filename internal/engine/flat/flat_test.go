@@ -66,7 +66,7 @@ func TestModel(t *testing.T) {
 		none = append(none, types.Access{Key: []byte(key)})
 	}
 	if table.Apply(none); table.Len() != 0 {
-		t.Errorf("%d keys are left", table.Len())
+		t.Errorf("%d keys are left, want 0", table.Len())
 	}
 	for i := range table.shards {
 		for c := range table.shards[i].entries {

@@ -133,7 +133,7 @@ func TestReceiveAll(t *testing.T) {
 			altered[bad] = alter(bytes.Clone(was))
 			blocks, err := ReceiveAll(types.Regtest, altered)
 			if !errors.Is(err, ErrAltered) {
-				t.Errorf("block %d, %s: error %v", bad+1, name, err)
+				t.Errorf("block %d, %s: error %v, want %v", bad+1, name, err, ErrAltered)
 			}
 			check(blocks, bad)
 		}
@@ -311,10 +311,10 @@ func TestImportStopsBeforeAnUnknownVersion(t *testing.T) {
 	}
 	header.Parent[0] ^= 1
 	if err := replica.CheckNext(must(Receive(g.Network, header.Encode()))(t)); !errors.Is(err, ErrOtherParent) {
-		t.Errorf("a block after another one: error %v", err)
+		t.Errorf("a block after another one: error %v, want %v", err, ErrOtherParent)
 	}
 	if _, err := Receive(g.Network, header.Encode()[:59]); !errors.Is(err, ErrAltered) {
-		t.Errorf("a header that ends early: error %v", err)
+		t.Errorf("a header that ends early: error %v, want %v", err, ErrAltered)
 	}
 	if replica.Tip().Header.Header.Height != 0 {
 		t.Error("the chain has changed")

@@ -207,13 +207,13 @@ func TestRunThatIsLost(t *testing.T) {
 		}
 		disk.OnWrite(nil)
 		if _, err := replica.Prove(state.AccountKey(types.Account{9})); !errors.Is(err, kv.ErrFailed) {
-			t.Errorf("a proof: error %v", err)
+			t.Errorf("a proof: error %v, want %v", err, kv.ErrFailed)
 		}
 		if _, err := replica.Import(received(t, primary)[1]); !errors.Is(err, kv.ErrFailed) {
-			t.Errorf("another block: error %v", err)
+			t.Errorf("another block: error %v, want %v", err, kv.ErrFailed)
 		}
 		if _, err := replica.Build(Batch{Time: before.Header.Header.Timestamp + 1}, nil); !errors.Is(err, kv.ErrFailed) {
-			t.Errorf("a block of its own: error %v", err)
+			t.Errorf("a block of its own: error %v, want %v", err, kv.ErrFailed)
 		}
 		_ = must(0, store.Close())(t)
 		if db.Close() == nil {

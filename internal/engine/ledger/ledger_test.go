@@ -215,7 +215,7 @@ func TestOpenRefusesAnotherGenesis(t *testing.T) {
 	}
 	g.Time++
 	if _, err := Open(store, &g, nil, nil); !errors.Is(err, chain.ErrOtherGenesis) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, chain.ErrOtherGenesis)
 	}
 }
 
@@ -345,12 +345,12 @@ func TestProveAt(t *testing.T) {
 	<-proven
 
 	if _, err := l.ProveAt(t.Context(), 45, keys[0]); !errors.Is(err, chain.ErrAboveHead) {
-		t.Errorf("above the head: error %v", err)
+		t.Errorf("above the head: error %v, want %v", err, chain.ErrAboveHead)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := l.ProveAt(cancelled, 3, keys[0]); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that has ended: error %v", err)
+		t.Errorf("with a context that has ended: error %v, want %v", err, context.Canceled)
 	}
 	if err := l.Rewind(10); err != nil {
 		t.Fatal(err)
@@ -438,7 +438,7 @@ func TestRewind(t *testing.T) {
 		t.Errorf("after the rewind: height %d", again.Header.Header.Height)
 	}
 	if err := l.Rewind(9); !errors.Is(err, chain.ErrAboveHead) {
-		t.Errorf("above the head: error %v", err)
+		t.Errorf("above the head: error %v, want %v", err, chain.ErrAboveHead)
 	}
 }
 

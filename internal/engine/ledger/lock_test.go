@@ -97,7 +97,7 @@ func TestNoSecondBlockOfAHeight(t *testing.T) {
 	lock = openLock(t, again, lockDisk)
 	defer func() { _ = must(0, lock.Close())(t) }()
 	if _, err := locked(t, again, lock, 8); !errors.Is(err, signstate.ErrSigned) {
-		t.Fatalf("another block 2: error %v", err)
+		t.Fatalf("another block 2: error %v, want %v", err, signstate.ErrSigned)
 	}
 	if head := left.Head().Header.Height; head != 1 || again.Tip().Header.Header.Height != 1 {
 		t.Fatalf("the head is %d", head)
@@ -121,7 +121,7 @@ func TestBlockThatIsNotHeldIsNotTold(t *testing.T) {
 	lockDisk.OnWrite(func() error { return broken })
 	for range 2 {
 		if _, err := locked(t, l, lock, 7); !errors.Is(err, broken) {
-			t.Errorf("a block that is not held: error %v", err)
+			t.Errorf("a block that is not held: error %v, want %v", err, broken)
 		}
 		lockDisk.OnWrite(nil)
 	}

@@ -116,7 +116,7 @@ func TestReceiveProposal(t *testing.T) {
 		t.Errorf("asked %d times, verified %v", asked, v)
 	}
 	if c.Header() != made.Header() {
-		t.Errorf("the header is %+v", c.Header())
+		t.Errorf("the header is %+v, want %+v", c.Header(), made.Header())
 	}
 	block := must(types.DecodeBlock(made.Encode()))(t)
 	for name, encoded := range map[string][]byte{
@@ -127,7 +127,7 @@ func TestReceiveProposal(t *testing.T) {
 		"of another transaction": types.EncodeBlock(types.SignedHeader{Header: made.Header()}, []*types.Tx{alice.Tx()}),
 	} {
 		if _, err := ReceiveProposal(types.Regtest, encoded); !errors.Is(err, ErrAltered) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrAltered)
 		}
 	}
 }

@@ -265,7 +265,7 @@ func TestOpenStatelessRefusesState(t *testing.T) {
 	}
 	c := newProvenChain(t)
 	if _, err := Open(c.store, &g, nil, nil); !errors.Is(err, chain.ErrNoState) {
-		t.Errorf("a store without state is opened as one with: error %v", err)
+		t.Errorf("a store without state is opened as one with: error %v, want %v", err, chain.ErrNoState)
 	}
 }
 
@@ -514,7 +514,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 			b := block
 			test.change(&b.Header)
 			if _, err := c.Verify(must(Receive(types.Regtest, signed(t, test.signer, b)))(t), honest); !errors.Is(err, test.want) {
-				t.Errorf("error %v", err)
+				t.Errorf("error %v, want %v", err, test.want)
 			}
 		})
 	}
@@ -522,7 +522,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		c.bits = 128
 		defer func() { c.bits = testBits }()
 		if err := c.importBlock(block, honest, c.fetch()); !errors.Is(err, ErrEvidence) {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want %v", err, ErrEvidence)
 		}
 	})
 	// The headers in a bundle are ignored: no false header can prevent a proof that holds.
@@ -546,7 +546,7 @@ func TestStatelessIsNotFooledByAnEmptyBlock(t *testing.T) {
 		b := block
 		change(&b.Header)
 		if _, err := c.Verify(must(Receive(types.Regtest, signed(t, "producer", b)))(t), proof); !errors.Is(err, ErrEvidence) {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want %v", err, ErrEvidence)
 		}
 	}
 	c.follow()

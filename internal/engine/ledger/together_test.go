@@ -90,7 +90,7 @@ func TestStatelessImportsRanges(t *testing.T) {
 			t.Errorf("block %d is another", h)
 		}
 		if _, err := c.store.Proof(h); !errors.Is(err, chain.ErrNotFound) {
-			t.Errorf("block %d has a proof of its own: error %v", h, err)
+			t.Errorf("block %d has a proof of its own: error %v, want %v", h, err, chain.ErrNotFound)
 		}
 	}
 	for c.Tip().Header.Header.Height < head {

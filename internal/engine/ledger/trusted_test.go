@@ -193,10 +193,10 @@ func TestStartStatelessRefuses(t *testing.T) {
 	s.Trusted = empty.Header.Hash()
 	err := StartStateless(c.store, foreign, nil, c.only(), testBits, s)
 	if !errors.Is(err, ErrUntrusted) {
-		t.Errorf("a block of another chain: error %v", err)
+		t.Errorf("a block of another chain: error %v, want %v", err, ErrUntrusted)
 	}
 	if _, err := c.store.Restore(); !errors.Is(err, chain.ErrBadEntry) {
-		t.Errorf("a store that has a chain is begun anew: error %v", err)
+		t.Errorf("a store that has a chain is begun anew: error %v, want %v", err, chain.ErrBadEntry)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 	}
 	// A chain with only empty blocks, whose genesis is a different one.
 	if _, err := first.parameters(testGenesis(t), types.StateRoot{}, testBits); !errors.Is(err, ErrUntrusted) {
-		t.Errorf("of another genesis: error %v", err)
+		t.Errorf("of another genesis: error %v, want %v", err, ErrUntrusted)
 	}
 }
 
@@ -375,7 +375,7 @@ func TestWalkIsBounded(t *testing.T) {
 			},
 		}
 		if _, err := s.written(testBits); !errors.Is(err, test.want) {
-			t.Errorf("%d empty blocks: error %v", test.empty, err)
+			t.Errorf("%d empty blocks: error %v, want %v", test.empty, err, test.want)
 		}
 	}
 }

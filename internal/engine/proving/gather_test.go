@@ -68,7 +68,7 @@ func TestGathersProofs(t *testing.T) {
 	}
 	must(t, n.Store().Close())
 	if _, _, err := q.look(t.Context(), 0, nil, silent); !errors.Is(err, chain.ErrClosed) {
-		t.Errorf("of a store that is closed: error %v", err)
+		t.Errorf("of a store that is closed: error %v, want %v", err, chain.ErrClosed)
 	}
 }
 

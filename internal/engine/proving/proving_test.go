@@ -93,10 +93,10 @@ func TestAcceptRefusesWhatDoesNotHold(t *testing.T) {
 	must(t, q.Accept(1, proof))
 	<-changed
 	if err := q.Accept(1, proof); !errors.Is(err, ErrUnwanted) {
-		t.Errorf("a second proof: error %v", err)
+		t.Errorf("a second proof: error %v, want %v", err, ErrUnwanted)
 	}
 	if _, err := q.Bundle(2); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("a bundle without a proof: error %v", err)
+		t.Errorf("a bundle without a proof: error %v, want %v", err, chain.ErrNotFound)
 	}
 	if strict := NewQueue(n.Store(), 128); strict.Accept(2, proof) == nil {
 		t.Error("a proof of too few bits is accepted")
@@ -136,7 +136,7 @@ func TestLeases(t *testing.T) {
 	ended, stop := context.WithCancel(context.Background())
 	stop()
 	if _, _, err := q.Next(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("a queue of taken blocks: error %v", err)
+		t.Errorf("a queue of taken blocks: error %v, want %v", err, context.Canceled)
 	}
 }
 

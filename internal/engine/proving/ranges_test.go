@@ -127,18 +127,18 @@ func TestSpansThatAreRefused(t *testing.T) {
 	}
 	must(t, q.Accept(first, proofs[first]))
 	if err := q.Accept(first, proofs[first]); !errors.Is(err, ErrUnwanted) {
-		t.Errorf("a second proof: error %v", err)
+		t.Errorf("a second proof: error %v, want %v", err, ErrUnwanted)
 	}
 	q.Refuse(second)
 	q.Refuse(whole)
 	if err := q.Accept(second, proofs[second]); !errors.Is(err, ErrUnwanted) {
-		t.Errorf("a span that is given up: error %v", err)
+		t.Errorf("a span that is given up: error %v, want %v", err, ErrUnwanted)
 	}
 	if made := proveAll(t, q); len(made) > 0 {
 		t.Errorf("%x are proven", made)
 	}
 	if _, err := n.Store().OldestSpent(); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("witnesses are left: error %v", err)
+		t.Errorf("witnesses are left: error %v, want %v", err, chain.ErrNotFound)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestSpansAreLeased(t *testing.T) {
 	q.Release(span(t, 1, 4))
 	away = errors.New("no leader")
 	if got, err := q.leaseSpan(t.Context()); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("nobody can be asked: got %x, error %v", got, err)
+		t.Errorf("nobody can be asked: got %x, error %v, want %v", got, err, chain.ErrNotFound)
 	}
 	now, others, away = now.Add(leaseTime), nil, nil
 	if got, err := q.leaseSpan(t.Context()); err != nil || got != span(t, 1, 2) {
@@ -183,7 +183,7 @@ func TestSpansAreTakenBack(t *testing.T) {
 	}
 	must(t, n.Rewind(5))
 	if _, err := q.Range(span(t, 5, 6), Uncounted); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("a span with a block that was taken back: error %v", err)
+		t.Errorf("a span with a block that was taken back: error %v, want %v", err, chain.ErrNotFound)
 	}
 	n.Nonce = 3
 	for i := range 3 {
@@ -205,7 +205,7 @@ func TestSpansLongPast(t *testing.T) {
 	q := NewQueue(n.Store(), testBits, 1)
 	q.may = func(_ context.Context, s blockproof.Span) (bool, error) { return s.Log() == 0, nil }
 	if made := proveAll(t, q); len(made) != blocks {
-		t.Errorf("%d proofs are made", len(made))
+		t.Errorf("%d proofs are made, want %d", len(made), blocks)
 	}
 	if oldest, err := n.Store().OldestSpent(); err != nil || oldest != 9 {
 		t.Errorf("witnesses are left from block %d on, error %v", oldest, err)
@@ -214,7 +214,7 @@ func TestSpansLongPast(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := n.Store().OldestSpent(); !errors.Is(err, chain.ErrNotFound) {
-		t.Errorf("witnesses are left where no span gets a proof: error %v", err)
+		t.Errorf("witnesses are left where no span gets a proof: error %v, want %v", err, chain.ErrNotFound)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestGathersSpans(t *testing.T) {
 	encoded, err := q.Range(whole, Uncounted)
 	must(t, err)
 	if err := gathering.KeepRange(span(t, 1, 2), encoded.Encode()); !errors.Is(err, blockproof.ErrProof) {
-		t.Errorf("another range is kept: error %v", err)
+		t.Errorf("another range is kept: error %v, want %v", err, blockproof.ErrProof)
 	}
 	must(t, gathering.KeepRange(whole, encoded.Encode()))
 }

@@ -74,7 +74,7 @@ func TestKeepsProofsAfterASnapshot(t *testing.T) {
 	relaying.follow(t, n, 3, 3)
 	q := NewQueue(relaying.Store(), testBits)
 	if err := q.Keep(2, bundles[2]); !errors.Is(err, chain.ErrPruned) {
-		t.Errorf("a block without its parent: error %v", err)
+		t.Errorf("a block without its parent: error %v, want %v", err, chain.ErrPruned)
 	}
 	first, err := q.NextToRelay(0)
 	if err != nil || first != 3 {
@@ -90,7 +90,7 @@ func TestKeepsProofsAfterASnapshot(t *testing.T) {
 	}
 	must(t, relaying.Store().Close())
 	if _, err := q.NextToRelay(0); !errors.Is(err, chain.ErrClosed) {
-		t.Errorf("of a store that is closed: error %v", err)
+		t.Errorf("of a store that is closed: error %v, want %v", err, chain.ErrClosed)
 	}
 }
 
@@ -119,10 +119,10 @@ func TestKeepsProofsOfOthers(t *testing.T) {
 		t.Errorf("lag %d, %v, from block %d on", lag, err, first)
 	}
 	if err := q.Keep(1, bundles[2]); !errors.Is(err, blockproof.ErrProof) {
-		t.Errorf("another block's proof: error %v", err)
+		t.Errorf("another block's proof: error %v, want %v", err, blockproof.ErrProof)
 	}
 	if err := q.Keep(1, bundles[1][:100]); !errors.Is(err, blockproof.ErrProof) {
-		t.Errorf("a cut bundle: error %v", err)
+		t.Errorf("a cut bundle: error %v, want %v", err, blockproof.ErrProof)
 	}
 	if _, err := q.Bundle(1); err == nil {
 		t.Error("there is a proof")

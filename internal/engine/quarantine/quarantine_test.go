@@ -166,7 +166,7 @@ func TestSpare(t *testing.T) {
 		t.Fatalf("of an engine of blocks: error %v", err)
 	}
 	if err := compile(b.DenyOnly(faulty{compile: func() error { return nil }})); !errors.Is(err, ErrQuarantined) {
-		t.Errorf("a code in quarantine: error %v", err)
+		t.Errorf("a code in quarantine: error %v, want %v", err, ErrQuarantined)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestWaits(t *testing.T) {
 		t.Errorf("the book has %+v", s)
 	}
 	if err := b.Check(accounts(alice), func() ([]types.CodeHash, error) { return nil, errInjected }); !errors.Is(err, errInjected) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, errInjected)
 	}
 }
 
@@ -453,7 +453,7 @@ func TestWrongResults(t *testing.T) {
 		t.Errorf("opened again: %v ran, another was asked for %d times", got, asked)
 	}
 	if err := load(nil)(b.Deny(engine("compiler"))); !errors.Is(err, ErrQuarantined) {
-		t.Errorf("in a block that is made: error %v", err)
+		t.Errorf("in a block that is made: error %v, want %v", err, ErrQuarantined)
 	}
 	if _, err := b.Divert(engine("compiler"), func() (vm.Engine, error) { return nil, errInjected }); err != errInjected {
 		t.Errorf("no other engine: got %v, want %v", err, errInjected)

@@ -116,7 +116,7 @@ func TestBundlesThatAreToCome(t *testing.T) {
 			}
 			b.ask(ctx, from, h+1, 100)
 			if _, err := b.get(ctx, from, h+1, maxBundleBytes); !errors.Is(err, ErrNotProven) {
-				t.Fatalf("a proof that is to come: error %v", err)
+				t.Fatalf("a proof that is to come: error %v, want %v", err, ErrNotProven)
 			}
 			server.mu.Lock()
 			server.proven++

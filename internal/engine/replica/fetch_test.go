@@ -48,7 +48,7 @@ func TestBlocksWaitByTheirBytes(t *testing.T) {
 		f.take(types.MaxEncodedBlockBytes - rangeBytes - 1)
 		synctest.Wait()
 		if passed != 3 {
-			t.Fatalf("%d blocks passed before there was room", passed)
+			t.Fatalf("%d blocks passed before there was room, want 3", passed)
 		}
 		f.take(1)
 		synctest.Wait()

@@ -131,7 +131,7 @@ func TestRangeAheadEndsWithARefusal(t *testing.T) {
 		server.change = func(_ types.Height, served []byte) { served[len(served)-1] ^= 1 }
 		i.Gather(ctx, from, blocks, 8)
 		if _, err := i.Import(ctx, from, blocks); !errors.Is(err, ledger.ErrEvidence) {
-			t.Fatalf("a range that does not hold: error %v", err)
+			t.Fatalf("a range that does not hold: error %v, want %v", err, ledger.ErrEvidence)
 		}
 		if asked := server.requests(); !slices.Equal(asked, []types.Height{1, 5}) || server.ended != 1 {
 			t.Errorf("%d are asked for, %d requests ended", asked, server.ended)

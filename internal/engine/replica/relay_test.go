@@ -106,7 +106,7 @@ func TestRelaysProofs(t *testing.T) {
 		}
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("it ended with %v, want %v", err, context.Canceled)
 		}
 		f.synced()
 	})

@@ -39,7 +39,7 @@ func TestFollows(t *testing.T) {
 					f.synced()
 				}
 				if n := f.longest.Load(); n != 1 {
-					t.Errorf("%d blocks that came one by one are imported together", n)
+					t.Errorf("%d blocks that came one by one are imported together, want 1", n)
 				}
 				before := f.sources[0].asked()
 				f.pass(time.Minute)
@@ -575,7 +575,7 @@ func TestRecoveryIsLoggedOnce(t *testing.T) {
 			}
 		}
 		if said := f.log.count(`answers again" upstream="source 1"`); said != 0 {
-			t.Errorf("of the other it is said %d times", said)
+			t.Errorf("of the other it is said %d times, want 0", said)
 		}
 	})
 }

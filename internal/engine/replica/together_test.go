@@ -96,7 +96,7 @@ func TestRelaysRanges(t *testing.T) {
 		f.pass(20 * relayPause)
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("it ended with %v, want %v", err, context.Canceled)
 		}
 		var want []blockproof.Span
 		for _, last := range []types.Height{20, 28, 32, 36, 40} {

@@ -159,7 +159,7 @@ func TestSlowTransactionIsDropped(t *testing.T) {
 		f.block(instead, later)
 		f.tell()
 		if count := f.pool.Stats().Count; count != 0 {
-			t.Errorf("%v: %d transactions are pending", blockTime, count)
+			t.Errorf("%v: %d transactions are pending, want 0", blockTime, count)
 		}
 	}
 }

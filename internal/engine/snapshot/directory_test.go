@@ -174,7 +174,7 @@ func TestKeep(t *testing.T) {
 			c.grow(blockOf{accounts: 2})
 			height++
 			if got := <-news.told; got != "cannot create a snapshot head=6 newest=4 next_try=8" {
-				t.Fatalf("at %d: %s", height, got)
+				t.Fatalf("at %d: %s, want cannot create a snapshot head=6 newest=4 next_try=8", height, got)
 			}
 		}
 	}

@@ -116,7 +116,7 @@ func TestFetch(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if last = max(last, done); total != m.SizeBytes {
-			t.Errorf("of %d bytes", total)
+			t.Errorf("of %d bytes, want %d", total, m.SizeBytes)
 		}
 	}
 	path, err := d.Fetch(t.Context())

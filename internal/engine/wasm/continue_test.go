@@ -56,7 +56,7 @@ func TestHostIsAskedToContinue(t *testing.T) {
 			}
 			h.goesOn = nil
 			if exit, _ := e.run(t, c, "run", h, 10*vm.MaxSlice); exit != vm.OutOfGas {
-				t.Errorf("%s, %s: the next call ends with exit %d", name, engine, exit)
+				t.Errorf("%s, %s: the next call ends with exit %d, want %d", name, engine, exit, vm.OutOfGas)
 			}
 		}
 	}

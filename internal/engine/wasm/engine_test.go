@@ -124,7 +124,7 @@ func TestGasIsExact(t *testing.T) {
 			t.Errorf("%s: exit %d with exactly the gas it takes, %d left", engine, exit, left)
 		}
 		if exit, _ := e.run(t, c, "run", h, enough-want-1); exit != vm.OutOfGas {
-			t.Errorf("%s: exit %d with one gas too few", engine, exit)
+			t.Errorf("%s: exit %d with one gas too few, want %d", engine, exit, vm.OutOfGas)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func TestHostFaults(t *testing.T) {
 			t.Errorf("%s: a function that is not there ran", engine)
 		}
 		if exit, _ := e.run(t, c, "run", &host{}, enough); exit != vm.Returned {
-			t.Errorf("%s: exit %d after faults", engine, exit)
+			t.Errorf("%s: exit %d after faults, want %d", engine, exit, vm.Returned)
 		}
 		if s := e.Stats(); s.Discarded < 4 {
 			t.Errorf("%s: %d instances discarded after five faults", engine, s.Discarded)
@@ -275,7 +275,7 @@ func TestModuleIsChecked(t *testing.T) {
 	hash := types.CodeHash{1}
 	missing := errors.New("no such code")
 	if _, err := e.Module(hash, func() ([]byte, error) { return nil, missing }); !errors.Is(err, missing) {
-		t.Errorf("error %v of code that cannot be read", err)
+		t.Errorf("error %v of code that cannot be read, want %v", err, missing)
 	}
 	var refused *vm.Refused
 	if _, err := e.Module(hash, func() ([]byte, error) {
@@ -284,7 +284,7 @@ func TestModuleIsChecked(t *testing.T) {
 		t.Errorf("error %v of code that is no module", err)
 	}
 	if s := e.Stats(); s.Codes != 0 {
-		t.Errorf("%d modules held", s.Codes)
+		t.Errorf("%d modules held, want 0", s.Codes)
 	}
 	code := body().binary()
 	hash = sha256.Sum256(code)
@@ -295,7 +295,7 @@ func TestModuleIsChecked(t *testing.T) {
 		}
 	}
 	if read != 1 {
-		t.Errorf("the code was read %d times", read)
+		t.Errorf("the code was read %d times, want 1", read)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestClosedEngine(t *testing.T) {
 	}
 	gas := vm.Gas{Left: enough}
 	if _, err := e.Run(c.hash, c.module, "run", &host{}, &gas); !errors.Is(err, errClosed) {
-		t.Errorf("error %v of a closed engine", err)
+		t.Errorf("error %v of a closed engine, want %v", err, errClosed)
 	}
 	if s := e.Stats(); s.Codes != 0 || s.Idle != 0 || s.Bytes != 0 {
 		t.Errorf("a closed engine holds %+v", s)

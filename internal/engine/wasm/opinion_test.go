@@ -37,11 +37,11 @@ func TestOtherOpinions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := e.Interpreter(); !errors.Is(err, errClosed) {
-		t.Errorf("a closed engine gives an interpreter: %v", err)
+		t.Errorf("a closed engine gives an interpreter: error %v, want %v", err, errClosed)
 	}
 	gas := vm.Gas{Left: 1000}
 	if _, err := interpreter.Run(c.hash, c.module, "run", &host{}, &gas); !errors.Is(err, errClosed) {
-		t.Errorf("the interpreter of a closed engine runs: %v", err)
+		t.Errorf("the interpreter of a closed engine runs: error %v, want %v", err, errClosed)
 	}
 }
 
@@ -72,6 +72,6 @@ func TestEnginesBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	if exit, _ := e.run(t, c, "run", &host{}, 1000); exit != vm.Returned {
-		t.Errorf("exit %d after the engine beside was closed", exit)
+		t.Errorf("exit %d after the engine beside was closed, want %d", exit, vm.Returned)
 	}
 }

@@ -196,7 +196,7 @@ func TestRegionsAreBounded(t *testing.T) {
 		e.run(t, c, "run", &host{}, 1000)
 	}
 	if first.calls != regionCalls {
-		t.Errorf("the first region was lent %d times", first.calls)
+		t.Errorf("the first region was lent %d times, want %d", first.calls, regionCalls)
 	}
 	var lent []*region
 	for range keptRegions + 5 {
@@ -210,7 +210,7 @@ func TestRegionsAreBounded(t *testing.T) {
 		e.regions.put(r, regionSize)
 	}
 	if len(e.regions.free) != keptRegions {
-		t.Errorf("%d regions are kept", len(e.regions.free))
+		t.Errorf("%d regions are kept, want %d", len(e.regions.free), keptRegions)
 	}
 }
 
@@ -278,7 +278,7 @@ func TestNothingLeaks(t *testing.T) {
 			bytes += i.size
 		}
 		if c.users != 0 {
-			t.Errorf("a module has %d users", c.users)
+			t.Errorf("a module has %d users, want 0", c.users)
 		}
 	}
 	if bytes != s.Bytes {
@@ -322,7 +322,7 @@ func TestEvictedWhileRunning(t *testing.T) {
 	}}
 	for range 3 {
 		if exit, _ := e.run(t, outer, "run", h, enough); exit != vm.Returned {
-			t.Errorf("exit %d", exit)
+			t.Errorf("exit %d, want %d", exit, vm.Returned)
 		}
 		if s := e.Stats(); s.Codes != 1 || s.Idle != 1 {
 			t.Errorf("held: %+v", s)
@@ -408,7 +408,7 @@ func TestCompile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if compiled := e.Stats().Compiled; compiled != 1 {
-			t.Fatalf("%d modules compiled", compiled)
+			t.Fatalf("%d modules compiled, want 1", compiled)
 		}
 	}
 	if exit, _ := e.run(t, c, "run", &host{}, 1000); exit != vm.Returned || e.Stats().Compiled != 1 {
@@ -418,6 +418,6 @@ func TestCompile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := e.Compile(c.hash, c.module); !errors.Is(err, errClosed) {
-		t.Errorf("a closed engine compiles: %v", err)
+		t.Errorf("a closed engine compiles: error %v, want %v", err, errClosed)
 	}
 }

@@ -61,11 +61,11 @@ func TestCheckConstraints(t *testing.T) {
 	}
 	for _, columns := range [][]field.Vector{nil, good[:1], {good[0], good[1][:3]}, {{}, {}}} {
 		if err := c.Check(columns, public, nil); !errors.Is(err, air.ErrShape) {
-			t.Errorf("%v: error %v", columns, err)
+			t.Errorf("%v: error %v, want %v", columns, err, air.ErrShape)
 		}
 	}
 	if err := c.Check(good, public[:2], nil); !errors.Is(err, air.ErrShape) {
-		t.Errorf("public inputs: error %v", err)
+		t.Errorf("public inputs: error %v, want %v", err, air.ErrShape)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestCheckBuses(t *testing.T) {
 	terms := receive(bus, [2]uint64{4, 8})
 	terms[0].Tuple = terms[0].Tuple[:1]
 	if err := c.Check(columns, nil, terms); !errors.Is(err, air.ErrShape) {
-		t.Errorf("a short tuple: error %v", err)
+		t.Errorf("a short tuple: error %v, want %v", err, air.ErrShape)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestBusConstraints(t *testing.T) {
 	ch := challenges([2]uint64{2, 6})
 	helper, accumulator := fillHelpers(ch)
 	if name := violated(c, ch, helper, accumulator); name != "" {
-		t.Errorf("a balanced bus violates %q", name)
+		t.Errorf("a balanced bus violates %q, want none", name)
 	}
 	without := func(name string) *air.Circuit {
 		return c.Without(slices.IndexFunc(c.Constraints(), func(c air.Constraint) bool { return c.Name == name }))
@@ -197,7 +197,7 @@ func TestBusConstraints(t *testing.T) {
 		t.Errorf("an unbalanced bus violates %q, want \"bus accumulator\"", name)
 	}
 	if name := violated(without("bus accumulator"), ch, helper, accumulator); name != "" {
-		t.Errorf("without the accumulator's constraint it still violates %q", name)
+		t.Errorf("without the accumulator's constraint it still violates %q, want none", name)
 	}
 	gap := accumulator[4]
 	helper[0].Sub(&helper[0], &gap)
@@ -208,7 +208,7 @@ func TestBusConstraints(t *testing.T) {
 		t.Errorf("a gap hidden in the helper violates %q, want \"bus helper 0\"", name)
 	}
 	if name := violated(without("bus helper 0"), ch, helper, accumulator); name != "" {
-		t.Errorf("without the helper's constraint it still violates %q", name)
+		t.Errorf("without the helper's constraint it still violates %q, want none", name)
 	}
 	if c.Degree() != 3 || c.AuxColumns() != 2 || c.Arity() != 2 {
 		t.Errorf("degree %d, %d helper columns, arity %d", c.Degree(), c.AuxColumns(), c.Arity())
@@ -219,12 +219,12 @@ func TestZeroFingerprint(t *testing.T) {
 	c, bus := sorting()
 	zeroes := liftSum(beta, field.New(4), field.New(8))
 	if _, err := c.NewChallenges(*zeroes, beta, receive(bus, [2]uint64{4, 8}), 2); !errors.Is(err, air.ErrDenominator) {
-		t.Errorf("a fingerprint of zero: error %v", err)
+		t.Errorf("a fingerprint of zero: error %v, want %v", err, air.ErrDenominator)
 	}
 	terms := receive(bus, [2]uint64{4, 8})
 	terms[0].Tuple = append(terms[0].Tuple, field.New(0))
 	if _, err := c.NewChallenges(beta, beta, terms, 2); !errors.Is(err, air.ErrTuple) {
-		t.Errorf("a tuple longer than the circuit's: error %v", err)
+		t.Errorf("a tuple longer than the circuit's: error %v, want %v", err, air.ErrTuple)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestVectorsAgreeWithIntegers(t *testing.T) {
 				}
 			}
 			if got := uint64(canonical[i]); got != x.Uint64() {
-				t.Fatalf("canonical form of %v is %d", x, got)
+				t.Fatalf("canonical form of %v is %d, want %d", x, got, x.Uint64())
 			}
 		}
 		if back := Integers(canonical); !slices.Equal(back, a) {
@@ -164,7 +164,7 @@ func TestCodec(t *testing.T) {
 		}
 		b[Size*i] = 1
 		if _, err := DecodeExts(b); !errors.Is(err, ErrCanonical) {
-			t.Errorf("p at %d: error %v", i, err)
+			t.Errorf("p at %d: error %v, want %v", i, err, ErrCanonical)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func TestTooManyCoefficients(t *testing.T) {
 	for log := range 9 {
 		f := values(toy.Domain(log), random(r, 1<<log+1))
 		if err := verify(toy, log, f, prove(toy, log, f)); !errors.Is(err, ErrFinal) {
-			t.Errorf("2^%d + 1 coefficients: error %v", log, err)
+			t.Errorf("2^%d + 1 coefficients: error %v, want %v", log, err, ErrFinal)
 		}
 	}
 }
@@ -145,13 +145,13 @@ func TestNoByteMayChange(t *testing.T) {
 		}
 	}
 	if err := verify(toy, log, f, append(proof, 0)); !errors.Is(err, transcript.ErrLong) {
-		t.Errorf("one byte more: error %v", err)
+		t.Errorf("one byte more: error %v, want %v", err, transcript.ErrLong)
 	}
 	for i := range f { // another function, one of whose values a query reads
 		f[i].Double(&f[i])
 	}
 	if err := verify(toy, log, f, proof); !errors.Is(err, merkle.ErrRoot) {
-		t.Errorf("another function: error %v", err)
+		t.Errorf("another function: error %v, want %v", err, merkle.ErrRoot)
 	}
 }
 

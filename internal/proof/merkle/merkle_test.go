@@ -88,19 +88,19 @@ func TestOpenings(t *testing.T) {
 		}
 		if len(opening) > 0 {
 			if _, err := verify(&root, log, indices, rows, opening[:len(opening)-1]); !errors.Is(err, errShort) {
-				t.Fatalf("cut opening: error %v", err)
+				t.Fatalf("cut opening: error %v, want %v", err, errShort)
 			}
 			at := rapid.IntRange(0, len(opening)-1).Draw(t, "at")
 			opening[at] ^= 1
 			if _, err := verify(&root, log, indices, rows, opening); !errors.Is(err, ErrRoot) {
-				t.Fatalf("changed opening: error %v", err)
+				t.Fatalf("changed opening: error %v, want %v", err, ErrRoot)
 			}
 			opening[at] ^= 1
 		}
 		at := rapid.IntRange(0, len(rows)-1).Draw(t, "row")
 		rows[at] ^= 1
 		if _, err := verify(&root, log, indices, rows, opening); !errors.Is(err, ErrRoot) {
-			t.Fatalf("changed row: error %v", err)
+			t.Fatalf("changed row: error %v, want %v", err, ErrRoot)
 		}
 	})
 }

@@ -178,7 +178,7 @@ func TestHashesDoNotAllocate(t *testing.T) {
 			"Hash":     func() { dst[0] = Hash(TagPath, msgs[n-1]) },
 		} {
 			if a := testing.AllocsPerRun(10, f); a != 0 {
-				t.Errorf("%s allocates %v times", name, a)
+				t.Errorf("%s allocates %v times, want 0", name, a)
 			}
 		}
 	})

@@ -76,10 +76,10 @@ func TestForgedHelperColumn(t *testing.T) {
 	}
 	columns[0][3] = field.New(1000)
 	if _, err := verifier.Verify(s, 100, prove(s, false)); !errors.Is(err, verifier.ErrConstraints) {
-		t.Errorf("wrong value: error %v", err)
+		t.Errorf("wrong value: error %v, want %v", err, verifier.ErrConstraints)
 	}
 	if _, err := verifier.Verify(s, 100, prove(s, true)); !errors.Is(err, verifier.ErrConstraints) {
-		t.Errorf("wrong value, forged helper column: error %v", err)
+		t.Errorf("wrong value, forged helper column: error %v, want %v", err, verifier.ErrConstraints)
 	}
 	if name := c.Constraints()[0].Name; name != "bus helper 0" {
 		t.Fatalf("the first constraint is %q, want \"bus helper 0\"", name)
@@ -179,7 +179,7 @@ func TestShapes(t *testing.T) {
 		"too many rows":   copiesTrace(2 << stark.MaxLogRows),
 	} {
 		if _, err := p.Prove(s, 0, columns, serial); !errors.Is(err, stark.ErrShape) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, stark.ErrShape)
 		}
 	}
 	if _, err := p.Prove(
@@ -188,13 +188,13 @@ func TestShapes(t *testing.T) {
 		t.Errorf("public inputs that the circuit has not: error %v", err)
 	}
 	if _, err := p.Prove(&stark.Statement{Circuit: copies(true)}, 0, good, serial); !errors.Is(err, stark.ErrShape) {
-		t.Errorf("another circuit: error %v", err)
+		t.Errorf("another circuit: error %v, want %v", err, stark.ErrShape)
 	}
 	b := air.NewBuilder()
 	x := b.Column("x")
 	b.Constrain("degree 4", x.Mul(x).Mul(x).Mul(x))
 	steep := b.Build()
 	if _, err := New(steep).Prove(&stark.Statement{Circuit: steep}, 0, good[:1], serial); !errors.Is(err, stark.ErrShape) {
-		t.Errorf("degree 4: error %v", err)
+		t.Errorf("degree 4: error %v, want %v", err, stark.ErrShape)
 	}
 }

@@ -26,11 +26,11 @@ func TestHeader(t *testing.T) {
 		"too many rows for the level": {1, 1, MaxLogRows}, "2^255 rows": {1, 0, 255},
 	} {
 		if h, err := ReadHeader(transcript.NewReader(b)); !errors.Is(err, ErrHeader) {
-			t.Errorf("%s: got %+v, error %v", name, h, err)
+			t.Errorf("%s: got %+v, error %v, want %v", name, h, err, ErrHeader)
 		}
 	}
 	if _, err := ReadHeader(transcript.NewReader([]byte{1, 0})); !errors.Is(err, transcript.ErrShort) {
-		t.Errorf("two bytes: error %v", err)
+		t.Errorf("two bytes: error %v, want %v", err, transcript.ErrShort)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestCheck(t *testing.T) {
 		"an entry of 3 values": {Circuit: c, Public: tuple[:1], Terms: []air.Term{{Bus: bus, Tuple: tuple}}},
 	} {
 		if err := s.Check(); !errors.Is(err, ErrShape) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrShape)
 		}
 	}
 	good := Statement{Circuit: c, Public: tuple[:1], Terms: []air.Term{{Bus: bus, Tuple: tuple[:2]}}}

@@ -42,14 +42,14 @@ func TestReader(t *testing.T) {
 	}
 	for n := range b {
 		if err := read(b[:n]); !errors.Is(err, ErrShort) {
-			t.Errorf("%d of %d bytes: error %v", n, len(b), err)
+			t.Errorf("%d of %d bytes: error %v, want %v", n, len(b), err, ErrShort)
 		}
 	}
 	if err := read(append(b, 0)); !errors.Is(err, ErrLong) {
-		t.Errorf("one byte more: error %v", err)
+		t.Errorf("one byte more: error %v, want %v", err, ErrLong)
 	}
 	b[10+field.ExtSize-4]++ // the last coordinate becomes p
 	if err := read(b); !errors.Is(err, field.ErrCanonical) {
-		t.Errorf("p: error %v", err)
+		t.Errorf("p: error %v, want %v", err, field.ErrCanonical)
 	}
 }

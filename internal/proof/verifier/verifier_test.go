@@ -127,7 +127,7 @@ func TestHonestProofs(t *testing.T) {
 				}
 				if level == 0 {
 					if _, err := verifier.Verify(e.statement, 101, proof); !errors.Is(err, verifier.ErrLevel) {
-						t.Errorf("100 bits where 101 are asked for: error %v", err)
+						t.Errorf("100 bits where 101 are asked for: error %v, want %v", err, verifier.ErrLevel)
 					}
 				}
 			}
@@ -162,7 +162,7 @@ func TestNoByteMayChange(t *testing.T) {
 				}
 			}
 			if _, err := verifier.Verify(e.statement, 100, append(proof, 0)); !errors.Is(err, transcript.ErrLong) {
-				t.Errorf("%s, 2^%d rows: one byte more: error %v", name, c.logRows, err)
+				t.Errorf("%s, 2^%d rows: one byte more: error %v, want %v", name, c.logRows, err, transcript.ErrLong)
 			}
 			t.Logf("%s, 2^%d rows: %d of %d bytes changed, none accepted", name, c.logRows, tried, len(proof))
 		}
@@ -242,7 +242,7 @@ func TestWrongWitness(t *testing.T) {
 				t.Fatalf("%s: column %d does not matter in row %d", name, k, row)
 			}
 			if _, err := verifier.Verify(e.statement, 100, e.prove(t, 0)); !errors.Is(err, verifier.ErrConstraints) {
-				t.Errorf("%s, column %d: error %v", name, k, err)
+				t.Errorf("%s, column %d: error %v, want %v", name, k, err, verifier.ErrConstraints)
 			}
 			e.columns[k][row] = was
 		}
@@ -304,7 +304,7 @@ func TestEachConstraintMatters(t *testing.T) {
 			}
 			forge[constraint.Name](e)
 			if _, err := verifier.Verify(e.statement, 100, e.prove(t, 0)); !errors.Is(err, verifier.ErrConstraints) {
-				t.Errorf("%s, %s: error %v", name, constraint.Name, err)
+				t.Errorf("%s, %s: error %v, want %v", name, constraint.Name, err, verifier.ErrConstraints)
 			}
 			i := slices.Index(e.statement.Circuit.Constraints(), constraint)
 			e.statement.Circuit = e.statement.Circuit.Without(i)

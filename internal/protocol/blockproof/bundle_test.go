@@ -141,7 +141,7 @@ func TestStatementIsOfTheBlocksParent(t *testing.T) {
 			test.after(&parent)
 		}
 		if _, err := NewStatement(&parent, &header, accesses); !errors.Is(err, test.want) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, test.want)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func TestListIsBoundedByGas(t *testing.T) {
 		Accesses: []types.Access{{Key: []byte("k"), Old: make([]byte, params.MostListBytes(gas))}},
 	}
 	if _, err := DecodeBundle(b.Encode()); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("a long value: error %v", err)
+		t.Errorf("a long value: error %v, want %v", err, codec.ErrTooLong)
 	}
 }
 

@@ -234,7 +234,7 @@ func TestUnopenedWitness(t *testing.T) {
 	}
 	check(t, segments)
 	if _, err := s.all(b.entries(), w, cutAt(1<<maxLogRows, 1)); !errors.Is(err, ErrWitness) {
-		t.Errorf("cut where nothing stands beside: error %v", err)
+		t.Errorf("cut where nothing stands beside: error %v, want %v", err, ErrWitness)
 	}
 }
 
@@ -389,7 +389,7 @@ func TestWitnessRefused(t *testing.T) {
 			change(&w)
 			for _, most := range []size{largest, cutAt(largest.rows, largest.entries)} {
 				if _, err := s.all(entries, w, most); !errors.Is(err, ErrWitness) {
-					t.Fatalf("%s: error %v", name, err)
+					t.Fatalf("%s: error %v, want %v", name, err, ErrWitness)
 				}
 			}
 		}

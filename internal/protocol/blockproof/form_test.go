@@ -57,7 +57,7 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 	}
 	segments[0].Instance = statement.instance(chain{0, 1, len(full), 0, root}, covered, &segments[0].part)
 	if _, err := VerifyProof(statement, full, prove(t, segments), 100, InOrder); !errors.Is(err, ErrProof) {
-		t.Errorf("a list of which one entry is in no segment: error %v", err)
+		t.Errorf("a list of which one entry is in no segment: error %v, want %v", err, ErrProof)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestListIsTheStatements(t *testing.T) {
 	swapped[0], swapped[1] = swapped[1], swapped[0]
 	twice := slices.Insert(slices.Clone(accesses), 1, accesses[0])
 	if _, err := newEntries(twice, true, InOrder); !errors.Is(err, ErrAccesses) {
-		t.Errorf("one twice: error %v", err)
+		t.Errorf("one twice: error %v, want %v", err, ErrAccesses)
 	}
 	for _, test := range []struct {
 		name   string
@@ -97,7 +97,7 @@ func TestListIsTheStatements(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := VerifyProof(statement, test.list, prove(t, segments), 100, InOrder); !errors.Is(err, test.want) {
-			t.Errorf("%s: error %v", test.name, err)
+			t.Errorf("%s: error %v, want %v", test.name, err, test.want)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestSegmentsCoverTheList(t *testing.T) {
 		"another root after":            func(s []Proven) []Proven { s[last].after[0] ^= 1; return s },
 	} {
 		if _, err := b.statement.cover(b.accesses, change(slices.Clone(honest))); !errors.Is(err, ErrProof) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrProof)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestProofFormIsOne(t *testing.T) {
 	}
 	encoded[0]++
 	if _, err := decodeProof(encoded); !errors.Is(err, ErrProof) {
-		t.Errorf("another version: error %v", err)
+		t.Errorf("another version: error %v, want %v", err, ErrProof)
 	}
 	for name, change := range map[string]func(p *part){
 		"an entry at the root":       func(p *part) { p.levels[0] = 0 },
@@ -177,7 +177,7 @@ func TestProofFormIsOne(t *testing.T) {
 		p.levels, p.others, p.steps = slices.Clone(p.levels), slices.Clone(p.others), slices.Clone(p.steps)
 		change(&p)
 		if _, err := decodeProof(EncodeProof([]Proven{{part: p}})); !errors.Is(err, ErrProof) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrProof)
 		}
 	}
 }

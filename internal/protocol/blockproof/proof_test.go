@@ -204,7 +204,7 @@ func TestOtherStatementsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 128, InOrder); !errors.Is(err, ErrProof) {
-		t.Errorf("a proof of 100 bits where 128 are asked for: error %v", err)
+		t.Errorf("a proof of 100 bits where 128 are asked for: error %v, want %v", err, ErrProof)
 	}
 	for name, change := range map[string]func(s *Statement){
 		"chain id":               func(s *Statement) { s.ChainID++ },
@@ -335,7 +335,7 @@ func TestEmptyBlock(t *testing.T) {
 	}
 	s.PostRoot[31] = 1
 	if _, err := VerifyProof(s, nil, proof, 128, InOrder); !errors.Is(err, ErrStatement) {
-		t.Errorf("a changed root: error %v", err)
+		t.Errorf("a changed root: error %v, want %v", err, ErrStatement)
 	}
 }
 

@@ -153,11 +153,11 @@ func TestUnionOfListsThatDoNotMeet(t *testing.T) {
 		{{Key: []byte{1}, Old: []byte{3}, New: []byte{4}}},
 	}
 	if _, err := UnionAccesses(lists); !errors.Is(err, ErrAccesses) {
-		t.Errorf("a value that no block left: error %v", err)
+		t.Errorf("a value that no block left: error %v, want %v", err, ErrAccesses)
 	}
 	full := make([]types.Access, params.MostAccesses(MaxRangeGas)/2+MaxRange*params.MostAccesses(0))
 	if _, err := UnionAccesses([][]types.Access{full, full}); !errors.Is(err, ErrAccesses) {
-		t.Errorf("more accesses than a range has: error %v", err)
+		t.Errorf("more accesses than a range has: error %v, want %v", err, ErrAccesses)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestRange(t *testing.T) {
 			t.Fatalf("height %d: %d bits, error %v", height, bits, err)
 		}
 		if _, err := decoded.Verify(128, InOrder); !errors.Is(err, ErrWeak) {
-			t.Errorf("height %d: 128 bits: error %v", height, err)
+			t.Errorf("height %d: 128 bits: error %v, want %v", height, err, ErrWeak)
 		}
 		other, otherSegments := rangeOf(t, r, height, 6)
 		other.Proof = prove(t, otherSegments)
@@ -302,7 +302,7 @@ func TestRangeOfOneBlock(t *testing.T) {
 	b := newBundle(t, 5)
 	r := Range{Headers: []types.SignedHeader{b.Parent, b.Header}, Accesses: b.Accesses, Proof: b.Proof}
 	if _, err := r.Verify(100, InOrder); !errors.Is(err, ErrProof) {
-		t.Errorf("a block's proof for its range: error %v", err)
+		t.Errorf("a block's proof for its range: error %v, want %v", err, ErrProof)
 	}
 	made, segments := rangeOf(t, rand.New(rand.NewPCG(3, 3)), 5, 1)
 	made.Proof = prove(t, segments)
@@ -311,7 +311,7 @@ func TestRangeOfOneBlock(t *testing.T) {
 	}
 	block := Bundle{made.Headers[0], made.Headers[1], made.Accesses, made.Proof}
 	if _, err := block.Verify(100, InOrder); !errors.Is(err, ErrProof) {
-		t.Errorf("a range's proof for its block: error %v", err)
+		t.Errorf("a range's proof for its block: error %v, want %v", err, ErrProof)
 	}
 	if _, err := DecodeBundle(made.Encode()); err == nil {
 		t.Error("a range is decoded as a bundle")

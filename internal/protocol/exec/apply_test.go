@@ -112,7 +112,7 @@ func TestConfigureIsJudgedByTheParentAndTheLastOneStands(t *testing.T) {
 	}
 	old := c.transfer(producer, with(types.Configure{Parameters: next}).in)
 	if _, err := c.begin().Apply(old); !errors.Is(err, ErrNotAdmin) {
-		t.Errorf("the old admin may still configure: error %v", err)
+		t.Errorf("the old admin may still configure: error %v, want %v", err, ErrNotAdmin)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestSupplyIsCheckedInEveryBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := run.Finish(); !errors.Is(err, ErrSupply) {
-		t.Errorf("a unit from nothing: error %v", err)
+		t.Errorf("a unit from nothing: error %v, want %v", err, ErrSupply)
 	}
 }
 
@@ -256,6 +256,6 @@ func TestCallAsksNeitherNonceNorFees(t *testing.T) {
 		})
 	}
 	if _, err := c.simulate(poor, 109_999, pay(account(bob), 0), false); !errors.Is(err, ErrIntrinsicGas) {
-		t.Errorf("without the gas of an entry: error %v", err)
+		t.Errorf("without the gas of an entry: error %v, want %v", err, ErrIntrinsicGas)
 	}
 }

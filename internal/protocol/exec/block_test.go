@@ -82,7 +82,7 @@ func TestExecuteDerivesTheHeader(t *testing.T) {
 		})
 	}
 	if _, err := execute(p, parent, committed, built.Header, txs[:1], Machine{}); !errors.Is(err, ErrHeader) {
-		t.Errorf("a transaction left out: error %v", err)
+		t.Errorf("a transaction left out: error %v, want %v", err, ErrHeader)
 	}
 	if _, err := execute(p, parent, committed, built.Header, []*types.VerifiedTx{
 		txs[1], txs[0],
@@ -99,7 +99,7 @@ func TestExecuteDerivesTheHeader(t *testing.T) {
 func TestSeedRefuses(t *testing.T) {
 	c := newTestChain(t)
 	if _, err := HeaderTemplate(c.head, c.params, c.head.Timestamp-1); !errors.Is(err, ErrTimestamp) {
-		t.Errorf("time before the parent's: error %v", err)
+		t.Errorf("time before the parent's: error %v, want %v", err, ErrTimestamp)
 	}
 	if _, err := HeaderTemplate(c.head, c.params, c.head.Timestamp); err != nil {
 		t.Errorf("the parent's time: error %v", err)
@@ -108,7 +108,7 @@ func TestSeedRefuses(t *testing.T) {
 		t.Errorf("the end of the year 9999: error %v", err)
 	}
 	if _, err := HeaderTemplate(c.head, c.params, types.MaxTime+1); !errors.Is(err, ErrTimestamp) {
-		t.Errorf("time after the year 9999: error %v", err)
+		t.Errorf("time after the year 9999: error %v, want %v", err, ErrTimestamp)
 	}
 	from := c.head.Timestamp + 5
 	c.params.Upgrade = &types.Upgrade{Version: 9, From: from}
@@ -116,7 +116,7 @@ func TestSeedRefuses(t *testing.T) {
 		t.Errorf("before an upgrade: got %d, want %d, error %v", h.Version, params.Version, err)
 	}
 	if _, err := HeaderTemplate(c.head, c.params, from); !errors.Is(err, ErrUnknownVersion) {
-		t.Errorf("an unknown version: error %v", err)
+		t.Errorf("an unknown version: error %v, want %v", err, ErrUnknownVersion)
 	}
 }
 

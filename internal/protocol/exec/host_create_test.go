@@ -134,7 +134,7 @@ func TestCreate(t *testing.T) {
 	t.Run("called at once", func(t *testing.T) {
 		c.outcome(c.run(factory, "calls"), Success, "0 plain")
 		if id := c.instanceID(factory, plain, 3); c.coins(id) != 3 {
-			t.Errorf("it has %d coins", c.coins(id))
+			t.Errorf("it has %d coins, want 3", c.coins(id))
 		}
 	})
 }

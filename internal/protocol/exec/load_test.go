@@ -103,7 +103,7 @@ func TestLoadOfBlock(t *testing.T) {
 		}
 		header := types.Header{Timestamp: c.head.Timestamp}
 		if _, err := execute(c.params, c.head, c.state, header, txs, c.machine); !errors.Is(err, ErrLoadFull) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, ErrLoadFull)
 		}
 	})
 	t.Run("a builder spares room for those that pay", func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestLoadOfBlock(t *testing.T) {
 			}
 		}
 		if _, err := run.Apply(call(uint64(half), ids[half], "f")); !errors.Is(err, ErrLoadFull) {
-			t.Errorf("a call that pays little for its load gave %v", err)
+			t.Errorf("a call that pays little for its load gave %v, want %v", err, ErrLoadFull)
 		}
 		for i := half; i < fits; i++ {
 			if _, err := run.Apply(call(uint64(i), ids[i], "works")); err != nil {

@@ -137,13 +137,13 @@ func TestInclusion(t *testing.T) {
 			}
 			for change, broken := range corrupted(p) {
 				if err := CheckTransaction(txRoot, txs[i], &broken); !errors.Is(err, ErrInclusion) {
-					t.Errorf("transaction %d of %d, %s: error %v", i, n, change, err)
+					t.Errorf("transaction %d of %d, %s: error %v, want %v", i, n, change, err, ErrInclusion)
 				}
 			}
 			other := receipts[i]
 			other.GasUsed++
 			if err := CheckReceipt(receiptsRoot, &other, &q); !errors.Is(err, ErrInclusion) {
-				t.Errorf("another receipt: error %v", err)
+				t.Errorf("another receipt: error %v, want %v", err, ErrInclusion)
 			}
 			if err := CheckReceipt(txRoot, &receipts[i], &q); !errors.Is(err, ErrInclusion) {
 				t.Errorf("a receipt under the other root: error %v", err)
@@ -203,7 +203,7 @@ func TestReceiptGas(t *testing.T) {
 	}
 	p := NewTree(leaves).Prove(0)
 	if err := CheckReceipt(rootOfLeaves(poseidon.TagReceipts, leaves), &over, &p); !errors.Is(err, ErrInclusion) {
-		t.Errorf("a receipt of 2^48 gas: error %v", err)
+		t.Errorf("a receipt of 2^48 gas: error %v, want %v", err, ErrInclusion)
 	}
 }
 

@@ -208,7 +208,7 @@ func TestCheckChange(t *testing.T) {
 		present, next := params.Default(producer(t)), params.Default(producer(t))
 		next.Version = version
 		if err := params.CheckChange(present, next, now); !errors.Is(err, params.ErrVersion) {
-			t.Errorf("version %d: got %v", version, err)
+			t.Errorf("version %d: got %v, want %v", version, err, params.ErrVersion)
 		}
 	}
 }

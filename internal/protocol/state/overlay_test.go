@@ -138,7 +138,7 @@ func TestOverlayPeekIsNotListed(t *testing.T) {
 		t.Errorf("a peek after a write gives %q, error %v", got, err)
 	}
 	if parent.reads != 3 {
-		t.Errorf("3 keys took %d reads", parent.reads)
+		t.Errorf("3 keys took %d reads, want 3", parent.reads)
 	}
 }
 
@@ -193,20 +193,20 @@ func TestOverlayFault(t *testing.T) {
 	parent := &committed{values: map[string][]byte{"a": []byte("1")}, broken: map[string]bool{"a": true}}
 	o := state.NewOverlay(parent)
 	if _, err := o.Get([]byte("a")); !errors.Is(err, errBroken) {
-		t.Errorf("get: error %v", err)
+		t.Errorf("get: error %v, want %v", err, errBroken)
 	}
 	if _, err := o.Peek([]byte("a")); !errors.Is(err, errBroken) {
-		t.Errorf("peek: error %v", err)
+		t.Errorf("peek: error %v, want %v", err, errBroken)
 	}
 	if err := o.Set([]byte("a"), []byte("2")); !errors.Is(err, errBroken) {
-		t.Errorf("set: error %v", err)
+		t.Errorf("set: error %v, want %v", err, errBroken)
 	}
 	if _, err := o.Account(types.Account{}); err != nil {
 		t.Errorf("another key: error %v", err)
 	}
 	parent.broken = map[string]bool{string(state.AccountKey(types.Account{1})): true}
 	if _, err := o.Account(types.Account{1}); !errors.Is(err, errBroken) {
-		t.Errorf("account: error %v", err)
+		t.Errorf("account: error %v, want %v", err, errBroken)
 	}
 	expect(t, o, "a", "1")
 }

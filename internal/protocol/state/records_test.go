@@ -130,14 +130,14 @@ func TestRecords(t *testing.T) {
 				long, short = state.ErrAccountForm, state.ErrAccountForm
 			}
 			if _, _, err := r.decode(append(b, 0)); !errors.Is(err, long) {
-				t.Errorf("with a byte behind: error %v", err)
+				t.Errorf("with a byte behind: error %v, want %v", err, long)
 			}
 			for n := 1; n < len(b); n++ {
 				if account && (n == 16 || n == 48) { // a shorter form
 					continue
 				}
 				if _, _, err := r.decode(b[:n]); !errors.Is(err, short) {
-					t.Errorf("cut to %d bytes: error %v", n, err)
+					t.Errorf("cut to %d bytes: error %v, want %v", n, err, short)
 				}
 			}
 		})
@@ -153,16 +153,16 @@ func TestAbsentRecords(t *testing.T) {
 		t.Errorf("no account record is %+v, error %v", got, err)
 	}
 	if _, err := state.DecodeAccount(self, make([]byte, 16)); !errors.Is(err, state.ErrAccountForm) {
-		t.Errorf("an account record of zeros: error %v", err)
+		t.Errorf("an account record of zeros: error %v, want %v", err, state.ErrAccountForm)
 	}
 	if b := (state.Supply{}).Encode(); len(b) != 16 {
 		t.Errorf("a supply of 0 encodes to %x", b)
 	}
 	if _, err := state.DecodeSupply(nil); !errors.Is(err, codec.ErrTruncated) {
-		t.Errorf("no supply record: error %v", err)
+		t.Errorf("no supply record: error %v, want %v", err, codec.ErrTruncated)
 	}
 	if _, err := state.DecodeContract(nil); !errors.Is(err, codec.ErrTruncated) {
-		t.Errorf("no contract record: error %v", err)
+		t.Errorf("no contract record: error %v, want %v", err, codec.ErrTruncated)
 	}
 }
 
@@ -173,11 +173,11 @@ func TestContractName(t *testing.T) {
 	}
 	tooLong := state.Contract{Name: strings.Repeat("n", types.MaxNameBytes+1)}
 	if _, err := state.DecodeContract(tooLong.Encode()); !errors.Is(err, codec.ErrTooLong) {
-		t.Errorf("a name too long: error %v", err)
+		t.Errorf("a name too long: error %v, want %v", err, codec.ErrTooLong)
 	}
 	notUTF8 := state.Contract{Name: "\xff"}
 	if _, err := state.DecodeContract(notUTF8.Encode()); !errors.Is(err, codec.ErrBadUTF8) {
-		t.Errorf("a name that is not UTF-8: error %v", err)
+		t.Errorf("a name that is not UTF-8: error %v, want %v", err, codec.ErrBadUTF8)
 	}
 }
 

@@ -147,6 +147,6 @@ func TestJoinOtherWitnesses(t *testing.T) {
 		}
 	}
 	if _, err := JoinWitnesses(a.accesses[1:], lists, []Witness{a.witness}); !errors.Is(err, ErrWitness) {
-		t.Errorf("a union without a key: error %v", err)
+		t.Errorf("a union without a key: error %v, want %v", err, ErrWitness)
 	}
 }

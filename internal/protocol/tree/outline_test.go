@@ -143,17 +143,17 @@ func TestOutlineShowsDamage(t *testing.T) {
 		parts, sound, path := outlined(t, m.tree(t), depth, &m), maps.Clone(m), m.paths()[50]
 		damage(m, path)
 		if _, err := parts.prepare([]item{sound.read(path)}, forwards); !errors.Is(err, ErrOutline) {
-			t.Errorf("%s: a change in its part: error %v", name, err)
+			t.Errorf("%s: a change in its part: error %v, want %v", name, err, ErrOutline)
 		}
 		if err := parts.LoadMore(1<<depth, forwards); !errors.Is(err, ErrOutline) {
-			t.Errorf("%s: loading all: error %v", name, err)
+			t.Errorf("%s: loading all: error %v, want %v", name, err, ErrOutline)
 		}
 	}
 	m := randomModel(r, 100)
 	parts := outlined(t, m.tree(t), depth, &m)
 	parts.current.leaves++
 	if err := parts.LoadMore(1<<depth, forwards); !errors.Is(err, ErrOutline) {
-		t.Errorf("another number of leaves: error %v", err)
+		t.Errorf("another number of leaves: error %v, want %v", err, ErrOutline)
 	}
 }
 

@@ -92,7 +92,7 @@ func TestPast(t *testing.T) {
 			t.Errorf("account %d: error %v", i, err)
 		}
 		if err := proof.Verify(tr.Root(), accountKey(i), value); !errors.Is(err, ErrMerkleProof) {
-			t.Errorf("account %d: proved in the version after: error %v", i, err)
+			t.Errorf("account %d: proved in the version after: error %v, want %v", i, err, ErrMerkleProof)
 		}
 	}
 }

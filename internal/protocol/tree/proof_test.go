@@ -45,7 +45,7 @@ func TestProofs(t *testing.T) {
 				"another root":        p.Verify(types.StateRoot{31: 1}, key, value),
 			} {
 				if !errors.Is(err, ErrMerkleProof) {
-					t.Fatalf("%s is accepted: error %v", name, err)
+					t.Fatalf("%s is accepted: error %v, want %v", name, err, ErrMerkleProof)
 				}
 			}
 		}
@@ -107,7 +107,7 @@ func TestProofCorrupted(t *testing.T) {
 			p.Siblings = slices.Clone(p.Siblings)
 			change(&p)
 			if err := p.Verify(tr.Root(), key, value); !errors.Is(err, ErrMerkleProof) {
-				t.Fatalf("account %d, %s: error %v", i, name, err)
+				t.Fatalf("account %d, %s: error %v, want %v", i, name, err, ErrMerkleProof)
 			}
 		}
 		flip := func(name string, at func(p *MerkleProof) *poseidon.Digest) {
@@ -142,7 +142,7 @@ func TestProofOfOther(t *testing.T) {
 	p := tr.prove(Path(key))
 	p.End = End{Kind: EndOther, Path: Path(key), ValueHash: poseidon.Hash(poseidon.TagValue, value)}
 	if err := p.Verify(tr.Root(), key, nil); !errors.Is(err, ErrMerkleProof) {
-		t.Errorf("absence by the key's own leaf: error %v", err)
+		t.Errorf("absence by the key's own leaf: error %v, want %v", err, ErrMerkleProof)
 	}
 	for i := range 400 { // the same end, for keys that lead elsewhere
 		absent := accountKey(1000 + i)

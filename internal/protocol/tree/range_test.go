@@ -146,7 +146,7 @@ func TestSiblingsThatCannotBe(t *testing.T) {
 		"descending":               {leaves: leaves, right: []Sibling{{2, digest}, {1, digest}}},
 	} {
 		if _, err := p.root(); !errors.Is(err, ErrRange) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, ErrRange)
 		}
 	}
 	if _, err := (provenRange{leaves: leaves, right: []Sibling{{1, poseidon.Digest{poseidon.P}}}}).root(); !errors.Is(
@@ -155,10 +155,10 @@ func TestSiblingsThatCannotBe(t *testing.T) {
 		t.Errorf("a digest that is none: error %v", err)
 	}
 	if _, err := (provenRange{leaves: []Leaf{leaves[0], leaves[0]}}).root(); !errors.Is(err, ErrOrder) {
-		t.Errorf("a leaf twice: error %v", err)
+		t.Errorf("a leaf twice: error %v, want %v", err, ErrOrder)
 	}
 	var c Cutter
 	if err := c.Add(nil, goroutines); !errors.Is(err, ErrRange) {
-		t.Errorf("an empty range: error %v", err)
+		t.Errorf("an empty range: error %v, want %v", err, ErrRange)
 	}
 }

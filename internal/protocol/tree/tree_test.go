@@ -62,7 +62,7 @@ func account(b byte, balance, nonce byte) types.Access {
 func TestVectors(t *testing.T) {
 	path := Path(account(0x11, 0, 0).Key).Bytes()
 	if got := hex.EncodeToString(path[:]); got != "0843b49b52a7d2dd3944c4595513f99223c57e937cbc9fe46f8ff2973b7a202c" {
-		t.Errorf("path: %s", got)
+		t.Errorf("path: %s, want 0843b49b52a7d2dd3944c4595513f99223c57e937cbc9fe46f8ff2973b7a202c", got)
 	}
 	tr := &Tree{}
 	if !tr.Root().IsZero() {
@@ -319,7 +319,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	twice := func(int, []Leaf) ([]Leaf, error) { return []Leaf{leaf(1)}, nil }
 	if _, err := Load(1, twice, forwards); !errors.Is(err, ErrOrder) {
-		t.Errorf("a leaf in two parts: error %v", err)
+		t.Errorf("a leaf in two parts: error %v, want %v", err, ErrOrder)
 	}
 	if _, err := Load(5, func(int, []Leaf) ([]Leaf, error) { return nil, errNoLeaf }, forwards); err != errNoLeaf {
 		t.Errorf("failing source: error %v, want %v", err, errNoLeaf)

@@ -105,7 +105,7 @@ func TestWitnessCorrupted(t *testing.T) {
 			w := Witness{slices.Clone(b.witness.Shapes), slices.Clone(b.witness.Digests)}
 			change(&w)
 			if _, err := b.verify(w); !errors.Is(err, ErrWitness) {
-				t.Fatalf("%d accounts, %s: error %v", n, name, err)
+				t.Fatalf("%d accounts, %s: error %v, want %v", n, name, err, ErrWitness)
 			}
 		}
 		for i := range b.witness.Digests {
@@ -175,7 +175,7 @@ func TestWitnessOfOtherAccesses(t *testing.T) {
 		}
 	}
 	if _, err := verifyRoots(b.new, b.accesses, b.witness); !errors.Is(err, ErrWitness) {
-		t.Errorf("another root: error %v", err)
+		t.Errorf("another root: error %v, want %v", err, ErrWitness)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestForgedLeafAsNode(t *testing.T) {
 	}
 	w = Witness{[]Shape{ShapeBranch, ShapeOwn, ShapeDigest}, []poseidon.Digest{leafDigest(w.Digests[0], w.Digests[1])}}
 	if _, _, err := verifyWitness(m.proven(items), w); !errors.Is(err, ErrWitness) {
-		t.Errorf("an unopened sibling is accepted: error %v", err)
+		t.Errorf("an unopened sibling is accepted: error %v, want %v", err, ErrWitness)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestWitnessValueHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Witness(model{}.valueHash); !errors.Is(err, errNoLeaf) {
-		t.Errorf("no value hash: error %v", err)
+		t.Errorf("no value hash: error %v, want %v", err, errNoLeaf)
 	}
 	if _, err := c.Witness(func(poseidon.Digest) (poseidon.Digest, error) { return poseidon.Digest{3}, nil }); err == nil {
 		t.Error("a wrong value hash is accepted")

@@ -59,7 +59,7 @@ func TestNotesAreBounded(t *testing.T) {
 		}
 		m.Export("run", FunctionKind, last)
 		if got := hasNotes(t, m.Encode()); got != c.noted {
-			t.Errorf("%s: notes %v", c.name, got)
+			t.Errorf("%s: notes %v, want %v", c.name, got, c.noted)
 		}
 	}
 }

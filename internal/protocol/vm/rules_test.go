@@ -642,7 +642,7 @@ func TestCut(t *testing.T) {
 		}
 	}
 	if accepted != 1 {
-		t.Errorf("%d beginnings of the module are accepted", accepted)
+		t.Errorf("%d beginnings of the module are accepted, want 1", accepted)
 	}
 }
 

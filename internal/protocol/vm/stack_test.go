@@ -118,10 +118,10 @@ func TestStackOverflowComesBeforeGas(t *testing.T) {
 	machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
 	const enough = 1_024 * (31 + 12)
 	if got := machine.call(module, "run", enough); got.exit != vm.StackOverflow {
-		t.Errorf("with gas for all frames that fit: exit %d", got.exit)
+		t.Errorf("with gas for all frames that fit: exit %d, want %d", got.exit, vm.StackOverflow)
 	}
 	if got := machine.call(module, "run", enough-1); got.exit != vm.OutOfGas {
-		t.Errorf("with less: exit %d", got.exit)
+		t.Errorf("with less: exit %d, want %d", got.exit, vm.OutOfGas)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestSlices(t *testing.T) {
 		t.Errorf("exit %d with %d gas after %d refills", got.exit, got.left, got.refills)
 	}
 	if got := machine.call(module, "run", cost-1); got.exit != vm.OutOfGas {
-		t.Errorf("with 1 gas less: exit %d", got.exit)
+		t.Errorf("with 1 gas less: exit %d, want %d", got.exit, vm.OutOfGas)
 	}
 	if got := machine.call(module, "run", math.MaxUint64); got.exit != vm.Returned || math.MaxUint64-got.left != cost {
 		t.Errorf("with all the gas there is: exit %d, used %d", got.exit, math.MaxUint64-got.left)

@@ -58,7 +58,7 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	if got := strings.Join(n.asked, ", "); got != "add b h:1 00, remove b, transfer " {
-		t.Errorf("asked: %s", got)
+		t.Errorf("asked: %s, want add b h:1 00, remove b, transfer ", got)
 	}
 	n.fail = errors.New("there is no b")
 	if err := c.Remove(ctx, "b"); err == nil || err.Error() != "there is no b" {
@@ -90,6 +90,6 @@ func TestWhatIsNoRequest(t *testing.T) {
 	empty := httptest.NewServer(http.NotFoundHandler())
 	defer empty.Close()
 	if _, err := (Client{admin.Client{URL: empty.URL}}).Status(t.Context()); !errors.Is(err, ErrNoCluster) {
-		t.Errorf("a node of no cluster: error %v", err)
+		t.Errorf("a node of no cluster: error %v, want %v", err, ErrNoCluster)
 	}
 }

@@ -90,13 +90,13 @@ func TestWorkerProvesBlocks(t *testing.T) {
 	}
 	stop()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("the worker ended with %v", err)
+		t.Errorf("the worker ended with %v, want %v", err, context.Canceled)
 	}
 	if bytes, err := n.Store().WitnessBytes(); err != nil || bytes != 0 {
 		t.Errorf("%d bytes of witnesses are left, error %v", bytes, err)
 	}
 	if q.Proven() != 4 {
-		t.Errorf("%d proofs are counted", q.Proven())
+		t.Errorf("%d proofs are counted, want 4", q.Proven())
 	}
 }
 

@@ -110,7 +110,7 @@ func TestFramesOfAClientThatHasGone(t *testing.T) {
 		}
 		synctest.Wait()
 		if stats := s.Stats(); stats.Clients != 0 {
-			t.Errorf("%d connections are left", stats.Clients)
+			t.Errorf("%d connections are left, want 0", stats.Clients)
 		}
 	})
 }

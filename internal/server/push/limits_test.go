@@ -155,7 +155,7 @@ func TestMessagesTakeMemory(t *testing.T) {
 		}
 		synctest.Wait()
 		if d.bytes != limit {
-			t.Errorf("%d bytes are left", d.bytes)
+			t.Errorf("%d bytes are left, want %d", d.bytes, limit)
 		}
 		d.bytes = limit - 1
 		if a := c.call("length", "small"); string(a.Result) != "5" {

@@ -479,7 +479,7 @@ func TestFollowingHeaders(t *testing.T) {
 	}
 	headers := get(0, 99)
 	if len(headers) != 5 {
-		t.Fatalf("got %d headers", len(headers))
+		t.Fatalf("got %d headers, want 5", len(headers))
 	}
 	for i, item := range headers {
 		signed := must(types.DecodeSignedHeader(item.Header))(t)
@@ -608,6 +608,6 @@ func TestWholeBlocksAreReadInRuns(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := reader.run(ctx, nil, place{header: head}, 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }

@@ -179,7 +179,7 @@ func verifyProof(t testing.TB, p api.AccountProof) {
 	}
 	check(t, proof.Verify(p.StateRoot, p.Key, value))
 	if err := proof.Verify(p.StateRoot, p.Key, append(value, 1)); !errors.Is(err, tree.ErrMerkleProof) {
-		t.Errorf("another value verifies too: error %v", err)
+		t.Errorf("another value verifies too: error %v, want %v", err, tree.ErrMerkleProof)
 	}
 }
 
@@ -214,7 +214,7 @@ func FuzzAccount(f *testing.F) {
 		a, err := parseAccount(types.Regtest, s)
 		if err != nil {
 			if !errors.Is(err, invalid) {
-				t.Errorf("%q: error %v", s, err)
+				t.Errorf("%q: error %v, want %v", s, err, invalid)
 			}
 			return
 		}

@@ -185,6 +185,6 @@ func TestLeastGasEndsWithItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.leastGas(ctx, newEffects(1_000_000_000), 30_000, 1_000_000_000); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }

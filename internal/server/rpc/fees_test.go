@@ -245,6 +245,6 @@ func TestFeesAreFollowed(t *testing.T) {
 		t.Errorf("follow ended with %v", err)
 	}
 	if n := len(reads); n != 0 {
-		t.Errorf("%d blocks were read that nobody asked for or that were read before", n)
+		t.Errorf("%d blocks were read that nobody asked for or that were read before, want 0", n)
 	}
 }

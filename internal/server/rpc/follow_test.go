@@ -89,7 +89,7 @@ func TestPeerCountCountsFollowers(t *testing.T) {
 	ask("a")
 	call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 9})
 	if got := count() - before; got != 2 {
-		t.Errorf("%d followers", got)
+		t.Errorf("%d followers, want 2", got)
 	}
 	c.refused(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams}, "svc_getBlocks", map[string]any{
 		"from_height": 0, "to_height": 9, "follower": string(bytes.Repeat([]byte("x"), 65)),
@@ -103,16 +103,16 @@ func TestFollowersAreForgottenAndBounded(t *testing.T) {
 		f.saw("one", fmt.Sprint(i), now)
 	}
 	if got := f.count(now); got != maxFollowersPerSource {
-		t.Errorf("%d of one address", got)
+		t.Errorf("%d of one address, want %d", got, maxFollowersPerSource)
 	}
 	for i := range 2 * maxFollowers {
 		f.saw(fmt.Sprint(i), "x", now)
 	}
 	if got := f.count(now); got != maxFollowers {
-		t.Errorf("%d in all", got)
+		t.Errorf("%d in all, want %d", got, maxFollowers)
 	}
 	f.saw("one", "0", now.Add(followerTime))
 	if got := f.count(now.Add(followerTime + 1)); got != 1 {
-		t.Errorf("%d are left", got)
+		t.Errorf("%d are left, want 1", got)
 	}
 }

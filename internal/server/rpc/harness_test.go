@@ -374,7 +374,7 @@ func (c *testChain) post(method string, params ...any) (json.RawMessage, *jsonrp
 		Error  *jsonrpc.Error
 	}
 	if recorder.Code != http.StatusOK {
-		c.t.Fatalf("%s: HTTP %d: %s", method, recorder.Code, recorder.Body)
+		c.t.Fatalf("%s: HTTP %d, want %d: %s", method, recorder.Code, http.StatusOK, recorder.Body)
 	}
 	check(c.t, json.Unmarshal(recorder.Body.Bytes(), &response))
 	c.checkDeclared(method, response.Error)

@@ -87,7 +87,7 @@ func TestEventsOfABlock(t *testing.T) {
 	height := c.appendLogs(someLogs()...)
 	events := allEvents(c, height)
 	if len(events) != 3 {
-		t.Fatalf("%d events", len(events))
+		t.Fatalf("%d events, want 3", len(events))
 	}
 	block := must(c.store.Block(height))(t)
 	for i, want := range []struct {
@@ -144,7 +144,7 @@ func TestEventsOfABlock(t *testing.T) {
 	}
 	for _, text := range []string{"", "00", events[0].Cursor + "00", "zz" + events[0].Cursor[2:]} {
 		if _, err := c.server.feed.EventPosition(text); !errors.Is(err, api.ErrBadCursor) {
-			t.Errorf("cursor %q: error %v", text, err)
+			t.Errorf("cursor %q: error %v, want %v", text, err, api.ErrBadCursor)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestEventsThatArePruned(t *testing.T) {
 	}
 	check(t, c.store.Prune(t.Context()))
 	if _, _, err := c.server.feed.Events(1, 99); !errors.Is(err, chain.ErrPruned) {
-		t.Errorf("pruned: error %v", err)
+		t.Errorf("pruned: error %v, want %v", err, chain.ErrPruned)
 	}
 	cursor := func(p chain.Position) string { return newCursor(p, types.BlockHash{}) }
 	for _, filter := range []map[string]any{

@@ -76,7 +76,7 @@ func TestTransactionFromPoolToChain(t *testing.T) {
 	tx := c.sign(alice, 0, transfer(account(bob), 1))
 	id := call[types.TxID](c, "svc_sendRawTransaction", api.Data(tx.Encode()))
 	if id != tx.ID() {
-		t.Fatalf("got %s", id)
+		t.Fatalf("got %s, want %s", id, tx.ID())
 	}
 	pending := call[api.Transaction](c, "svc_getTransactionByHash", id)
 	if pending.Status != api.StatusPending || pending.BlockHeight != nil || pending.BlockHash != nil ||

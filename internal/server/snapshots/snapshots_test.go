@@ -126,7 +126,7 @@ func TestClientDownloads(t *testing.T) {
 	for _, path := range []string{"", "snapshots/1", "//elsewhere/x", "http://elsewhere/x"} {
 		_, _, err := source.Chunk(t.Context(), path, 0)
 		if !errors.Is(err, client.ErrBadAnswer) {
-			t.Errorf("%q: error %v", path, err)
+			t.Errorf("%q: error %v, want %v", path, err, client.ErrBadAnswer)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func TestReadings(t *testing.T) {
 		"cairn_all_total 1.5",
 		"# TYPE cairn_seen_total counter", "# TYPE cairn_depth gauge", "# HELP cairn_depth How deep.")
 	if asked != 1 {
-		t.Errorf("the state was read %d times for one scrape", asked)
+		t.Errorf("the state was read %d times for one scrape, want 1", asked)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestBadTraces(t *testing.T) {
 func TestWithoutTracesCallsAllocateNothing(t *testing.T) {
 	made := newTelemetry(t, testConfig())
 	if n := testing.AllocsPerRun(1000, func() { made.Observe("svc_chainId", 0, time.Microsecond) }); n != 0 {
-		t.Errorf("%v allocations a call", n)
+		t.Errorf("%v allocations a call, want 0", n)
 	}
 	if err := made.Close(t.Context()); err != nil {
 		t.Error(err)

@@ -128,7 +128,7 @@ func TestRunBesideOtherWriters(t *testing.T) {
 		must(t, r.Append(c.next(t, dice, 1), false))
 	}
 	if _, err := s.Proof(6); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a proof was written beside a run: error %v", err)
+		t.Errorf("a proof was written beside a run: error %v, want %v", err, ErrNotFound)
 	}
 	must(t, r.End())
 	must(t, <-done)
@@ -159,7 +159,7 @@ func TestPruneLetsAnAppenderGoOn(t *testing.T) {
 		must(t, r.Append(c.next(t, dice, 1), false))
 	}
 	if oldest := s.OldestHeight(); oldest != 0 {
-		t.Errorf("pruned to %d beside a run", oldest)
+		t.Errorf("pruned to %d beside a run, want 0", oldest)
 	}
 	must(t, r.End())
 	must(t, <-done)

@@ -17,7 +17,7 @@ func TestTreeOutline(t *testing.T) {
 	must(t, err)
 	must(t, st.Close())
 	if _, err := s.TreeOutline(); !errors.Is(err, ErrNotFound) {
-		t.Errorf("before there is one: error %v", err)
+		t.Errorf("before there is one: error %v, want %v", err, ErrNotFound)
 	}
 	put := TreeOutline{Of: s.HeadHash(), Leaves: loaded.Len(), Digests: loaded.Outline(2)}
 	must(t, s.PutOutline(put))
@@ -40,6 +40,6 @@ func TestTreeOutline(t *testing.T) {
 	must(t, s.PutOutline(put))
 	must(t, s.Append(c.next(t, rand.New(rand.NewPCG(3, 4)), 2)))
 	if _, err := s.TreeOutline(); !errors.Is(err, ErrNotFound) {
-		t.Errorf("after another block: error %v", err)
+		t.Errorf("after another block: error %v, want %v", err, ErrNotFound)
 	}
 }

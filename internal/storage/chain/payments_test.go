@@ -168,7 +168,7 @@ func TestPaymentCursorsOfOtherChains(t *testing.T) {
 	}
 	height := func(h types.Height) *types.Height { return &h }
 	if err := ask(PaymentRange{After: &taken}); !errors.Is(err, ErrAboveHead) {
-		t.Errorf("a cursor above the head: error %v", err)
+		t.Errorf("a cursor above the head: error %v, want %v", err, ErrAboveHead)
 	}
 	must(t, s.Append(c.next(t, r, 5)))
 	for name, tc := range map[string]struct {

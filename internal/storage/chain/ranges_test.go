@@ -132,7 +132,7 @@ func TestPruneRangeProofs(t *testing.T) {
 		lower, upper := tableRanges.bounds()
 		must(t, kv.Scan(s.view.Load().snapshot, lower, upper, func(_, _ []byte) error { rows++; return nil }))
 		if rows != len(want) {
-			t.Errorf("%d blocks are kept, and %d rows of spans", retention, rows)
+			t.Errorf("%d blocks are kept, and %d rows of spans, want %d", retention, rows, len(want))
 		}
 		requireSound(t, s)
 	}

@@ -329,7 +329,7 @@ func TestStateStays(t *testing.T) {
 	must(t, err)
 	for h, st := range states {
 		if st.Height() != types.Height(h) {
-			t.Errorf("state %d says it is of %d", h, st.Height())
+			t.Errorf("state %d says it is of %d, want %d", h, st.Height(), types.Height(h))
 		}
 		requireState(t, st, blocks[h].state, c)
 		must(t, st.Close())

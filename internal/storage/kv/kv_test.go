@@ -91,13 +91,13 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	b := db.NewBatch(0)
 	b.Set([]byte("a"), []byte("1"))
 	if _, err := db.Get([]byte("a")); !errors.Is(err, ErrNotFound) {
-		t.Errorf("before the commit: error %v", err)
+		t.Errorf("before the commit: error %v, want %v", err, ErrNotFound)
 	}
 	if err := b.Discard(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Get([]byte("a")); !errors.Is(err, ErrNotFound) {
-		t.Errorf("after discarding: error %v", err)
+		t.Errorf("after discarding: error %v, want %v", err, ErrNotFound)
 	}
 }
 
@@ -256,10 +256,10 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	}))}
 	options := Options{FS: files, Logger: slog.New(slog.DiscardHandler)}
 	if _, err := Open("db", options); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("opening says %v", err)
+		t.Fatalf("opening says %v, want %v", err, syscall.ENOSPC)
 	}
 	if _, err := Open("db", options); !errors.Is(err, ErrLocked) {
-		t.Errorf("what is still being opened: error %v", err)
+		t.Errorf("what is still being opened: error %v, want %v", err, ErrLocked)
 	}
 	full.Store(false)
 	for {
@@ -385,7 +385,7 @@ func TestFailedLogInTheBackground(t *testing.T) {
 		}
 		disk.OnWrite(nil)
 		if err := db.Close(); !errors.Is(err, broken) {
-			t.Errorf("closing: error %v", err)
+			t.Errorf("closing: error %v, want %v", err, broken)
 		}
 		crashed := open(t, "db", Options{FS: disk.Crash(0, 1).FS()})
 		if got, err := contents(crashed, nil, nil); err != nil || got != "a=" {

@@ -96,10 +96,10 @@ func TestOneBlockOfAHeight(t *testing.T) {
 				check(t, l.Record(h))
 			}
 			if err := l.Check(tc.header); !errors.Is(err, tc.want) {
-				t.Errorf("checked: error %v", err)
+				t.Errorf("checked: error %v, want %v", err, tc.want)
 			}
 			if err := l.Record(tc.header); !errors.Is(err, tc.want) {
-				t.Errorf("held: error %v", err)
+				t.Errorf("held: error %v, want %v", err, tc.want)
 			}
 			want := BlockOf(c[2])
 			if tc.want == nil {
@@ -223,7 +223,7 @@ func TestDamagedFile(t *testing.T) {
 		}
 	}
 	if _, err := Open(kv.FS{}, filepath.Join(t.TempDir(), "none", "signed"), genesis); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("in a directory that is not there: error %v", err)
+		t.Errorf("in a directory that is not there: error %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
@@ -246,7 +246,7 @@ func TestElsewhere(t *testing.T) {
 			}
 			for _, h := range c {
 				if err := l.Check(h); !errors.Is(err, ErrConflictingSigner) {
-					t.Errorf("block %d: error %v", h.Height, err)
+					t.Errorf("block %d: error %v, want %v", h.Height, err, ErrConflictingSigner)
 				}
 				if err := l.Record(h); !errors.Is(err, ErrConflictingSigner) || l.Last() != held {
 					t.Errorf("block %d is held: error %v", h.Height, err)

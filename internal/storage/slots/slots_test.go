@@ -81,20 +81,20 @@ func TestSlotOfZeros(t *testing.T) {
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	if _, _, err := Open(kv.FS{}, path, 3, later); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("an absent file: error %v", err)
+		t.Errorf("an absent file: error %v, want %v", err, fs.ErrNotExist)
 	}
 	if err := Create(kv.FS{}, path, make([]byte, Distance)); err == nil {
 		t.Error("a record that does not fit was taken")
 	}
 	check(t, Create(kv.FS{}, path, []byte{1, 2, 3}))
 	if _, _, err := Open(kv.FS{}, path, 4, later); !errors.Is(err, ErrDamaged) {
-		t.Errorf("a record of another size: error %v", err)
+		t.Errorf("a record of another size: error %v, want %v", err, ErrDamaged)
 	}
 	whole := int64(Distance + len(seal(make([]byte, 3))))
 	for _, n := range []int64{whole + 1, whole - 1, Distance, 34, 10, 0} {
 		check(t, os.Truncate(path, n))
 		if _, _, err := Open(kv.FS{}, path, 3, later); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%d bytes are left: error %v", n, err)
+			t.Errorf("%d bytes are left: error %v, want %v", n, err, ErrDamaged)
 		}
 	}
 }

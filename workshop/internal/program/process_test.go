@@ -99,7 +99,7 @@ func TestServeFails(t *testing.T) {
 		}
 	}
 	if _, err := Start(Command{Args: []string{filepath.Join(t.TempDir(), "none")}}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a program that is not there: error %v", err)
+		t.Errorf("a program that is not there: error %v, want %v", err, os.ErrNotExist)
 	}
 }
 

@@ -38,10 +38,10 @@ func TestUsage(t *testing.T) {
 	}
 	n.Kill()
 	if _, err := n.CPU(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the time of a process that is gone: error %v", err)
+		t.Errorf("the time of a process that is gone: error %v, want %v", err, fs.ErrNotExist)
 	}
 	if _, err := n.Resident(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the memory of a process that is gone: error %v", err)
+		t.Errorf("the memory of a process that is gone: error %v, want %v", err, fs.ErrNotExist)
 	}
 	if children, err := n.ChildrenCPU(); err != nil || children != 0 {
 		t.Errorf("what a process started that is gone used %v, want 0, error %v", children, err)
