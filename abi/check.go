@@ -9,7 +9,7 @@ import (
 
 func (a ABI) check() error {
 	if a.Version > Version {
-		return fmt.Errorf("%w: it has the version %d, and this program knows those up to %d", ErrBad, a.Version, Version)
+		return fmt.Errorf("%w: its version is %d, but this program supports versions up to %d", ErrBad, a.Version, Version)
 	}
 	if len(a.Functions) > maxItems || len(a.Events) > maxItems || len(a.Errors) > maxItems || len(a.Types) > maxTypes {
 		return fmt.Errorf("%w: more than %d functions, events or errors, or more than %d types", ErrBad, maxItems, maxTypes)
@@ -51,7 +51,7 @@ func (a ABI) checkFunctions(depths nesting) error {
 			return fmt.Errorf("%w: function %q has the mode %q", ErrBad, f.Name, f.Mode)
 		}
 		if f.Payable && f.Mode == Read {
-			return fmt.Errorf("%w: function %q only reads, and takes coins", ErrBad, f.Name)
+			return fmt.Errorf("%w: function %q is read-only, so it cannot take coins", ErrBad, f.Name)
 		}
 		if err := depths.parameters(f.Name, f.Args); err != nil {
 			return err

@@ -146,7 +146,7 @@ func (r reader) items(raw json.RawMessage, of func(int) Type, count int) (json.R
 		return nil, fmt.Errorf("%s is not a JSON array", short(raw))
 	}
 	if count >= 0 && len(values) != count {
-		return nil, fmt.Errorf("%d items where there are %d", len(values), count)
+		return nil, fmt.Errorf("it has %d items, not %d", len(values), count)
 	}
 	for i := range values {
 		var err error
@@ -259,7 +259,7 @@ func (r reader) scalar(t Type, text string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("%q is not 0x and an even number of hex digits", short([]byte(text)))
 	}
 	if n, fixed := t.fixedBytes(); fixed && len(decoded) != n {
-		return nil, fmt.Errorf("%d bytes where there are %d", len(decoded), n)
+		return nil, fmt.Errorf("it has %d bytes, not %d", len(decoded), n)
 	}
 	return quote(strings.ToLower(text)), nil
 }

@@ -83,7 +83,7 @@ func (a ABI) checkStorage(depths nesting) error {
 	for _, c := range a.Storage.Cells {
 		known := c.Kind == OneValue || c.Kind == ByKey || c.Kind == ByIndex
 		if !known || (c.Kind == ByKey) != (c.Key != Type{}) || c.Value == (Type{}) || strings.Contains(c.Name, "\x00") {
-			return fmt.Errorf("%w: %q in storage is no cell, map or list with its types", ErrBad, short([]byte(c.Name)))
+			return fmt.Errorf("%w: %q in storage is not a cell, map or list with its types", ErrBad, short([]byte(c.Name)))
 		}
 		for _, t := range []Type{c.Key, c.Value} {
 			if t == (Type{}) {

@@ -234,7 +234,7 @@ func (d *Draft) checkProofs(role Role, policy types.Policy, proofs []types.Proof
 		case int(proof.Signer) >= len(rule.Signers):
 			return fmt.Errorf("%w: the %s's rule has no signer %d", ErrBadDraft, role, proof.Signer)
 		case !what.holds(d.Network, rule.Signers[proof.Signer], proof.Evidence):
-			return fmt.Errorf("%w: that of signer %d of the %s's policy", ErrEvidence, proof.Signer, role)
+			return fmt.Errorf("%w: the evidence of signer %d of the %s's policy", ErrEvidence, proof.Signer, role)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 var (
 	ErrTruncated  = errors.New("input ends too early")
 	ErrTrailing   = errors.New("bytes are left over")
-	ErrTooLong    = errors.New("length is over its limit")
+	ErrTooLong    = errors.New("length exceeds its limit")
 	ErrBadOption  = errors.New("option byte is neither 0 nor 1")
 	ErrBadBool    = errors.New("bool is neither 0 nor 1")
 	ErrBadUTF8    = errors.New("string is not UTF-8")

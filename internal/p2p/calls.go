@@ -167,7 +167,7 @@ func (a answered) take(want kind, take func([]byte) (bool, error)) (more bool, e
 		}
 		return false, &FailedError{reason}
 	}
-	return false, fmt.Errorf("%w: kind %d, not %d, is the answer", ErrFrame, a.kind, want)
+	return false, fmt.Errorf("%w: the answer is of kind %d, not %d", ErrFrame, a.kind, want)
 }
 
 // writeCall writes a call or its answer. It closes the connection after an error, as nothing may follow a partial
@@ -210,7 +210,7 @@ func (l *Link) Take(ctx context.Context, member uint64, encoded [][]byte) (Taken
 	}
 	t, err := decodeTaken(body)
 	if err == nil && t.Refused == 0 && len(t.Results) != len(encoded) {
-		err = fmt.Errorf("%w: %d results of %d transactions", ErrFrame, len(t.Results), len(encoded))
+		err = fmt.Errorf("%w: %d results for %d transactions", ErrFrame, len(t.Results), len(encoded))
 	}
 	return t, err
 }
@@ -399,5 +399,5 @@ func (l *Link) do(ctx context.Context, member uint64, k kind, body []byte, write
 	case frameReport:
 		return write(frameReportOf, handler.Report().encode())
 	}
-	return fmt.Errorf("%w: kind %d asks nothing", ErrFrame, k)
+	return fmt.Errorf("%w: kind %d is not a request", ErrFrame, k)
 }

@@ -23,7 +23,7 @@ var rustBases = map[abi.Base]string{
 func Rust(a abi.ABI, name string) ([]byte, error) {
 	for _, n := range a.Names() {
 		if slices.Contains(keywords, n) {
-			return nil, fmt.Errorf("%w: %s is a word of Rust", ErrName, n)
+			return nil, fmt.Errorf("%w: %s is a reserved word of Rust", ErrName, n)
 		}
 	}
 	name = newScope(append(slices.Collect(typeNames(a)), "Account", "Hash", "Str", "Bytes")...).take(camel(name))

@@ -66,7 +66,7 @@ func (r rustTools) version(ctx context.Context, file string) (string, error) {
 			return word, nil
 		}
 	}
-	return "", fmt.Errorf("%s says no version: %q", file, text)
+	return "", fmt.Errorf("%s --version printed no version: %q", file, text)
 }
 
 // other names an installed toolchain that is not Debian's.

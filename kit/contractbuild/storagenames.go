@@ -26,7 +26,7 @@ func CheckStorage(s contractsource.Source) error {
 			continue // named by an expression, which only the compiler can evaluate
 		}
 		if first, twice := names.seen[n.name]; twice {
-			return fmt.Errorf("%q is the name of %s and %s in storage (%s:%d, %s:%d): they would write over each other",
+			return fmt.Errorf("%q is the name of %s and %s in storage (%s:%d, %s:%d): they would overwrite each other",
 				n.name, first.variable, n.variable, first.at, first.line, n.at, n.line)
 		}
 		names.seen[n.name] = n

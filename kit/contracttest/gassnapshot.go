@@ -198,7 +198,7 @@ func partsOf(t *api.Trace) (map[string]types.Gas, error) {
 		}
 	}
 	if sum != types.Gas(t.GasUsed) {
-		return nil, fmt.Errorf("the parts of a transaction are %d gas, it used %d", sum, t.GasUsed)
+		return nil, fmt.Errorf("the parts of a transaction add up to %d gas, but it used %d", sum, t.GasUsed)
 	}
 	return parts, nil
 }
@@ -215,7 +215,8 @@ func partsOfCall(parts map[string]types.Gas, call api.TraceCall, truncated bool)
 	own := addParts(parts, call.Parts, "") + addParts(parts, call.HostGas, "()")
 	if own+types.Gas(call.BelowGas) != types.Gas(call.GasUsed) {
 		return fmt.Errorf(
-			"the parts of %s are %d gas and %d below it, it used %d", call.Function, own, call.BelowGas, call.GasUsed,
+			"the parts of %s add up to %d gas, and the calls below it to %d, but it used %d",
+			call.Function, own, call.BelowGas, call.GasUsed,
 		)
 	}
 	var below types.Gas

@@ -87,7 +87,7 @@ func (s *subscriber) note(text []byte, at time.Duration) error {
 	}
 	height, err := strconv.ParseUint(string(digits[:end]), 10, 64)
 	if err != nil || height < s.from || height-s.from > maxBlocks {
-		return fmt.Errorf("block %s came, from %d on they were asked for", digits[:end], s.from)
+		return fmt.Errorf("received block %s, but the subscription begins at block %d", digits[:end], s.from)
 	}
 	index := int(height - s.from)
 	s.blocks = append(s.blocks, make([]time.Duration, max(0, index+1-len(s.blocks)))...)

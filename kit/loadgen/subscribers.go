@@ -21,10 +21,10 @@ type Audience struct {
 // Check returns an error for an invalid audience.
 func (a Audience) Check() error {
 	if a.Subscribers < 1 || a.Subscribers > MaxConnections {
-		return fmt.Errorf("the number of subscribers is 1 to %d", MaxConnections)
+		return fmt.Errorf("the number of subscribers must be 1 to %d", MaxConnections)
 	}
 	if a.Stalled < 0 || a.Stalled > a.Subscribers || a.Pending < 0 || a.Pending > a.Subscribers {
-		return fmt.Errorf("those who stall, and those of pending transactions, are 0 to all %d subscribers", a.Subscribers)
+		return fmt.Errorf("at most all %d subscribers can stall, or follow pending transactions", a.Subscribers)
 	}
 	return nil
 }

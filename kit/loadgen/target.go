@@ -99,11 +99,11 @@ const (
 func (p Plan) Check() error {
 	switch {
 	case !slices.Contains(Loads(), p.Load):
-		return fmt.Errorf("unknown load %q: it is one of %q", p.Load, Loads())
+		return fmt.Errorf("unknown load %q: use one of %q", p.Load, Loads())
 	case p.Connections < 1 || p.Connections > MaxConnections:
-		return fmt.Errorf("the number of connections is 1 to %d", MaxConnections)
+		return fmt.Errorf("the number of connections must be 1 to %d", MaxConnections)
 	case p.FirstSender < 0 || p.Senders < 1 || p.PerSender < 1 || p.Senders > MaxTransfers/p.PerSender:
-		return fmt.Errorf("senders and transfers of each are at least 1, and %d together at most", MaxTransfers)
+		return fmt.Errorf("there must be at least 1 sender with 1 transfer, and at most %d transfers in all", MaxTransfers)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (id *tokenID) UnmarshalText(text []byte) error {
 	digits, ok := bytes.CutPrefix(text, []byte("0x"))
 	decoded, err := hex.DecodeString(string(digits))
 	if !ok || err != nil {
-		return errors.New("no bytes in hex")
+		return errors.New("not bytes in hex")
 	}
 	*id = decoded
 	return nil

@@ -17,7 +17,7 @@ var (
 	// ErrOtherScope is returned for a journal of another account or chain.
 	ErrOtherScope = errors.New("the journal belongs to another account or chain")
 	// ErrLocked is returned if another sender has the journal open.
-	ErrLocked = errors.New("another sender has the journal")
+	ErrLocked = errors.New("another sender uses the journal")
 )
 
 // format identifies the file format in the first line.

@@ -15,7 +15,7 @@ var (
 	// ErrConflict is returned for an ID that was sent with another payload.
 	ErrConflict = errors.New("the id was sent with something else")
 	// ErrBadID is returned for an ID that begins with "cairn:", is too long or is not UTF-8.
-	ErrBadID = errors.New("an id has at most 256 bytes of UTF-8 and begins with something else than \"cairn:\"")
+	ErrBadID = errors.New("an id must have at most 256 bytes of UTF-8, and must not begin with \"cairn:\"")
 	// ErrClosed is returned once the sender is closed. Open jobs stay in the journal for the next sender.
 	ErrClosed = errors.New("the sender is closed")
 	// ErrDisplaced is returned under [Options].RejectDisplaced if another program's transaction used the job's nonce.

@@ -164,7 +164,7 @@ func (r *Received) IDs() []types.TxID { return types.IDs(r.txs) }
 
 // These errors say why a block is not the next one. It may still be valid on another chain.
 var (
-	ErrOtherHeight = errors.New("the block is not of the height after the head's")
+	ErrOtherHeight = errors.New("the block's height does not follow the head's")
 	ErrOtherParent = errors.New("the block does not follow the head")
 	ErrOtherSigner = errors.New("the block is signed by a key other than the producer's")
 )

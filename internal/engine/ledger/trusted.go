@@ -180,7 +180,7 @@ func (s *Start) writtenBy(parent, block types.SignedHeader, bits int) ([]byte, e
 	}
 	a := parametersIn(b.Accesses)
 	if a == nil {
-		return nil, fmt.Errorf("%w: block %d changed the state without a look at the parameters",
+		return nil, fmt.Errorf("%w: block %d changed the state without reading the parameters",
 			ErrEvidence, block.Header.Height)
 	}
 	return a.New, nil

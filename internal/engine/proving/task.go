@@ -197,7 +197,7 @@ func DecodeWork(b []byte) (Work, error) {
 		return nil, fmt.Errorf("task: %w", err)
 	}
 	if len(t.Headers) < 3 || !t.Span().Valid() {
-		return nil, errors.New("task: of no span")
+		return nil, errors.New("task: the blocks do not form a span")
 	}
 	return t, nil
 }

@@ -203,7 +203,7 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 		return err
 	}
 	if p.Genesis != r.genesis {
-		return Faulty(OtherChain, "its chain has the genesis hash %s, this one %s", p.Genesis, r.genesis)
+		return Faulty(OtherChain, "its chain has the genesis hash %s, but this one has %s", p.Genesis, r.genesis)
 	}
 	if p.Producing != nil && r.config.OnProducer != nil { // before anyone can conclude that there is nothing newer
 		if err := r.config.OnProducer(*p.Producing, p.Head); err != nil {

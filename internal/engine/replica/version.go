@@ -25,7 +25,7 @@ const (
 )
 
 // errAgain ends a session without blame.
-var errAgain = errors.New("the session begins anew")
+var errAgain = errors.New("the session restarts")
 
 // unknownVersion handles a next block of a version that this program does not know. It returns the error that ends the
 // session.

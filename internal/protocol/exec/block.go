@@ -44,7 +44,7 @@ func CheckHeader(got, derived types.Header) error {
 
 func checkVersion(version uint32) error {
 	if !params.Known(version) {
-		return fmt.Errorf("%w: %d, this one knows %d", ErrUnknownVersion, version, params.Versions())
+		return fmt.Errorf("%w: it is %d, but this node knows %d", ErrUnknownVersion, version, params.Versions())
 	}
 	return nil
 }

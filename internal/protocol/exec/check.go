@@ -51,7 +51,7 @@ func peekAccount(o *state.Overlay, a types.Account) (state.Account, error) {
 // docs/protocol.md, and the part of rule 15 that holds for any sender.
 func CheckStatic(env Env, tx *types.SignedTransaction) error {
 	if tx.ChainID != env.ChainID {
-		return fmt.Errorf("%w: %d, this is %d", ErrWrongChain, tx.ChainID, env.ChainID)
+		return fmt.Errorf("%w: its chain id is %d, but this chain has %d", ErrWrongChain, tx.ChainID, env.ChainID)
 	}
 	if tx.Nonce == math.MaxUint64 {
 		return ErrNonceExhausted
@@ -84,7 +84,7 @@ func checkIn(env Env, tx *types.SignedTransaction) error {
 	}
 	switch intrinsic := fees.IntrinsicGas(tx); {
 	case tx.GasLimit < intrinsic:
-		return fmt.Errorf("%w: %d, needed are %d", ErrIntrinsicGas, tx.GasLimit, intrinsic)
+		return fmt.Errorf("%w: it is %d, but %d is needed", ErrIntrinsicGas, tx.GasLimit, intrinsic)
 	case tx.GasLimit > env.Parameters.GasLimit:
 		return fmt.Errorf("%w: %d, at most %d", ErrGasOverBlock, tx.GasLimit, env.Parameters.GasLimit)
 	}
@@ -258,7 +258,7 @@ type Funds struct {
 func CheckFunds(f Funds, tx *types.SignedTransaction) error {
 	if !f.Entry {
 		if needed := fees.IntrinsicGas(tx) + params.Prices.NewAccount; tx.GasLimit < needed {
-			return fmt.Errorf("%w: %d, needed are %d by a sender without an entry", ErrIntrinsicGas, tx.GasLimit, needed)
+			return fmt.Errorf("%w: it is %d, but a sender without an entry needs %d", ErrIntrinsicGas, tx.GasLimit, needed)
 		}
 	}
 	amount, err := tx.Amount()

@@ -49,7 +49,7 @@ func (r *Rehearsal) Play(tx types.SignedTransaction, view bool) (Outcome, error)
 		intrinsic = intrinsicGas(&tx, sender)
 	}
 	if tx.GasLimit < intrinsic {
-		return Outcome{}, fmt.Errorf("%w: %d, needed are %d", ErrIntrinsicGas, tx.GasLimit, intrinsic)
+		return Outcome{}, fmt.Errorf("%w: it is %d, but %d is needed", ErrIntrinsicGas, tx.GasLimit, intrinsic)
 	}
 	if sender.Balance < amount {
 		e.reportGas(Intrinsic, uint64(intrinsic))

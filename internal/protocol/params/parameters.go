@@ -122,7 +122,7 @@ func CheckChange(present, next types.Parameters, t uint64) error {
 		return err
 	}
 	if next.Notice < present.Notice {
-		return fmt.Errorf("%w: %d, but it is %d", ErrNotice, next.Notice, present.Notice)
+		return fmt.Errorf("%w: it is %d now, and cannot become %d", ErrNotice, present.Notice, next.Notice)
 	}
 	switch u := next.Upgrade; {
 	case u == nil, present.Upgrade != nil && *u == *present.Upgrade:

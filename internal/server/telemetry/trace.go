@@ -35,7 +35,7 @@ func (t Traces) url() (string, error) {
 	case err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https":
 		return "", errors.New("the OTLP endpoint is not a URL such as http://127.0.0.1:4318")
 	case t.Every == 0:
-		return "", errors.New("one of 0 calls cannot be traced")
+		return "", errors.New("cannot trace one of 0 calls: the interval must be at least 1")
 	}
 	if endpoint.Path == "" || endpoint.Path == "/" {
 		endpoint.Path = "/v1/traces" // OTLP/HTTP, "OTLP/HTTP Request"

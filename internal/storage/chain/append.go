@@ -240,7 +240,7 @@ func checkLeaves(writes []types.Access, leaves []tree.LeafChange) error {
 		difference += maphash.Bytes(seed, writes[i].Key) - maphash.Bytes(seed, leaves[i].Key)
 	}
 	if difference != 0 {
-		return fmt.Errorf("%w: the leaves are not of the keys that are written", ErrBadEntry)
+		return fmt.Errorf("%w: the leaves do not belong to the written keys", ErrBadEntry)
 	}
 	return nil
 }

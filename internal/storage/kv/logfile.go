@@ -75,7 +75,7 @@ func checkLog(files vfs.FS, path string, number uint32) error {
 	}
 	for later := at + 1; later < len(log); later++ {
 		if _, _, whole := chunkAt(log, later, number); whole {
-			return fmt.Errorf("there is no chunk at byte %d, and one at byte %d", at, later)
+			return fmt.Errorf("there is no chunk at byte %d, but there is one at byte %d", at, later)
 		}
 	}
 	return nil
