@@ -344,7 +344,7 @@ func (s *Server) conclude(ctx context.Context, x *exchange, id []byte, m *Method
 	if id == nil || x.streamed {
 		return public.Code
 	}
-	// If the error cannot be encoded, the reason for that is answered instead.
+	// An error that cannot be encoded is replaced by an error that says why.
 	if err := x.reply.error(id, public); err != nil {
 		public = s.publicError(ctx, m.observed(), err)
 		x.small(id, public)

@@ -299,7 +299,7 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-// TestAllowedHost has a node that accepts only one host name.
+// TestAllowedHost sends requests with several Host headers to a node that accepts only one name.
 func TestAllowedHost(t *testing.T) {
 	t.Parallel()
 	node := startDev(t, "--ephemeral", "--allowed-host", "rpc.example.org")

@@ -226,7 +226,7 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 				deposit{kind: api.PaymentTransfer, to: to, amount: api.Quantity(amount)})
 		}
 		amount := types.Amount(e.random.Uint64N(1000) + 1)
-		// No estimate: the estimate of a withdrawal fails until its deposit is in a block.
+		// The gas is not estimated, because a withdrawal's estimate fails until its deposit is in a block.
 		send(shopSender, bankCall("deposit", amount), bankGas, deposit{})
 		send(shopSender, bankCall("withdraw", 0), bankGas,
 			deposit{kind: api.PaymentContract, to: shop.Account(), amount: api.Quantity(amount)})

@@ -115,8 +115,8 @@ func amount(i int) uint64 { return 1 + uint64(i)%100_000 }
 // (contracts/rust/cairn/src/stored.rs).
 func balanceKey(a types.Account) []byte { return append([]byte("\x07balance"), a[:]...) }
 
-// transferUntil makes blocks, bypassing the execution, up to a number of transfers, and returns the size of the
-// database in bytes.
+// transferUntil adds blocks, without executing them, until the chain has a number of transfers. It returns the size of
+// the database in bytes.
 func (c *tokens) transferUntil(ctx context.Context, count int) (disk uint64, err error) {
 	o, err := c.open()
 	if err != nil {

@@ -272,7 +272,7 @@ func (l *Ledger) commitTree(c change, head types.Header) {
 	l.setTree(c, head)
 }
 
-// setTree applies a block's change to the memory. The caller must hold treeLock.
+// setTree applies a block's change to the tree and the values in memory. The caller must hold treeLock.
 func (l *Ledger) setTree(c change, head types.Header) {
 	l.memory.commit(c)
 	l.treeHead = head

@@ -107,7 +107,8 @@ func (l *Stateless) ImportRange(p *ProvenRange, fetch Fetch) ([]Block, error) {
 	return imported, l.publish()
 }
 
-// carried is the state in the middle of a range: the writes of its earlier blocks over the values before the first.
+// carried is the state between two blocks of a range. It overlays the writes of the range's earlier blocks on the
+// values before its first block.
 type carried struct {
 	before *provenState
 	now    map[string][]byte

@@ -17,7 +17,7 @@ type Ranges struct {
 	Oldest, Newest types.Height
 }
 
-// spans reports whether both ends are ends of ranges.
+// spans reports whether a range of this length begins with block Oldest, and one ends with block Newest.
 func (r Ranges) spans() bool {
 	_, oldest := blockproof.SpanOf(r.Oldest, r.Oldest+r.Blocks-1)
 	_, newest := blockproof.SpanOf(r.Newest+1-r.Blocks, r.Newest)

@@ -104,7 +104,8 @@ type weighted struct {
 	weights []field.Ext
 }
 
-// add adds a column, or the six coordinates of a function over E, each also weighted with its element of the basis.
+// add adds a column with a weight, or the six coordinate columns of a function over E. Each coordinate's weight is
+// multiplied by its element of the basis of E.
 func (w *weighted) add(weight field.Ext, columns ...field.Vector) {
 	for c, column := range columns {
 		b := field.Basis(c)

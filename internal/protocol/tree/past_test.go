@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestPastProofsOfModel proves paths in versions that random accesses make of random trees, and compares each whole
-// proof with that of a tree that was loaded with the same version.
+// TestPastProofsOfModel applies random accesses to random trees and proves paths in the resulting versions. Each proof
+// must equal the proof from a tree that was loaded with that version.
 func TestPastProofsOfModel(t *testing.T) {
 	ends := map[EndKind]int{}
 	for seed := range uint64(40) {

@@ -23,7 +23,7 @@ func testConfig(ready Ready) Config {
 
 var testToken = Token{1, 2, 3}
 
-// asked is a request with the token.
+// asked returns a request that carries the admin token.
 func asked(method, path string) *http.Request {
 	r := httptest.NewRequest(method, path, nil)
 	r.Header.Set("Authorization", "Bearer "+testToken.String())

@@ -162,7 +162,8 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerIsTakenSteadily, whatever the method and the path; only an upgraded connection has no end.
+// TestEveryAnswerIsTakenSteadily checks that a client must read every answer at a steady pace, whatever the method and
+// the path. Only an upgraded connection has no time limit.
 func TestEveryAnswerIsTakenSteadily(t *testing.T) {
 	steady := make(chan bool, 1)
 	config := Config{RPC: echo{}, Fallback: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -221,8 +221,8 @@ func TestEventsThatAreTakenBack(t *testing.T) {
 	}
 }
 
-// A subscription that asks for it is told its progress while nothing matches, and resumes from there even if all
-// earlier blocks are pruned.
+// A subscription with progress reports its position while nothing matches. It can resume there even if all earlier
+// blocks are pruned.
 func TestEventProgress(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		for range 20 {

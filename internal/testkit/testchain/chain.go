@@ -73,7 +73,7 @@ func Open(t T, genesis types.Genesis, engine vm.Engine, options chain.Options) *
 	return l
 }
 
-// List is the transactions of a block, in order.
+// List holds the transactions of a block, in order.
 type List []*types.VerifiedTx
 
 // Verified returns a list of transactions whose witnesses must be valid.

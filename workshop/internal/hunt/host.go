@@ -145,8 +145,8 @@ func buildHost(v values) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// signatures returns a BIP-340 key and, 64 bytes after it, its signature of the empty message, followed by a hash with
-// an ECDSA signature from which a key can be recovered. Any s works, with the generator's x as r.
+// signatures returns a BIP-340 key and, 64 bytes after it, the key's signature of the empty message. A hash follows,
+// with an ECDSA signature from which a key can be recovered: if r is the generator's x coordinate, any s gives a key.
 func signatures() string {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte("signer")))
 	if err != nil {
