@@ -67,6 +67,20 @@ func parseText(raw []byte) (string, error) {
 	return text, nil
 }
 
+// marshalObject returns a JSON object with the given members, each a name followed by its value, in this order.
+func marshalObject(members ...any) ([]byte, error) {
+	b := []byte{'{'}
+	for i := 0; i < len(members); i += 2 {
+		value, err := json.Marshal(members[i+1])
+		if err != nil {
+			return nil, err
+		}
+		b = fmt.Appendf(b, "%q:%s,", members[i], value)
+	}
+	b[len(b)-1] = '}' // in place of the last comma
+	return b, nil
+}
+
 // object reads the members of a JSON object. Each expected member must occur exactly once, and no other may occur. The
 // first error is sticky: later reads return zeros.
 type object struct {

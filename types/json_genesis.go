@@ -1,9 +1,6 @@
 package types
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // ParseGenesisJSON parses a genesis in JSON: the members are those of [Genesis] in snake case, as docs/protocol.md has
 // them; accounts and keys are hex or addresses of the genesis' network. It checks only the form: exec.CheckGenesis
@@ -38,14 +35,10 @@ func (g Genesis) MarshalJSON() ([]byte, error) {
 	if allocations == nil {
 		allocations = []Allocation{}
 	}
-	return json.Marshal(struct {
-		ChainID     number       `json:"chain_id"`
-		Network     Network      `json:"network"`
-		Time        number       `json:"time"`
-		BaseFee     number       `json:"base_fee"`
-		Parameters  Parameters   `json:"parameters"`
-		Allocations []Allocation `json:"allocations"`
-	}{number(g.ChainID), g.Network, number(g.Time), number(g.BaseFee), g.Parameters, allocations})
+	return marshalObject(
+		"chain_id", number(g.ChainID), "network", g.Network, "time", number(g.Time), "base_fee", number(g.BaseFee),
+		"parameters", g.Parameters, "allocations", allocations,
+	)
 }
 
 // UnmarshalJSON is [ParseGenesisJSON].
@@ -56,10 +49,7 @@ func (g *Genesis) UnmarshalJSON(b []byte) (err error) {
 
 // MarshalJSON implements json.Marshaler.
 func (a Allocation) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Account Account `json:"account"`
-		Balance number  `json:"balance"`
-	}{a.Account, number(a.Balance)})
+	return marshalObject("account", a.Account, "balance", number(a.Balance))
 }
 
 // ParseParametersJSON parses parameters in JSON. Accounts and keys are hex or, unless network is empty, addresses of
@@ -100,22 +90,11 @@ func (p Parameters) MarshalJSON() ([]byte, error) {
 	if p.Upgrade != nil {
 		upgrade = &jsonUpgrade{p.Upgrade.Version, number(p.Upgrade.From)}
 	}
-	return json.Marshal(struct {
-		Version      uint32       `json:"version"`
-		GasLimit     number       `json:"gas_limit"`
-		BlockBytes   uint32       `json:"block_bytes"`
-		TargetBPS    uint16       `json:"target_bps"`
-		MinBaseFee   number       `json:"min_base_fee"`
-		MaxBaseFee   number       `json:"max_base_fee"`
-		Producer     PublicKey    `json:"producer"`
-		FeeRecipient Account      `json:"fee_recipient"`
-		Admin        Account      `json:"admin"`
-		Notice       number       `json:"notice"`
-		Upgrade      *jsonUpgrade `json:"upgrade"`
-	}{
-		p.Version, number(p.GasLimit), p.BlockBytes, p.TargetBPS, number(p.MinBaseFee), number(p.MaxBaseFee), p.Producer,
-		p.FeeRecipient, p.Admin, number(p.Notice), upgrade,
-	})
+	return marshalObject(
+		"version", p.Version, "gas_limit", number(p.GasLimit), "block_bytes", p.BlockBytes, "target_bps", p.TargetBPS,
+		"min_base_fee", number(p.MinBaseFee), "max_base_fee", number(p.MaxBaseFee), "producer", p.Producer,
+		"fee_recipient", p.FeeRecipient, "admin", p.Admin, "notice", number(p.Notice), "upgrade", upgrade,
+	)
 }
 
 // UnmarshalJSON is [ParseParametersJSON] with accounts in hex.

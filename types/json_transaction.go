@@ -1,7 +1,6 @@
 package types
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -16,63 +15,37 @@ func (p Transfer) MarshalJSON() ([]byte, error) {
 	if p.Memo != nil {
 		memo = new(Hex(p.Memo[:]))
 	}
-	return json.Marshal(struct {
-		Type string `json:"type"`
-		Memo *Hex   `json:"memo"`
-	}{p.Kind().String(), memo})
+	return marshalObject("type", p.Kind().String(), "memo", memo)
 }
 
 // MarshalJSON implements json.Marshaler.
 func (p Deploy) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type     string `json:"type"`
-		Name     string `json:"name"`
-		Code     Hex    `json:"code"`
-		InitArgs Hex    `json:"init_args"`
-	}{p.Kind().String(), p.Name, p.Code, p.InitArgs})
+	return marshalObject("type", p.Kind().String(), "name", p.Name, "code", Hex(p.Code), "init_args", Hex(p.InitArgs))
 }
 
 // MarshalJSON implements json.Marshaler.
 func (p Call) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type     string `json:"type"`
-		Function string `json:"function"`
-		Args     Hex    `json:"args"`
-	}{p.Kind().String(), p.Function, p.Args})
+	return marshalObject("type", p.Kind().String(), "function", p.Function, "args", Hex(p.Args))
 }
 
 // MarshalJSON implements json.Marshaler.
 func (p Configure) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type       string     `json:"type"`
-		Parameters Parameters `json:"parameters"`
-	}{p.Kind().String(), p.Parameters})
+	return marshalObject("type", p.Kind().String(), "parameters", p.Parameters)
 }
 
 // MarshalJSON implements json.Marshaler.
 func (p Batch) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type  string `json:"type"`
-		Steps []Step `json:"steps"`
-	}{p.Kind().String(), p.Steps})
+	return marshalObject("type", p.Kind().String(), "steps", p.Steps)
 }
 
 // MarshalJSON implements json.Marshaler.
 func (p SetPolicy) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type     string  `json:"type"`
-		Recovery bool    `json:"recovery"`
-		Policy   *Policy `json:"policy"`
-	}{p.Kind().String(), p.Recovery, p.Policy})
+	return marshalObject("type", p.Kind().String(), "recovery", p.Recovery, "policy", p.Policy)
 }
 
 // MarshalJSON implements json.Marshaler.
 func (p Instantiate) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type     string `json:"type"`
-		Name     string `json:"name"`
-		InitArgs Hex    `json:"init_args"`
-	}{p.Kind().String(), p.Name, p.InitArgs})
+	return marshalObject("type", p.Kind().String(), "name", p.Name, "init_args", Hex(p.InitArgs))
 }
 
 // ParsePayloadJSON parses the JSON of a payload, as the MarshalJSON of each variant writes it.
@@ -145,11 +118,7 @@ func (o *object) batch() Batch {
 
 // MarshalJSON implements json.Marshaler.
 func (s Step) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Target Account `json:"target"`
-		Value  number  `json:"value"`
-		Action Payload `json:"action"`
-	}{s.Target, number(s.Value), s.Action})
+	return marshalObject("target", s.Target, "value", number(s.Value), "action", s.Action)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -170,15 +139,9 @@ func (s *Step) UnmarshalJSON(b []byte) error {
 	return o.finish()
 }
 
-type jsonPolicy struct {
-	Number   number    `json:"number"`
-	Owner    Rule      `json:"owner"`
-	Recovery *Recovery `json:"recovery"`
-}
-
 // MarshalJSON implements json.Marshaler.
 func (p Policy) MarshalJSON() ([]byte, error) {
-	return json.Marshal(jsonPolicy{number(p.Number), p.Owner, p.Recovery})
+	return marshalObject("number", number(p.Number), "owner", p.Owner, "recovery", p.Recovery)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It does not check whether the policy is valid.
@@ -196,10 +159,7 @@ func (p *Policy) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON implements json.Marshaler.
 func (r Recovery) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Rule  Rule   `json:"rule"`
-		Delay number `json:"delay"`
-	}{r.Rule, number(r.Delay)})
+	return marshalObject("rule", r.Rule, "delay", number(r.Delay))
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -217,10 +177,7 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	if signers == nil {
 		signers = []Signer{}
 	}
-	return json.Marshal(struct {
-		Threshold uint8    `json:"threshold"`
-		Signers   []Signer `json:"signers"`
-	}{r.Threshold, signers})
+	return marshalObject("threshold", r.Threshold, "signers", signers)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -247,27 +204,17 @@ const (
 
 // MarshalJSON implements json.Marshaler.
 func (s SignerKey) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type string    `json:"type"`
-		Key  PublicKey `json:"key"`
-	}{typeKey, s.Key})
+	return marshalObject("type", typeKey, "key", s.Key)
 }
 
 // MarshalJSON implements json.Marshaler.
 func (s SignerP256) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type  string `json:"type"`
-		Point Hex    `json:"point"`
-	}{typeP256, s.Point[:]})
+	return marshalObject("type", typeP256, "point", Hex(s.Point[:]))
 }
 
 // MarshalJSON implements json.Marshaler.
 func (s SignerPasskey) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type     string `json:"type"`
-		Point    Hex    `json:"point"`
-		Verified bool   `json:"verified"`
-	}{typePasskey, s.Point[:], s.Verified})
+	return marshalObject("type", typePasskey, "point", Hex(s.Point[:]), "verified", s.Verified)
 }
 
 // ParseSignerJSON parses the JSON of a signer, as the MarshalJSON of each variant writes it.

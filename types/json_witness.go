@@ -1,29 +1,15 @@
 package types
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
-type jsonSigned struct {
-	Type      string `json:"type"`
-	Signature Hex    `json:"signature"`
-}
-
-type jsonText struct {
-	Type      string `json:"type"`
-	Signature Hex    `json:"signature"`
-	Sighash   uint8  `json:"sighash"`
-}
+import "fmt"
 
 // MarshalJSON implements json.Marshaler.
 func (w WitnessKey) MarshalJSON() ([]byte, error) {
-	return json.Marshal(jsonSigned{typeKey, w.Signature[:]})
+	return marshalObject("type", typeKey, "signature", Hex(w.Signature[:]))
 }
 
 // MarshalJSON implements json.Marshaler.
 func (w WitnessText) MarshalJSON() ([]byte, error) {
-	return json.Marshal(jsonText{typeText, w.Signature[:], w.Sighash})
+	return marshalObject("type", typeText, "signature", Hex(w.Signature[:]), "sighash", w.Sighash)
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -32,11 +18,7 @@ func (w WitnessPolicy) MarshalJSON() ([]byte, error) {
 	if proofs == nil {
 		proofs = []Proof{}
 	}
-	return json.Marshal(struct {
-		Type   string  `json:"type"`
-		Policy Policy  `json:"policy"`
-		Proofs []Proof `json:"proofs"`
-	}{typePolicy, w.Policy, proofs})
+	return marshalObject("type", typePolicy, "policy", w.Policy, "proofs", proofs)
 }
 
 // ParseWitnessJSON parses the JSON of a witness, as the MarshalJSON of each variant writes it.
@@ -81,10 +63,7 @@ func (o *object) sighash() uint8 {
 
 // MarshalJSON implements json.Marshaler.
 func (p Proof) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Signer   uint8    `json:"signer"`
-		Evidence Evidence `json:"evidence"`
-	}{p.Signer, p.Evidence})
+	return marshalObject("signer", p.Signer, "evidence", p.Evidence)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -101,27 +80,25 @@ func (p *Proof) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON implements json.Marshaler.
 func (v EvidenceKey) MarshalJSON() ([]byte, error) {
-	return json.Marshal(jsonSigned{typeKey, v.Signature[:]})
+	return marshalObject("type", typeKey, "signature", Hex(v.Signature[:]))
 }
 
 // MarshalJSON implements json.Marshaler.
 func (v EvidenceText) MarshalJSON() ([]byte, error) {
-	return json.Marshal(jsonText{typeText, v.Signature[:], v.Sighash})
+	return marshalObject("type", typeText, "signature", Hex(v.Signature[:]), "sighash", v.Sighash)
 }
 
 // MarshalJSON implements json.Marshaler.
 func (v EvidenceP256) MarshalJSON() ([]byte, error) {
-	return json.Marshal(jsonSigned{typeP256, v.Signature[:]})
+	return marshalObject("type", typeP256, "signature", Hex(v.Signature[:]))
 }
 
 // MarshalJSON implements json.Marshaler.
 func (v EvidencePasskey) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type          string `json:"type"`
-		Authenticator Hex    `json:"authenticator"`
-		Client        Hex    `json:"client"`
-		Signature     Hex    `json:"signature"`
-	}{typePasskey, v.Authenticator[:], v.Client, v.Signature[:]})
+	return marshalObject(
+		"type", typePasskey, "authenticator", Hex(v.Authenticator[:]), "client", Hex(v.Client),
+		"signature", Hex(v.Signature[:]),
+	)
 }
 
 // ParseEvidenceJSON parses the JSON of evidence, as the MarshalJSON of each variant writes it.
@@ -161,12 +138,7 @@ func (p InclusionProof) MarshalJSON() ([]byte, error) {
 	for i, s := range p.Siblings {
 		siblings[i] = s
 	}
-	return json.Marshal(struct {
-		Number   uint32   `json:"number"`
-		N        uint32   `json:"n"`
-		Leaf     Digest   `json:"leaf"`
-		Siblings []Digest `json:"siblings"`
-	}{p.Number, p.N, p.Leaf, siblings})
+	return marshalObject("number", p.Number, "n", p.N, "leaf", Digest(p.Leaf), "siblings", siblings)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It does not check whether the proof holds.
