@@ -159,7 +159,7 @@ func TestArguments(t *testing.T) {
 		}
 		// An encoded ABI decodes to the same ABI.
 		if again, err := none.EncodeJSON(parameters, got, Hex); err != nil || string(again) != string(got) {
-			t.Errorf("%s %s: got %s, error %v", test.kind, got, again, err)
+			t.Errorf("%s %s: got %s, want %s, error %v", test.kind, got, again, string(got), err)
 		}
 		if _, err := none.Result(Function{Returns: kind}, []byte(test.want)); err != nil {
 			t.Errorf("%s %s is no result: error %v", test.kind, test.want, err)
@@ -278,7 +278,7 @@ func FuzzEncodeJSON(f *testing.F) {
 			return
 		}
 		if again, err := none.EncodeJSON(parameters, encoded, Hex); err != nil || string(again) != string(encoded) {
-			t.Errorf("%s: %s, then %s, error %v", kind, encoded, again, err)
+			t.Errorf("%s: %s, then %s, want %s, error %v", kind, encoded, again, string(encoded), err)
 		}
 	})
 }

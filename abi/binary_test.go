@@ -56,7 +56,7 @@ func TestBothForms(t *testing.T) {
 		object := `{"v":` + test.json + `}`
 		encoded, err := a.EncodeJSON(parameters, []byte(object), Hex)
 		if err != nil || string(encoded) != object {
-			t.Fatalf("%s %s: got %s, error %v", test.kind, test.json, encoded, err)
+			t.Fatalf("%s %s: got %s, want %s, error %v", test.kind, test.json, encoded, object, err)
 		}
 		binary, err := a.Arguments(parameters, encoded)
 		if err != nil || hex.EncodeToString(binary) != "01"+test.binary {
@@ -64,13 +64,13 @@ func TestBothForms(t *testing.T) {
 		}
 		for _, data := range [][]byte{binary, encoded} {
 			if back, err := a.DecodeArguments(parameters, data); err != nil || string(back) != object {
-				t.Errorf("%s %x: got %s, error %v", test.kind, data, back, err)
+				t.Errorf("%s %x: got %s, want %s, error %v", test.kind, data, back, object, err)
 			}
 		}
 		result := Function{Returns: Type{test.kind}}
 		for _, data := range [][]byte{binary, []byte(test.json)} {
 			if back, err := a.Result(result, data); err != nil || string(back) != test.json {
-				t.Errorf("result %s %x: got %s, error %v", test.kind, data, back, err)
+				t.Errorf("result %s %x: got %s, want %s, error %v", test.kind, data, back, test.json, err)
 			}
 		}
 		for _, bad := range [][]byte{binary[:len(binary)-1], append(bytes.Clone(binary), 0)} {
@@ -88,7 +88,7 @@ func TestFormOfACall(t *testing.T) {
 	}
 	a.TakesBinary = false
 	if data, err := a.Arguments(nil, nil); err != nil || len(data) != 0 {
-		t.Errorf("no parameters, JSON only: got %x, error %v", data, err)
+		t.Errorf("no parameters, JSON only: got %x, error %v, want 0 data", data, err)
 	}
 }
 
@@ -246,7 +246,7 @@ func FuzzDecodeArguments(f *testing.F) {
 			t.Errorf("%s %x: %s, then %x, error %v", kind, data, object, binary, err)
 		}
 		if again, err := a.DecodeArguments(parameters, binary); err != nil || string(again) != string(object) {
-			t.Errorf("%s %x: %s, then %s, error %v", kind, data, object, again, err)
+			t.Errorf("%s %x: %s, then %s, want %s, error %v", kind, data, object, again, string(object), err)
 		}
 	})
 }

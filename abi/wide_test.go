@@ -17,7 +17,7 @@ func TestWideIntegers(t *testing.T) {
 		}
 		for _, v := range []*big.Int{v, new(big.Int).Neg(v), new(big.Int).Not(v)} {
 			if i, err := Int128Of(v); err != nil || i.Big().Cmp(v) != 0 {
-				t.Errorf("%s is %s, error %v", v, i, err)
+				t.Errorf("%s is %s, error %v, want Cmp 0", v, i, err)
 			}
 		}
 	}

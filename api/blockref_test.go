@@ -17,7 +17,7 @@ func TestBlockRef(t *testing.T) {
 	} {
 		var ref BlockRef
 		if err := json.Unmarshal([]byte(text), &ref); err != nil || ref.Resolve(9) != want {
-			t.Errorf("%s: got %v, %v", text, ref, err)
+			t.Errorf("%s: got %v, %v, want Resolve %v", text, ref, err, want)
 		}
 		again, err := json.Marshal(ref)
 		if err != nil {
@@ -52,7 +52,7 @@ func TestNonceRef(t *testing.T) {
 	} {
 		var ref NonceRef
 		if err := json.Unmarshal([]byte(text), &ref); err != nil || ref != want {
-			t.Errorf("%s: got %v, %v", text, ref, err)
+			t.Errorf("%s: got %v, want %v, %v", text, ref, want, err)
 		}
 		again, err := json.Marshal(ref)
 		if err != nil || json.Unmarshal(again, &ref) != nil || ref != want {

@@ -243,7 +243,7 @@ func TestDocumentGathersErrors(t *testing.T) {
 		for _, e := range declared.Errors {
 			documented := codes[e.Code]
 			if !strings.Contains(documented.Message, e.Message) {
-				t.Errorf("%s does not document %v: got %+v", m.Name, e, documented)
+				t.Errorf("%s does not document %v: got %+v, want %q", m.Name, e, documented, e.Message)
 			}
 			if reason, ok := e.Data["reason"].(string); ok &&
 				(documented.Data == nil || documented.Data.Reasons[reason] != e.Message) {

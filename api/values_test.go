@@ -13,7 +13,7 @@ func TestParseQuantity(t *testing.T) {
 		"0x0": 0, "0x1": 1, "0xa": 10, "0xA": 10, "0xff": 255, "0x7A69": 31337, "0xffffffffffffffff": math.MaxUint64,
 	} {
 		if got, err := ParseQuantity(text); err != nil || uint64(got) != want {
-			t.Errorf("%s: got %d, %v", text, got, err)
+			t.Errorf("%s: got %d, want %d, %v", text, got, want, err)
 		}
 	}
 	for _, text := range []string{
@@ -29,7 +29,7 @@ func TestParseQuantity(t *testing.T) {
 func TestParseData(t *testing.T) {
 	for text, want := range map[string]string{"0x": "", "0x00": "\x00", "0xAbcD": "\xab\xcd"} {
 		if got, err := ParseData(text); err != nil || string(got) != want {
-			t.Errorf("%s: got %x, %v", text, got, err)
+			t.Errorf("%s: got %x, want %x, %v", text, got, want, err)
 		}
 	}
 	for _, text := range []string{"", "00", "0x0", "0xzz", "0X00", "0x00 "} {

@@ -222,7 +222,7 @@ func TestJSONAfterTheMistake(t *testing.T) {
 		}
 	}
 	if o := desk.run(t, "status", "--nope", "--", "--json"); o.out != "" || o.exit != 2 {
-		t.Errorf("an argument was taken for the flag: got %+v", o)
+		t.Errorf("an argument was taken for the flag: got %+v, want out empty and exit code 2", o)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestMistypedFlags(t *testing.T) {
 		"send dev1 1 --from dev0 --dry-run=ja": `--dry-run: "ja" is not true or false`,
 	} {
 		if o := desk.run(t, strings.Fields(words)...); o.exit != 2 || !strings.Contains(o.err, says) {
-			t.Errorf("%s: got %+v", words, o)
+			t.Errorf("%s: got %+v, want exit code 2 and %q", words, o, says)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestTransportHints(t *testing.T) {
 		"http://" + closing.Addr().String(): "try https://",
 	} {
 		if o := desk.run(t, "status", "--rpc-url", url); o.exit != 3 || !strings.Contains(o.err, says) {
-			t.Errorf("%s: got %+v", url, o)
+			t.Errorf("%s: got %+v, want exit code 3 and %q", url, o, says)
 		}
 	}
 }
@@ -337,7 +337,8 @@ func TestOperationFails(t *testing.T) {
 				t.Errorf("exit code %d, %s%s", o.exit, o.out, o.err)
 			}
 			if o = desk.run(t, args...); o.exit != 1 || o.out != "" || !strings.HasSuffix(o.err, "\n") {
-				t.Errorf("for people: exit code %d, %q, %q", o.exit, o.out, o.err)
+				t.Errorf("for people: exit code %d, want 1, %q, want none, %q, and %q at the end",
+					o.exit, o.out, o.err, "\n")
 			}
 		})
 	}
@@ -389,7 +390,7 @@ func TestAPIKey(t *testing.T) {
 	desk.env = append(desk.env, "CAIRN_RPC_URL="+server.URL)
 	key := desk.write(t, "api.key", "secret\n")
 	if o := desk.run(t, "rpc", "svc_blockNumber", "--api-key-file", key); o.exit != 0 {
-		t.Errorf("with the key: got %+v", o)
+		t.Errorf("with the key: got %+v, want exit code 0", o)
 	}
 	o := desk.run(t, "rpc", "svc_blockNumber", "--json")
 	if d := o.document(t); o.exit != 1 || d.Error.Code != 1 || !strings.Contains(d.Error.Message, "401") {

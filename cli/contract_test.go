@@ -279,7 +279,7 @@ func TestTraceText(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
 	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	o := desk.run(t, "tx", "trace", hash("02"))
 	zero := hash("00")
@@ -305,7 +305,7 @@ func TestTraceNamesNoRawBytes(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
 	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	id := types.ContractID{0xC0}
 	if gold != id.String() {
@@ -350,7 +350,7 @@ func TestTraceReadsWhatIsBinary(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
 	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	id := types.ContractID{0xC0}
 	reverted := "reverted"
@@ -400,7 +400,7 @@ func TestHelpOfAFunction(t *testing.T) {
 		}
 	}
 	if o := desk.run(t, "call", "--help"); o.exit != 0 || !strings.Contains(o.out, "--trace") {
-		t.Errorf("got %+v", o)
+		t.Errorf("got %+v, want exit code 0 and %q", o, "--trace")
 	}
 }
 
@@ -408,7 +408,8 @@ func TestHelpOfAFunction(t *testing.T) {
 func TestCallWithAParameterAsAWordNamesTheHelp(t *testing.T) {
 	o := newDesk(t, startNode(t)).run(t, "call", "gold", "transfer", "5", "--from", "dev0")
 	if o.exit != 2 || !strings.Contains(o.err, "parameters are flags, see cairn call gold transfer --help") {
-		t.Errorf("exit code %d: %s", o.exit, o.err)
+		t.Errorf("exit code %d, want 2: %s, and %q",
+			o.exit, o.err, "parameters are flags, see cairn call gold transfer --help")
 	}
 }
 
@@ -424,7 +425,7 @@ func TestMistypedCallNamesWhatThereIs(t *testing.T) {
 			"unknown flag: --too; the function is transfer(to account, amount u64) bool"},
 	} {
 		if o := desk.run(t, test.words...); o.exit != 2 || !strings.Contains(o.err, test.says) {
-			t.Errorf("%q: got %+v", test.words, o)
+			t.Errorf("%q: got %+v, want exit code 2 and %q", test.words, o, test.says)
 		}
 	}
 }
@@ -441,7 +442,7 @@ func TestFailedCallPointsAtItsTrace(t *testing.T) {
 	desk := newDesk(t, node)
 	deploy := []string{"deploy", desk.write(t, "gold.wasm", goldModule()), "--from", "dev0", "--args", `{"owner":"dev1"}`}
 	if o := desk.run(t, deploy...); o.exit != 1 || !strings.Contains(o.err, "cairn tx trace 0x") {
-		t.Errorf("of a deploy: got %+v", o)
+		t.Errorf("of a deploy: got %+v, want exit code 1 and %q", o, "cairn tx trace 0x")
 	}
 }
 
@@ -468,7 +469,7 @@ func TestCallCompletes(t *testing.T) {
 	} {
 		o := desk.run(t, append([]string{"__complete"}, strings.Split(test.words, "|")...)...)
 		if o.exit != 0 || !strings.Contains(o.out, test.want) {
-			t.Errorf("%s: got %+v", test.words, o)
+			t.Errorf("%s: got %+v, want exit code 0 and %q", test.words, o, test.want)
 		}
 	}
 }

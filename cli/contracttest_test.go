@@ -67,13 +67,13 @@ func TestSetup(t *testing.T) {
 	tested := d.run(t, "contract", "test", gold, "--init", init, "--coverage", filepath.Join(dir, "c.info"), "--json")
 	var found printedTest
 	if err := json.Unmarshal(tested.document(t).Result, &found); err != nil || tested.exit != 0 {
-		t.Fatalf("got %+v, error %v", tested, err)
+		t.Fatalf("got %+v, error %v, want exit code 0", tested, err)
 	}
 	if found.Functions["silver.transfer"] == nil || found.Functions["gold.transfer"] == nil {
 		t.Errorf("got %+v, want calls of both contracts", found.Functions)
 	}
 	if o := d.run(t, "contract", "gas", gold, "--init", init, "--update"); o.exit != 0 {
-		t.Errorf("gas: got %+v", o)
+		t.Errorf("gas: got %+v, want exit code 0", o)
 	}
 	for line, want := range map[string]string{
 		`{"deploy":"x","from":"alice"}`:               `needs "wasm"`,
@@ -178,24 +178,24 @@ func TestContractGas(t *testing.T) {
 		return d.run(t, append([]string{"contract", "gas", module, "--init", init}, flags...)...)
 	}
 	if o := gas(); o.exit != 1 || !strings.Contains(o.err, "each line must be a call") {
-		t.Errorf("without calls: got %+v", o)
+		t.Errorf("without calls: got %+v, want exit code 1 and %q", o, "each line must be a call")
 	}
 	const calls = `{"from":"alice","call":"transfer","args":{"to":"bob","amount":5}}
 {"name":"too much","from":"bob","call":"transfer","args":{"to":"alice","amount":6},"fails":true,"seconds":60}
 `
 	file := write("testdata/calls.json", calls)
 	if o := gas("--check"); o.exit != 1 || !strings.Contains(o.err, "too much: new") {
-		t.Errorf("without a snapshot: got %+v", o)
+		t.Errorf("without a snapshot: got %+v, want exit code 1 and %q", o, "too much: new")
 	}
 	if o := gas("--update"); o.exit != 0 || !strings.Contains(o.out, "transfer") {
-		t.Errorf("update: got %+v", o)
+		t.Errorf("update: got %+v, want exit code 0 and %q", o, "transfer")
 	}
 	if o := gas("--check"); o.exit != 0 {
-		t.Errorf("with its own snapshot: got %+v", o)
+		t.Errorf("with its own snapshot: got %+v, want exit code 0", o)
 	}
 	write("testdata/calls.json", strings.Replace(calls, `"amount":5`, `"amount":0`, 1))
 	if o := gas("--check"); o.exit != 1 || !strings.Contains(o.err, "transfer: ") {
-		t.Errorf("of other calls: got %+v", o)
+		t.Errorf("of other calls: got %+v, want exit code 1 and %q", o, "transfer: ")
 	}
 	for want, text := range map[string]string{
 		"had a different outcome": strings.Replace(calls, `,"fails":true`, "", 1),
@@ -207,7 +207,7 @@ func TestContractGas(t *testing.T) {
 	} {
 		write(filepath.Base(filepath.Dir(file))+"/calls.json", text)
 		if o := gas(); o.exit != 1 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: got %+v", want, o)
+			t.Errorf("%s: got %+v, want exit code 1 and %q", want, o, want)
 		}
 	}
 }
@@ -219,11 +219,11 @@ func TestFlagsAreGivenOnce(t *testing.T) {
 		"send alice 1 --from dev0 --from dev1", "contract list --timeout 1s --timeout 1s",
 	} {
 		if o := d.run(t, strings.Fields(line)...); o.exit != 2 || !strings.Contains(o.err+o.out, "is given twice") {
-			t.Errorf("%s: got %+v", line, o)
+			t.Errorf("%s: got %+v, want exit code 2 and %q", line, o, "is given twice")
 		}
 	}
 	o := d.run(t, "contract", "test", "none.wasm", "--callback", "a", "--callback", "b")
 	if strings.Contains(o.err, "twice") {
-		t.Errorf("what gathers values: got %+v", o)
+		t.Errorf("what gathers values: got %+v, want no %q", o, "twice")
 	}
 }

@@ -42,7 +42,7 @@ func TestNewKeyForPeople(t *testing.T) {
 	desk.answers = []string{"secret", "secret"}
 	o := desk.run(t, "keys", "new", "bob")
 	if o.exit != 0 || !strings.Contains(o.out, "bcrt1p") {
-		t.Errorf("got %+v", o)
+		t.Errorf("got %+v, want exit code 0 and %q", o, "bcrt1p")
 	}
 	// The mnemonic is on the standard error alone.
 	i := slices.IndexFunc(strings.Split(o.err, "\n"), func(line string) bool { return len(strings.Fields(line)) == 12 })
@@ -61,14 +61,14 @@ func TestNewPasswordIsAskedTwice(t *testing.T) {
 	desk := newDesk(t, nil)
 	desk.answers = []string{"secret", "other"}
 	if o := desk.run(t, "keys", "new", "bob"); o.exit != 1 || !strings.Contains(o.err, "differ") {
-		t.Errorf("got %+v", o)
+		t.Errorf("got %+v, want exit code 1 and %q", o, "differ")
 	}
 	desk.answers = []string{"", ""}
 	if o := desk.run(t, "keys", "new", "bob"); o.exit != 1 || !strings.Contains(o.err, "empty") {
-		t.Errorf("got %+v", o)
+		t.Errorf("got %+v, want exit code 1 and %q", o, "empty")
 	}
 	if o := desk.run(t, "keys", "show", "bob"); o.exit != 2 {
-		t.Errorf("the key was kept: got %+v", o)
+		t.Errorf("the key was kept: got %+v, want exit code 2", o)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestImport(t *testing.T) {
 			}
 			o := desk.run(t, args...)
 			if o.exit != 0 || strings.Contains(o.out+o.err, three) || strings.Contains(o.out+o.err, "junk") {
-				t.Fatalf("got %+v", o)
+				t.Fatalf("got %+v, want exit code 0 and no %q and no %q", o, three, "junk")
 			}
 			got := result[printedKey](t, o)
 			want := result[printedKey](t, desk.run(t, "account", test.want, "--json"))
@@ -119,14 +119,14 @@ func TestExportIsConfirmed(t *testing.T) {
 	for _, answers := range [][]string{{"no"}, {""}, {"alice", "wrong"}} {
 		desk.answers = answers
 		if o := desk.run(t, "keys", "export", "alice"); o.exit != 1 || o.out != "" {
-			t.Errorf("answered %q: got %+v", answers, o)
+			t.Errorf("answered %q: got %+v, want exit code 1 and out empty", answers, o)
 		}
 	}
 	if o := desk.run(t, "keys", "alias", "shop", "dev0"); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	if o := desk.run(t, "keys", "export", "shop", "--yes"); o.exit != 2 {
-		t.Errorf("an alias was exported: got %+v", o)
+		t.Errorf("an alias was exported: got %+v, want exit code 2", o)
 	}
 }
 
@@ -134,18 +134,18 @@ func TestDelete(t *testing.T) {
 	desk := newDesk(t, nil)
 	desk.answers = []string{"no"}
 	if o := desk.run(t, "keys", "delete", "alice"); o.exit != 1 {
-		t.Errorf("not confirmed: got %+v", o)
+		t.Errorf("not confirmed: got %+v, want exit code 1", o)
 	}
 	desk.answers = []string{"alice"}
 	if o := desk.run(t, "keys", "delete", "alice"); o.exit != 0 {
-		t.Errorf("confirmed: got %+v", o)
+		t.Errorf("confirmed: got %+v, want exit code 0", o)
 	}
 	if o := desk.run(t, "keys", "show", "alice"); o.exit != 2 {
-		t.Errorf("still there: got %+v", o)
+		t.Errorf("still there: got %+v, want exit code 2", o)
 	}
 	desk.write(t, "keys/torn.json", "{")
 	if o := desk.run(t, "keys", "list"); o.exit != 0 || !strings.Contains(o.err, "torn.json") {
-		t.Errorf("got %+v", o)
+		t.Errorf("got %+v, want exit code 0 and %q", o, "torn.json")
 	}
 	if o := desk.run(t, "keys", "delete", "torn", "--yes", "--json"); o.exit != 0 || !o.document(t).OK {
 		t.Errorf("damaged: got %+v", o)
@@ -169,17 +169,17 @@ func TestAliasesAreAccounts(t *testing.T) {
 		{"keys", "alias", "shop", strings.Repeat("01", 32), "--network", "regtest"},
 	} {
 		if o := desk.run(t, args...); o.exit != 0 {
-			t.Fatalf("%q: got %+v", args, o)
+			t.Fatalf("%q: got %+v, want exit code 0", args, o)
 		}
 	}
 	if o := desk.run(t, "send", "friend-again", "1", "--from", "dev0"); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	if to := node.onlySent(t).Target; to != developmentAccount(t, "dev5") {
 		t.Errorf("sent to %s", to)
 	}
 	if o := desk.run(t, "send", "dev0", "1", "--from", "shop", "--json"); o.exit != 2 {
-		t.Errorf("an alias sent: got %+v", o)
+		t.Errorf("an alias sent: got %+v, want exit code 2", o)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestChoicesAreCompleted(t *testing.T) {
 		"transfers\nreads\nmixed\nsubscribers\ntokens\nviews\n": {"__complete", "bench", "--load", ""},
 	} {
 		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, want) {
-			t.Errorf("%q: got %+v", args, o)
+			t.Errorf("%q: got %+v, want exit code 0 and %q at the beginning", args, o, want)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestAccountKey(t *testing.T) {
 	desk := newDesk(t, startNode(t))
 	file := desk.write(t, "words", publicMnemonic)
 	if o := desk.run(t, "keys", "import", "bob", "--mnemonic-file", file, "--password-file", desk.path("password.txt")); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	shown := desk.run(t, "keys", "account-key", "bob", "--password-file", desk.path("password.txt"))
 	key := strings.TrimSpace(shown.out)

@@ -18,10 +18,10 @@ func TestPayReadsAllBeforeItPays(t *testing.T) {
 		Batches  []any
 	}](t, d.run(t, "pay", good, "--from", "dev0", "--dry-run", "--json"))
 	if run.Payments != 3 || run.Amount != 250_000_007 || len(run.Batches) != 0 {
-		t.Errorf("got %+v", run)
+		t.Errorf("got %+v, want Payments 3 and Amount 250,000,007 and 0 batches", run)
 	}
 	if o := d.run(t, "pay", good, "--from", "dev0"); o.exit != 2 || !strings.Contains(o.err, "--yes") {
-		t.Errorf("without an answer: got %+v", o)
+		t.Errorf("without an answer: got %+v, want exit code 2 and %q", o, "--yes")
 	}
 	for text, says := range map[string]string{
 		"alice,1\nnobody,1\n":                       "line 2",
@@ -56,7 +56,7 @@ func TestP256Keys(t *testing.T) {
 		t.Errorf("made %+v, imported %+v", made, again)
 	}
 	if shown := d.run(t, "keys", "show", "machine"); !strings.Contains(shown.out, "for Cairn only") {
-		t.Errorf("got %+v", shown)
+		t.Errorf("got %+v, want %q", shown, "for Cairn only")
 	}
 	for _, words := range []string{
 		"keys new x --p256 --words 24", "keys import x --p256 --mnemonic-file a", "keys import x --p256 --private-key-file " +

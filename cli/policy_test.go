@@ -18,7 +18,7 @@ func policyDesk(t *testing.T, n *fakeNode) (*desk, printedPolicy) {
 	d := newDesk(t, n)
 	d.env = append(d.env, "CAIRN_PASSWORD_FILE="+d.path("password.txt"))
 	if o := d.run(t, "keys", "new", "machine", "--p256"); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	view := result[printedPolicy](t, d.run(t, "account", "policy", "new", "treasury", "--signer", "alice", "--signer", "dev1",
 		"--signer", "machine", "--threshold", "2", "--recovery-signer", "dev4", "--delay", "1h", "--json"))
@@ -37,7 +37,7 @@ func TestPolicyNew(t *testing.T) {
 	d, view := policyDesk(t, nil)
 	entry, err := keystore.Open(d.path("keys")).Find("treasury")
 	if err != nil || entry.Account != view.Account || entry.Kind != keystore.KindPolicy {
-		t.Errorf("kept %+v, error %v", entry, err)
+		t.Errorf("kept %+v, error %v, want Account %v and Kind %v", entry, err, view.Account, keystore.KindPolicy)
 	}
 	shown := d.run(t, "account", "policy", "show", "treasury")
 	for _, says := range []string{view.Address, "2 of 3", "(alice)", "(dev1)", "(machine)", "(dev4)", "after 1h0m0s", "for Cairn only"} {
@@ -53,7 +53,7 @@ func TestPolicyNew(t *testing.T) {
 	// A name that is taken: no address is shown.
 	again := d.run(t, "account", "policy", "new", "treasury", "--signer", "dev2")
 	if again.exit != 1 || again.out != "" {
-		t.Errorf("a taken name: got %+v", again)
+		t.Errorf("a taken name: got %+v, want exit code 1 and out empty", again)
 	}
 	for _, words := range []string{
 		"new x --signer dev1 --threshold 2", "new x --signer dev1 --signer dev1", "new x --signer nobody", "new x",
@@ -61,7 +61,7 @@ func TestPolicyNew(t *testing.T) {
 		"new x --signer dev1 --recovery-signer dev2 --delay 1us",
 	} {
 		if o := d.run(t, append([]string{"account", "policy"}, strings.Fields(words)...)...); o.exit != 2 || o.out != "" {
-			t.Errorf("%s: got %+v", words, o)
+			t.Errorf("%s: got %+v, want exit code 2 and out empty", words, o)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestPolicySigns(t *testing.T) {
 	n := startNode(t)
 	d, view := policyDesk(t, n)
 	if o := d.run(t, "send", "dev5", "1", "--from", "treasury", "--payer", "dev2", "--memo", "rent"); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	tx := n.onlySent(t)
 	witness, ok := tx.Witness.(types.WitnessPolicy)
@@ -89,7 +89,7 @@ func TestPolicySigns(t *testing.T) {
 		"account policy set own --from treasury --yes --nonce x", "account policy recover treasury --from alice",
 	} {
 		if o := d.run(t, strings.Fields(words)...); o.exit != 2 {
-			t.Errorf("%s: got %+v", words, o)
+			t.Errorf("%s: got %+v, want exit code 2", words, o)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestPolicyOfAKey(t *testing.T) {
 	}
 	d.answers = []string{"dev0"}
 	if o := d.run(t, "account", "policy", "set", "treasury", "--from", "dev0"); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	set, ok := n.onlySent(t).Payload.(types.SetPolicy)
 	if !ok || set.Recovery || set.Policy == nil || set.Policy.Hash() != view.Account {
@@ -114,14 +114,14 @@ func TestPolicyOfAKey(t *testing.T) {
 	n.sent = nil
 	n.account = func(a *api.Account) { a.Authority = view.Account }
 	if o := d.run(t, "send", "dev5", "1", "--from", "dev0"); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	if _, ok := n.onlySent(t).Witness.(types.WitnessPolicy); !ok {
 		t.Errorf("signed by %T", n.onlySent(t).Witness)
 	}
 	n.account = func(a *api.Account) { a.Authority = types.Account{9} }
 	if o := d.run(t, "send", "dev5", "1", "--from", "dev0"); o.exit != 1 || !strings.Contains(o.err, "policy import") {
-		t.Errorf("a policy that nobody knows: got %+v", o)
+		t.Errorf("a policy that nobody knows: got %+v, want exit code 1 and %q", o, "policy import")
 	}
 }
 
@@ -131,7 +131,7 @@ func TestRecovery(t *testing.T) {
 	d, view := policyDesk(t, n)
 	words := "account policy recover machine --from treasury --payer dev2 --yes"
 	if o := d.run(t, strings.Fields(words)...); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	tx := n.onlySent(t)
 	set, ok := tx.Payload.(types.SetPolicy)
@@ -139,17 +139,17 @@ func TestRecovery(t *testing.T) {
 		t.Errorf("sent %+v", tx)
 	}
 	if o := d.run(t, "account", "policy", "cancel", "--from", "treasury", "--yes"); o.exit != 1 {
-		t.Errorf("nothing to cancel: got %+v", o)
+		t.Errorf("nothing to cancel: got %+v, want exit code 1", o)
 	}
 	n.sent = nil
 	n.account = func(a *api.Account) {
 		a.Policy, a.Recovery = &view.Policy, &api.PendingRecovery{Authority: types.Account{9}, From: nodeTime}
 	}
 	if o := d.run(t, "account", "treasury"); !strings.Contains(o.out, "RECOVERY") || !strings.Contains(o.out, "policy cancel") {
-		t.Errorf("got %+v", o)
+		t.Errorf("got %+v, want %q and %q", o, "RECOVERY", "policy cancel")
 	}
 	if o := d.run(t, "account", "policy", "cancel", "--from", "treasury", "--yes"); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	if set := n.onlySent(t).Payload.(types.SetPolicy); set.Recovery || set.Policy.Hash() != view.Account {
 		t.Errorf("sent %+v", set)
@@ -172,13 +172,13 @@ func TestDraftPasses(t *testing.T) {
 		t.Errorf("written over a file: got %+v", o)
 	}
 	if o := d.run(t, "tx", "sign", file, "dev5", "--yes"); o.exit != 1 {
-		t.Errorf("signed by a stranger: got %+v", o)
+		t.Errorf("signed by a stranger: got %+v, want exit code 1", o)
 	}
 	if o := d.run(t, "tx", "sign", file, "machine"); o.exit != 2 || !strings.Contains(o.err, written.Text[0]) {
 		t.Errorf("signed without an answer: got %+v", o)
 	}
 	if o := d.run(t, "tx", "sign", file, "machine", "--yes"); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	text := d.run(t, "tx", "text", file).out
 	if text != strings.Join(written.Text, "\n") {
@@ -195,13 +195,13 @@ func TestDraftPasses(t *testing.T) {
 	}
 	given := "smp" + base64.StdEncoding.EncodeToString(append([]byte{1, 64}, signature[:]...))
 	if o := d.run(t, "tx", "attach", file, "dev1", given); o.exit != 1 {
-		t.Errorf("as another's: got %+v", o)
+		t.Errorf("as another's: got %+v, want exit code 1", o)
 	}
 	if o := d.run(t, "tx", "attach", file, "alice", given); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	if o := d.run(t, "tx", "send", file); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	if tx := n.onlySent(t); tx.ID() != written.Hash || tx.Sender != view.Account {
 		t.Errorf("sent %+v, want %s", tx, written.Hash)
@@ -213,7 +213,7 @@ func TestDraftPasses(t *testing.T) {
 	d.write(t, "torn.json", string(torn[:len(torn)/2]))
 	for _, words := range []string{"tx sign $/torn.json --yes", "tx text $/torn.json", "tx send $/torn.json", "tx merge $/torn.json"} {
 		if o := d.run(t, strings.Fields(strings.ReplaceAll(words, "$", d.home))...); o.exit != 1 {
-			t.Errorf("%s: got %+v", words, o)
+			t.Errorf("%s: got %+v, want exit code 1", words, o)
 		}
 	}
 }

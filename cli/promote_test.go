@@ -39,7 +39,8 @@ func TestPromote(t *testing.T) {
 		t.Errorf("sent %+v", sent)
 	}
 	if got.Producer != next || got.Height != 18 || got.FirstBlock != 19 || got.TransactionHash != sent.ID() {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want Producer %v and Height 18 and FirstBlock 19 and TransactionHash %v",
+			got, next, sent.ID())
 	}
 }
 
@@ -87,7 +88,7 @@ func TestPromoteByOverride(t *testing.T) {
 	path := d.path("parameters.json")
 	d.answers = []string{"17"} // the head, not the block after it
 	if o := d.run(t, "promote", "--override", path); o.exit != 1 || !strings.Contains(o.err, "hard fork") {
-		t.Errorf("with another answer: exit code %d, %q", o.exit, o.err)
+		t.Errorf("with another answer: exit code %d, want 1, %q, and %q", o.exit, o.err, "hard fork")
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Fatalf("with another answer a file was written: error %v", err)
@@ -100,7 +101,8 @@ func TestPromoteByOverride(t *testing.T) {
 	}
 	parameters, err := types.ParseParametersJSON(content, types.Regtest)
 	if err != nil || parameters.Producer != next || parameters.GasLimit != 50_000_000 || parameters.MaxBaseFee != 1000 {
-		t.Errorf("written %s: got %+v, error %v", content, parameters, err)
+		t.Errorf("written %s: got %+v, error %v, want Producer %v and GasLimit 50,000,000 and MaxBaseFee 1000",
+			content, parameters, err, next)
 	}
 	if got.Height != 18 || got.Setting != "--override-parameters 18:"+path || len(n.sent) > 0 {
 		t.Errorf("got %+v, %d transactions", got, len(n.sent))

@@ -240,7 +240,7 @@ func TestRefusedSendNamesNoTransaction(t *testing.T) {
 	node.refuse = api.ErrIntrinsicGas
 	o := newDesk(t, node).run(t, "send", "dev1", "1", "--from", "dev0")
 	if o.exit != 1 || strings.Contains(o.err, "0x") || !strings.Contains(o.err, "intrinsic gas") {
-		t.Errorf("got %+v", o)
+		t.Errorf("got %+v, want exit code 1 and no %q and %q", o, "0x", "intrinsic gas")
 	}
 }
 
@@ -279,7 +279,7 @@ func TestCannotPayInCoins(t *testing.T) {
 	o := newDesk(t, node).run(t, "send", "dev1", "11.5", "--from", "dev0")
 	want := "the sender has 10 coins, and the transaction may cost 11.5 coins (code -32004)"
 	if o.exit != 1 || !strings.Contains(o.err, want) {
-		t.Errorf("got %+v", o)
+		t.Errorf("got %+v, want exit code 1 and %q", o, want)
 	}
 }
 

@@ -15,7 +15,7 @@ func TestTraceReadsStorage(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
 	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("got %+v, want exit code 0", o)
 	}
 	id := types.ContractID{0xC0}
 	node.abi = strings.TrimSuffix(goldABI, "}") + `,"storage":{"encoding":"prefixed","cells":[

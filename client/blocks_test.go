@@ -183,7 +183,7 @@ func TestAccessListFile(t *testing.T) {
 	}
 	defer c.Close()
 	if list, err := c.AccessListFile(t.Context(), 7, 4); err != nil || string(list) != "list" {
-		t.Errorf("got %q, error %v", list, err)
+		t.Errorf("got %q, want list, error %v", list, err)
 	}
 	if list, err := c.AccessListFile(t.Context(), 7, 3); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %q, error %v, want %v", list, err, ErrTooLarge)

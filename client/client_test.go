@@ -119,6 +119,6 @@ func TestBatch(t *testing.T) {
 		t.Errorf("receipt: got %v, error %v", got, err)
 	}
 	if got, err := history.Result(); got.OldestBlock != 8 || err != nil {
-		t.Errorf("history: got %v, error %v", got, err)
+		t.Errorf("history: got %v, error %v, want OldestBlock 8", got, err)
 	}
 }

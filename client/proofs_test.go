@@ -72,7 +72,7 @@ func TestProofBundle(t *testing.T) {
 			switch {
 			case test.want == nil:
 				if err != nil || string(bundle) != "bundle" {
-					t.Errorf("got %q, error %v", bundle, err)
+					t.Errorf("got %q, want bundle, error %v", bundle, err)
 				}
 			case errors.As(test.want, &want):
 				if !errors.As(err, &got) || got.Status != want.Status || !errors.Is(err, ErrUnreachable) {

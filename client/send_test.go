@@ -97,7 +97,7 @@ func TestSendAndWait(t *testing.T) {
 				return
 			}
 			if err != nil || got.TransactionHash != signed.ID() {
-				t.Errorf("got %+v, error %v", got, err)
+				t.Errorf("got %+v, error %v, want TransactionHash %v", got, err, signed.ID())
 			}
 		})
 	}

@@ -331,7 +331,7 @@ func checkDraft(t *testing.T, h holders, network types.Network, want types.Signe
 		t.Fatal(err)
 	}
 	if signed, err := d.Signed(); err != nil || !bytes.Equal(signed.Encode(), want.Encode()) {
-		t.Errorf("the vector's signatures give %x, error %v", signed.Encode(), err)
+		t.Errorf("the vector's signatures give %x, want %x, error %v", signed.Encode(), want.Encode(), err)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestNewClient(t *testing.T) {
 		}
 	}
 	if _, err := jsonrpc.NewClient("ftp://user:secret@host"); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("error %v shows the password", err)
+		t.Errorf("error %v shows the password, want an error and no %q", err, "secret")
 	}
 }
 
@@ -115,7 +115,7 @@ func TestInvoke(t *testing.T) {
 	} {
 		got, err := jsonrpc.Invoke[sumParams, uint64](context.Background(), c, "sum", test.params)
 		if err != nil || got != test.want || sent != test.sent {
-			t.Errorf("%v: sent %s, got %d, %v", test.params, sent, got, err)
+			t.Errorf("%v: sent %s, want %s, got %d, want %d, %v", test.params, sent, test.sent, got, test.want, err)
 		}
 	}
 	if _, err := jsonrpc.Invoke[struct{}, *uint64](context.Background(), c, "none", struct{}{}); err != nil ||
@@ -208,7 +208,7 @@ func TestBadAnswers(t *testing.T) {
 			err := c.Call(context.Background(), "m", nil, &got)
 			if test.want == "" {
 				if err != nil || got != 7 {
-					t.Errorf("got %d, %v", got, err)
+					t.Errorf("got %d, want 7, %v", got, err)
 				}
 				return
 			}
@@ -232,7 +232,7 @@ func TestAnnouncedSize(t *testing.T) {
 	err := c.Call(context.Background(), "m", nil, nil)
 	runtime.ReadMemStats(&after)
 	if !errors.Is(err, jsonrpc.ErrBadAnswer) || !strings.Contains(err.Error(), "larger than 1000 bytes") {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v, and %q", err, jsonrpc.ErrBadAnswer, "larger than 1000 bytes")
 	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > announced/2 {
 		t.Errorf("it took %d bytes", took)

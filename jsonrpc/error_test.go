@@ -37,7 +37,7 @@ func TestErrorIs(t *testing.T) {
 func TestInvalidParamAlone(t *testing.T) {
 	want := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "m", Data: map[string]any{"param": "p"}}
 	if got := jsonrpc.InvalidParam("p", "m"); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %#v", got)
+		t.Errorf("got %#v, want %#v", got, want)
 	}
 }
 

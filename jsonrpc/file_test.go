@@ -155,7 +155,7 @@ func TestUnshrinkRefuses(t *testing.T) {
 		return append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x80, w, 1, 0, 0, 0}, 1|1<<3, 0, 0, 'a')
 	}
 	if content, err := Unshrink(bytes.NewReader(window(0x68)), limit); err != nil || string(content) != "a" {
-		t.Errorf("the largest window: got %q, error %v", content, err)
+		t.Errorf("the largest window: got %q, want a, error %v", content, err)
 	}
 	for name, test := range map[string]struct {
 		from io.Reader

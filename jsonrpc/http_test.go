@@ -336,7 +336,7 @@ func TestResponseEncoding(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := result("1", `"`+strings.Repeat("x", test.bytes)+`"`); string(got) != want {
-				t.Errorf("got %.100s", got)
+				t.Errorf("got %.100s, want %.100s", got, want)
 			}
 		})
 	}

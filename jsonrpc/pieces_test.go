@@ -225,7 +225,7 @@ func TestAStreamedAnswer(t *testing.T) {
 		p := new(parts)
 		rest, err := s.AppendTo(t.Context(), call(method), []byte("before"), p.take)
 		if err != nil || !strings.HasPrefix(string(rest), "before") {
-			t.Fatalf("%s: got %.100s, %v", method, rest, err)
+			t.Fatalf("%s: got %.100s, %v, want %q at the beginning", method, rest, err, "before")
 		}
 		want := `{"jsonrpc":"2.0","id":1,"result":` + jsonOf(result) + `}`
 		if got := p.text.String() + string(rest[len("before"):]); got != want {
@@ -246,7 +246,7 @@ func TestAStreamedAnswer(t *testing.T) {
 		t.Errorf("a batch: got %.200s after %d parts, %v", got, p.count, err)
 	}
 	if got := s.Append(t.Context(), call("book"), nil); !strings.Contains(string(got), "response_size") {
-		t.Errorf("without a sink: got %.200s", got)
+		t.Errorf("without a sink: got %.200s, want %q", got, "response_size")
 	}
 	// A short answer is held too, and not passed on in parts.
 	volume = &book{"short", pages[:3], false}
@@ -311,6 +311,6 @@ func TestAStreamedAnswerOverHTTP(t *testing.T) {
 	}
 	volume.Pages[1500].Text = torn
 	if got, err := fetch(); err == nil {
-		t.Errorf("an answer that breaks off: got %d bytes and an end", len(got))
+		t.Errorf("an answer that breaks off: got %d bytes and an end, want an error", len(got))
 	}
 }

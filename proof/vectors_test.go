@@ -196,14 +196,16 @@ func TestInclusionVectors(t *testing.T) {
 					Success: receipts[i].Status == types.StatusSuccess,
 				}
 				if err != nil || got != want {
-					t.Errorf("%s, block %d, transaction %d: got %+v, error %v", name, height, i, got, err)
+					t.Errorf("%s, block %d, transaction %d: got %+v, want %+v, error %v",
+						name, height, i, got, want, err)
 				}
 				for j := range txs {
 					if i == j {
 						continue
 					}
 					if _, err := VerifyInclusion(&header, *txs[j].Signed(), receipts[i], p); !errors.Is(err, ErrRefused) {
-						t.Errorf("%s, block %d: transaction %d by the proof of %d: error %v", name, height, j, i, err)
+						t.Errorf("%s, block %d: transaction %d by the proof of %d: error %v, want %v",
+							name, height, j, i, err, ErrRefused)
 					}
 					crossed := Inclusion{p.Transaction, receiptTree.Prove(j)}
 					if _, err := VerifyInclusion(&header, *tx.Signed(), receipts[j], crossed); !errors.Is(err, ErrRefused) {

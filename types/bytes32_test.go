@@ -17,7 +17,7 @@ func TestParseBytes32(t *testing.T) {
 	}
 	for _, text := range []string{digits, "0x" + digits, strings.ToUpper(digits), "0x" + strings.ToUpper(digits)} {
 		if got, err := types.ParseBytes32[types.TxID](text); err != nil || got != want {
-			t.Errorf("%s: got %v, %v", text, got, err)
+			t.Errorf("%s: got %v, want %v, %v", text, got, want, err)
 		}
 	}
 	bad := []string{

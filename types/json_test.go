@@ -377,7 +377,7 @@ func TestJSONVectors(t *testing.T) {
 		proof, err := unmarshal[types.InclusionProof](c.Proof)
 		if err != nil { // as its bytes: more than 18 siblings
 			if _, err := types.DecodeInclusionProof(unhex(t, c.Encoded)); err == nil {
-				t.Errorf("%s: error %v", c.Name, err)
+				t.Errorf("%s: error %v, want an error", c.Name, err)
 			}
 			continue
 		}
@@ -408,7 +408,7 @@ func TestJSONNumbers(t *testing.T) {
 			t.Fatalf("%d is written as %s", v, text)
 		}
 		if again, err := unmarshal[types.Step](text); err != nil || again.Value != step.Value {
-			t.Fatalf("%s reads as %+v, error %v", text, again, err)
+			t.Fatalf("%s reads as %+v, error %v, want Value %v", text, again, err, step.Value)
 		}
 	})
 }

@@ -108,6 +108,6 @@ func TestParseAccount(t *testing.T) {
 		t.Errorf("the error %q does not name the expected prefix", err)
 	}
 	if got, err := types.Testnet.ParseAccount(testnet); err != nil || got != bip86Account(t) {
-		t.Errorf("%s: got %v, %v", testnet, got, err)
+		t.Errorf("%s: got %v, want %v, %v", testnet, got, bip86Account(t), err)
 	}
 }

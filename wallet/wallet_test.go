@@ -79,7 +79,7 @@ func TestParseMnemonicErrors(t *testing.T) {
 	} {
 		_, err := ParseMnemonic(c.mnemonic)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v", c.name, err)
+			t.Errorf("%s: error %v, want an error with %q", c.name, err, c.want)
 		}
 		if err != nil && (strings.Contains(err.Error(), "abandon") || strings.Contains(err.Error(), "secretword")) {
 			t.Errorf("%s: the error quotes a word: %v", c.name, err)
@@ -110,7 +110,7 @@ func TestSeedIsOfNormalizedText(t *testing.T) {
 		"\ufeff" + strings.ToUpper(fullWidth),
 	} {
 		if got, err := SeedFromMnemonic(form, ""); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%q: got %x, error %v", form, got, err)
+			t.Errorf("%q: got %x, want %x, error %v", form, got, want, err)
 		}
 	}
 	// é as one code point and as two: both are hashed as two.
@@ -120,7 +120,7 @@ func TestSeedIsOfNormalizedText(t *testing.T) {
 	}
 	for _, passphrase := range []string{"\u00e9", "e\u0301"} {
 		if got, err := SeedFromMnemonic(aboutMnemonic, passphrase); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("passphrase %+q: got %x, error %v", passphrase, got, err)
+			t.Errorf("passphrase %+q: got %x, want %x, error %v", passphrase, got, want, err)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestParseAccount(t *testing.T) {
 		t.Run(test.text, func(t *testing.T) {
 			account, err := ParseAccount(store, test.text)
 			if err != nil || account.ID != test.want || account.Network != test.network {
-				t.Fatalf("got %+v, %v", account, err)
+				t.Fatalf("got %+v, %v, want ID %v and Network %v", account, err, test.want, test.network)
 			}
 			err = account.CanSign()
 			if (err == nil) != test.canSign || err != nil && !errors.Is(err, ErrBadAccount) {

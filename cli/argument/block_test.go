@@ -21,7 +21,7 @@ func TestParseBlock(t *testing.T) {
 	}
 	for text, want := range tests {
 		if got, err := ParseBlock(text); err != nil || got.Hash != nil || got.Ref != want {
-			t.Errorf("%q: got %+v, error %v", text, got, err)
+			t.Errorf("%q: got %+v, error %v, want Hash nil and Ref %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{strings.Repeat("ab", 32), "0x" + strings.Repeat("AB", 32)} {

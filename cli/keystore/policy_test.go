@@ -18,11 +18,11 @@ func TestP256(t *testing.T) {
 	}
 	entry, err := store.AddKey("machine", types.Regtest, secret, password)
 	if err != nil || entry.Kind != KindP256 {
-		t.Fatalf("got %+v, error %v", entry, err)
+		t.Fatalf("got %+v, error %v, want Kind %v", entry, err, KindP256)
 	}
 	policy, err := entry.ReadPolicy()
 	if err != nil || policy.Hash() != entry.Account || len(policy.Owner.Signers) != 1 {
-		t.Errorf("got %+v, error %v", policy, err)
+		t.Errorf("got %+v, error %v, want Hash %v and 1 signer", policy, err, entry.Account)
 	}
 	unlocked, err := store.Unlock("machine", password)
 	if err != nil || !unlocked.P256.Equal(secret.P256) {
@@ -41,7 +41,7 @@ func TestPolicies(t *testing.T) {
 	policy := types.Policy{Owner: types.Rule{Threshold: 1, Signers: []types.Signer{types.SignerKey{}}}}
 	entry, err := store.AddPolicy("vault", types.Regtest, policy)
 	if err != nil || entry.Kind != KindPolicy || entry.Account != policy.Hash() {
-		t.Fatalf("got %+v, error %v", entry, err)
+		t.Fatalf("got %+v, error %v, want Kind %v and Account %v", entry, err, KindPolicy, policy.Hash())
 	}
 	if found, err := store.Find("vault"); err != nil || found != entry {
 		t.Errorf("found %+v, want %+v, error %v", found, entry, err)

@@ -62,7 +62,7 @@ func TestImportedKeyHasNoMnemonic(t *testing.T) {
 	}
 	entry, err := store.AddKey("three", types.Mainnet, Secret{Key: key}, password)
 	if err != nil || entry.Path != "" || !strings.HasPrefix(entry.Address(), "bc1p") {
-		t.Errorf("added %+v, error %v", entry, err)
+		t.Errorf("added %+v, error %v, want Path empty and %q at the beginning", entry, err, "bc1p")
 	}
 	unlocked, err := store.Unlock("three", password)
 	if err != nil || unlocked.Key.Bytes() != key.Bytes() || unlocked.Mnemonic != "" {
@@ -111,7 +111,7 @@ func TestPermissions(t *testing.T) {
 	}
 	files, err := os.ReadDir(store.Dir())
 	if err != nil || len(files) != 1 {
-		t.Errorf("files left over: got %v, error %v", files, err)
+		t.Errorf("files left over: got %v, error %v, want 1 file", files, err)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestAlias(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found, err := store.Find("shop"); err != nil || found != added || found.Kind != KindAlias {
-		t.Errorf("found %+v, error %v", found, err)
+		t.Errorf("found %+v, want %+v, error %v, and Kind %v", found, added, err, KindAlias)
 	}
 	if _, err := store.Unlock("shop", password); !errors.Is(err, ErrNoKey) {
 		t.Errorf("unlocking an alias: error %v, want %v", err, ErrNoKey)

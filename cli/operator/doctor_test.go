@@ -56,7 +56,7 @@ func TestDoctorChecksSettings(t *testing.T) {
 		test.change(&settings)
 		got := checkSettings(settings, lookAt(settings))
 		if want := map[bool]string{true: stateOK, false: stateProblem}[test.says == nil]; got.State != want {
-			t.Errorf("%s: got %+v", test.name, got)
+			t.Errorf("%s: got %+v, want State %v", test.name, got, want)
 		}
 		for _, word := range test.says {
 			if !strings.Contains(got.Detail, word) {

@@ -30,7 +30,7 @@ func TestChainIDsDiffer(t *testing.T) {
 		exit, out, notes := runInit(t, "--json")
 		var result struct{ Result struct{ ChainID uint64 } }
 		if err := json.Unmarshal([]byte(out), &result); exit != 0 || err != nil {
-			t.Fatalf("exit code %d, %v: %s%s", exit, err, out, notes)
+			t.Fatalf("exit code %d, want 0, %v: %s%s", exit, err, out, notes)
 		}
 		id := result.Result.ChainID
 		if id < 1<<32 || id >= 1<<48 || seen[id] {

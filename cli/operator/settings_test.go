@@ -66,7 +66,7 @@ func TestNewLogger(t *testing.T) {
 	}
 	for _, bad := range [][2]string{{"loud", "text"}, {"", "text"}, {"info", "xml"}, {"info", ""}} {
 		if _, err := newLogger(&bytes.Buffer{}, bad[0], bad[1]); err == nil || !strings.Contains(err.Error(), "--log-") {
-			t.Errorf("%q: error %v", bad, err)
+			t.Errorf("%q: error %v, want an error with %q", bad, err, "--log-")
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestHTTPSettings(t *testing.T) {
 	bad := defaultHTTP()
 	bad.TrustedProxy = []string{"proxy.example"}
 	if _, err := bad.config(); err == nil || !strings.Contains(err.Error(), "--trusted-proxy") {
-		t.Errorf("no proxy: error %v", err)
+		t.Errorf("no proxy: error %v, want an error with %q", err, "--trusted-proxy")
 	}
 	settings := defaultHTTP()
 	settings.TrustedProxy = []string{"10.0.0.0/8", "::1"}
@@ -142,7 +142,7 @@ func TestFollowSettings(t *testing.T) {
 			_, _, err = settings.config(slog.New(slog.DiscardHandler))
 		}
 		if err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: error %v", test.name, err)
+			t.Errorf("%s: error %v, want an error with %q", test.name, err, test.says)
 		}
 	}
 }
@@ -259,7 +259,7 @@ func TestGenesisOfDirectory(t *testing.T) {
 	}()
 	got, err := settings.genesis(t.Context(), nodeConfig{}, d)
 	if err != nil || got.Digest() != genesis.Digest() {
-		t.Errorf("genesis %v, error %v", got, err)
+		t.Errorf("genesis %v, error %v, want Digest %v", got, err, genesis.Digest())
 	}
 	if _, err := settings.key(false); err == nil || !strings.Contains(err.Error(), "--protocol-key") ||
 		!strings.Contains(err.Error(), "--mode replica") {
@@ -322,7 +322,7 @@ func TestDoctorOfDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found := checkDataDir(settings, lookAt(settings)); found[len(found)-1].State != stateProblem {
-		t.Errorf("no key: got %+v", found)
+		t.Errorf("no key: got %+v, want State %v", found, stateProblem)
 	}
 	settings.DataDir = t.TempDir()
 	for _, f := range checkDataDir(settings, lookAt(settings)) {
@@ -332,14 +332,14 @@ func TestDoctorOfDirectory(t *testing.T) {
 	}
 	settings.DataDir = filepath.Join(dir, "nowhere")
 	if found := checkDataDir(settings, lookAt(settings)); found[0].State != stateWarning {
-		t.Errorf("no directory: got %+v", found)
+		t.Errorf("no directory: got %+v, want State %v", found, stateWarning)
 	}
 }
 
 func TestArgumentsThatAreNone(t *testing.T) {
 	for command, says := range map[*cobra.Command]string{newNode(): "--data-dir", newInit(): "a directory"} {
 		if err := command.Args(command, []string{"./mychain", "more"}); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: error %v", command.Name(), err)
+			t.Errorf("%s: error %v, want an error with %q", command.Name(), err, says)
 		}
 	}
 }

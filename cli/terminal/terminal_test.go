@@ -19,10 +19,10 @@ func TestNobodyThere(t *testing.T) {
 		var out strings.Builder
 		terminal := New(in, &out)
 		if answer, err := terminal.Secret(t.Context(), "Password: "); !errors.Is(err, ErrNone) || answer != "" {
-			t.Errorf("%s: got %q, error %v", name, answer, err)
+			t.Errorf("%s: got %q, want none, error %v, want %v", name, answer, err, ErrNone)
 		}
 		if answer, err := terminal.Line(t.Context(), "Name: "); !errors.Is(err, ErrNone) || answer != "" {
-			t.Errorf("%s: got %q, error %v", name, answer, err)
+			t.Errorf("%s: got %q, want none, error %v, want %v", name, answer, err, ErrNone)
 		}
 		if out.Len() != 0 {
 			t.Errorf("%s: asked %q", name, out.String())

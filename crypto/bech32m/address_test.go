@@ -72,7 +72,7 @@ func TestAddressRoundTrip(t *testing.T) {
 		for _, form := range []string{address, strings.ToUpper(address)} {
 			gotHRP, got, err := DecodeAddress(form)
 			if err != nil || gotHRP != hrp || got != program {
-				t.Errorf("%s: got %s, %x, error %v", form, gotHRP, got, err)
+				t.Errorf("%s: got %s, want %s, %x, want %x, error %v", form, gotHRP, hrp, got, program, err)
 			}
 		}
 		mixed := strings.ToUpper(address[:len(hrp)]) + address[len(hrp):]

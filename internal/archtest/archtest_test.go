@@ -104,7 +104,7 @@ func TestOneImporterEach(t *testing.T) {
 	}
 	problems, err := Check(fstest.MapFS{"codec/x.go": source("codec"), "types/x.go": source("types")})
 	if err != nil || len(problems) != 1 || !strings.Contains(problems[0], "one package each") {
-		t.Errorf("got %q, %v", problems, err)
+		t.Errorf("got %q, %v, want 1 problem and %q", problems, err, "one package each")
 	}
 }
 

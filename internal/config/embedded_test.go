@@ -28,6 +28,6 @@ func TestEmbeddedSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if settings.Name != "flag" || settings.Count != 3 {
-		t.Errorf("got %+v", settings)
+		t.Errorf("got %+v, want Name flag and Count 3", settings)
 	}
 }

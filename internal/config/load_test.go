@@ -104,7 +104,7 @@ func TestEveryKindFromEverySource(t *testing.T) {
 		flags := flagsOf(t, settings, "--rpc-url=http://x", "--upstream=a", "--upstream=b", "--ephemeral", "--accounts=-3",
 			"--chain-id=9223372036854775807", "--block-time=1.5s")
 		if err := Load(settings, Sources{Flags: flags}); err != nil || !reflect.DeepEqual(settings, want) {
-			t.Errorf("got %+v, error %v", settings, err)
+			t.Errorf("got %+v, want %+v, error %v", settings, want, err)
 		}
 	})
 	t.Run("environment", func(t *testing.T) {
@@ -125,7 +125,7 @@ accounts = -3
 chain-id = 9223372036854775807
 block-time = "1.5s"`)
 		if err := Load(settings, Sources{File: path}); err != nil || !reflect.DeepEqual(settings, want) {
-			t.Errorf("got %+v, error %v", settings, err)
+			t.Errorf("got %+v, want %+v, error %v", settings, want, err)
 		}
 	})
 }

@@ -59,7 +59,7 @@ func TestOldDirectory(t *testing.T) {
 	}
 	b, err := datadir.ReadBalances(path)
 	if err != nil || b.Head != 9 || len(b.Accounts) != 2 || len(b.Contracts) != 1 {
-		t.Fatalf("got %+v, %v", b, err)
+		t.Fatalf("got %+v, %v, want Head 9 and 2 accounts and 1 contract", b, err)
 	}
 	key, err := crypto.GenerateKey(rand.Reader)
 	if err != nil {

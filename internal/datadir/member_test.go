@@ -47,7 +47,7 @@ func TestAMemberIsMadeOnce(t *testing.T) {
 	check(t, err)
 	state, err := d.MemberState()
 	if err != nil || state.Head.Height != height || state.Index != 2 || state.Term != 1 {
-		t.Errorf("a new cluster: got %+v, error %v", state, err)
+		t.Errorf("a new cluster: got %+v, error %v, want Height %v and Index 2 and Term 1", state, err, height)
 	}
 	for boot := uint64(2); boot < 4; boot++ {
 		identity, got, err := d.Identity()
@@ -84,7 +84,7 @@ func TestANewDirectoryBecomesAMember(t *testing.T) {
 	check(t, err)
 	state, err := d.MemberState()
 	if err != nil || state.Head.Height != 0 {
-		t.Errorf("a new cluster: got %+v, error %v", state, err)
+		t.Errorf("a new cluster: got %+v, error %v, want Height 0", state, err)
 	}
 	if got := d.Genesis(); got == nil || got.ChainID != genesis.ChainID {
 		t.Errorf("its chain: got %+v", got)
@@ -116,14 +116,14 @@ func TestACopiedMemberIsRefused(t *testing.T) {
 	key := filepath.Join(moved, "member.key")
 	check(t, os.Chmod(key, 0o640))
 	if _, _, err := d.Identity(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("a key that others can read: error %v", err)
+		t.Errorf("a key that others can read: error %v, want an error with %q", err, "chmod 600")
 	}
 	other, err := p2p.NewKey()
 	check(t, err)
 	check(t, os.Remove(key))
 	check(t, os.WriteFile(key, other, 0o600))
 	if _, _, err := d.Identity(); err == nil || !strings.Contains(err.Error(), "the key belongs to member") {
-		t.Errorf("another member's key: error %v", err)
+		t.Errorf("another member's key: error %v, want an error with %q", err, "the key belongs to member")
 	}
 }
 
@@ -133,7 +133,7 @@ func TestJoiningIsBegunOnce(t *testing.T) {
 	check(t, err)
 	identity, boot, err := d.Identity()
 	if err != nil || boot != 2 || identity.Pin() != pin {
-		t.Errorf("the new member: got %d, %v, error %v", boot, identity.Pin(), err)
+		t.Errorf("the new member: got %d, want 2, %v, want %v, error %v", boot, identity.Pin(), pin, err)
 	}
 	if _, err := d.JoinCluster(p2p.Peer{Address: "h:2"}); !errors.Is(err, datadir.ErrMember) {
 		t.Errorf("a second time: error %v, want %v", err, datadir.ErrMember)

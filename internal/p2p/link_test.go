@@ -300,7 +300,7 @@ func TestCalls(t *testing.T) {
 	}
 	b.handler.taken = func([][]byte) Taken { return Taken{Refused: 1} }
 	if got, err = a.Take(ctx, b.ID(), [][]byte{{1}}); err != nil || got.Refused != 1 {
-		t.Errorf("got %+v, %v", got, err)
+		t.Errorf("got %+v, %v, want Refused 1", got, err)
 	}
 	b.handler.taken = func([][]byte) Taken { return Taken{Index: 1} }
 	if _, err = a.Take(ctx, b.ID(), [][]byte{{1}}); !errors.Is(err, ErrFrame) {
@@ -326,7 +326,7 @@ func TestCalls(t *testing.T) {
 	}
 	checkProofs(t, a.Link, b.ID())
 	if report, err := a.Report(ctx, b.ID()); err != nil || report.Applied != 3 || report.Program != "test" {
-		t.Errorf("report %+v, error %v", report, err)
+		t.Errorf("report %+v, error %v, want Applied 3 and Program test", report, err)
 	}
 	eventually(t, func() bool { return a.Peers()[b.ID()].Report.Height == 4 })
 	if offset := a.Peers()[b.ID()].Offset; offset < 59*time.Minute || offset > 61*time.Minute {
@@ -397,7 +397,7 @@ func TestAMemberThatComesBackIsReached(t *testing.T) {
 	eventually(t, func() bool { return a.Peers()[b.ID()].Connected })
 	a.Send(message(a, again, raftpb.MsgApp, 3))
 	if m := <-again.handler.arrived; m.GetIndex() != 3 {
-		t.Errorf("got %v", m)
+		t.Errorf("got %v, want GetIndex 3", m)
 	}
 }
 
@@ -778,7 +778,7 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("read again it is %v, not %v (%v)", again.Pin(), one.Pin(), err)
 	}
 	if p, err := ParsePin(one.Pin().String()); err != nil || p != one.Pin() {
-		t.Errorf("got %v, %v", p, err)
+		t.Errorf("got %v, want %v, %v", p, one.Pin(), err)
 	}
 	for _, bad := range []string{"", "zz", one.Pin().String() + "00"} {
 		if _, err := ParsePin(bad); err == nil {

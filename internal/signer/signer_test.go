@@ -274,7 +274,8 @@ func TestBothNodesAreToldOf(t *testing.T) {
 	for range 3 {
 		_, err := second.Sign(t.Context(), other)
 		if !errors.Is(err, signstate.ErrSigned) || !strings.Contains(err.Error(), "for another node or a copy of this one") {
-			t.Errorf("the second node is told: error %v", err)
+			t.Errorf("the second node is told: error %v, want %v, and %q",
+				err, signstate.ErrSigned, "for another node or a copy of this one")
 		}
 	}
 	if n := atSigner.has("refused to sign a block", "pin="+b.Pin().String(), a.Pin().String()); n != 1 {

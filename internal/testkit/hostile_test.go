@@ -101,7 +101,7 @@ func TestHostileContracts(t *testing.T) {
 		t.Errorf("the engine held %+v, and after more of the same %+v", stats, now)
 	}
 	if r := c.block(calling(ids[0], "sink", nil, 0, 200_000)).receipts[0]; r.Status != types.StatusSuccess {
-		t.Errorf("a well-behaved call afterwards: got %+v", r)
+		t.Errorf("a well-behaved call afterwards: got %+v, want Status %v", r, types.StatusSuccess)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestViewsThatTakeAllMemory(t *testing.T) {
 	call := calling(ids[0], "growRelay", both(ids[1], ids[0]), 0, attackGas)
 	want, err := c.simulate(call, true)
 	if err != nil || want.Reason != exec.Success {
-		t.Fatalf("got %+v, error %v", want, err)
+		t.Fatalf("got %+v, error %v, want Reason %v", want, err, exec.Success)
 	}
 	var group sync.WaitGroup
 	for range 8 {

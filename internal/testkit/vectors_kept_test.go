@@ -271,7 +271,7 @@ func TestKeptJSON(t *testing.T) {
 		again := tx
 		again.Payload = payload
 		if again.Witness, err = types.ParseWitnessJSON(c.Witness); err != nil || !bytes.Equal(again.Encode(), c.Signed) {
-			t.Errorf("%s: its JSON is encoded as %x, error %v", c.Name, again.Encode(), err)
+			t.Errorf("%s: its JSON is encoded as %x, want %x, error %v", c.Name, again.Encode(), c.Signed, err)
 		}
 	}
 }

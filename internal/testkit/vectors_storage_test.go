@@ -208,7 +208,7 @@ func TestRefusedStorage(t *testing.T) {
 		for _, value := range storedRefused {
 			data := value.bytes(t, encoding)
 			if got, err := declared.Stored(parsedType(t, value.kind), data); err == nil {
-				t.Errorf("%s %s %x: got %s", encoding, value.kind, data, got)
+				t.Errorf("%s %s %x: got %s, want an error", encoding, value.kind, data, got)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func TestArgumentsInTheFormThatIsTaken(t *testing.T) {
 	}
 	for form, want := range map[string]string{"binary": "\x01", "JSON": ""} {
 		if args, err := Arguments(both()[form], "stop", nil); err != nil || string(args) != want {
-			t.Errorf("%s: got %q, error %v", form, args, err)
+			t.Errorf("%s: got %q, want %q, error %v", form, args, want, err)
 		}
 	}
 	if _, err := Arguments(both()["JSON"], "add", (*codec.Encoder).Reset); !errors.Is(err, abi.ErrArgument) {

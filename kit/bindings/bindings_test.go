@@ -170,7 +170,7 @@ func TestRefusesNames(t *testing.T) {
 		}
 		for _, lang := range Languages() {
 			if source, err := Generate(lang, declared, "k"); err == nil {
-				t.Errorf("%s of %s: got %s", lang, text, source)
+				t.Errorf("%s of %s: got %s, want an error", lang, text, source)
 			}
 		}
 	}

@@ -94,7 +94,7 @@ func TestSourceMap(t *testing.T) {
 	rows, err := readSourceMap([]byte(`{"version":3,"sources":["a.ts","b.ts"],"mappings":"oGAAA,ICEA,M"}`), 90)
 	want := []row{{10, Position{"a.ts", 1}}, {14, Position{"b.ts", 3}}, {20, Position{}}}
 	if err != nil || !slices.Equal(rows, want) {
-		t.Errorf("got %v, error %v", rows, err)
+		t.Errorf("got %v, want %v, error %v", rows, want, err)
 	}
 	for at, want := range map[int]Position{9: {}, 10: {"a.ts", 1}, 13: {"a.ts", 1}, 14: {"b.ts", 3}, 99: {}} {
 		if got := rowAt(rows, at); got != want {

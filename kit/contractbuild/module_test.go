@@ -98,7 +98,7 @@ func TestRefusalNamesTheFunction(t *testing.T) {
 	// A fault outside functions names no function.
 	linked := bytes.Replace(contract(), []byte("memory"), []byte("remory"), 1)
 	if _, err := checkModule(linked, linked); err == nil || strings.Contains(err.Error(), "in the function") {
-		t.Errorf("without memory: error %v", err)
+		t.Errorf("without memory: error %v, want an error and no %q", err, "in the function")
 	}
 }
 

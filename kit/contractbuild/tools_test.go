@@ -93,7 +93,7 @@ func TestRustupIsNamed(t *testing.T) {
 	t.Setenv("PATH", rustup)
 	_, err := fakeRust(t, map[string]string{"bin/rustc": ""}).toolchain(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "found rustc 1.95.0") {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want an error with %q", err, "found rustc 1.95.0")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestRustCollect(t *testing.T) {
 	}
 	for file, text := range want {
 		if string(s.Files[file]) != text {
-			t.Errorf("%s: got %q", file, s.Files[file])
+			t.Errorf("%s: got %q, want %q", file, s.Files[file], text)
 		}
 	}
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "sdk/src/link.rs")); err != nil {
@@ -202,7 +202,7 @@ func TestCompileStaysInItsSource(t *testing.T) {
 	described(t, r, func(*crate) {}, filepath.Join(dir, "tally"), "/elsewhere/secret")
 	_, err := r.compile(context.Background(), contractsource.Source{Manifest: contractsource.Manifest{Package: "tally"}}, dir, t.TempDir(), Options{})
 	if !errors.Is(err, contractsource.ErrSource) || !strings.Contains(err.Error(), "/elsewhere/secret") {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want %v, and %q", err, contractsource.ErrSource, "/elsewhere/secret")
 	}
 }
 
@@ -343,7 +343,7 @@ func TestOwnTestsPassRustupBy(t *testing.T) {
 	}
 	err := fakeRust(t, map[string]string{"bin/cargo": ""}).runTests(context.Background(), project, &told)
 	if err == nil || !strings.Contains(err.Error(), rustInstall) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want an error with %q", err, rustInstall)
 	}
 	told.Reset()
 	failing := fakeRust(t, map[string]string{"bin/cargo": "#!/bin/sh\necho 'test adds ... FAILED'\nexit 101\n"})
@@ -364,7 +364,7 @@ func TestOwnTestsInAssemblyScript(t *testing.T) {
 	var told strings.Builder
 	err := scriptCompiler.runTests(context.Background(), project, &told)
 	if err == nil || !strings.Contains(err.Error(), "npm install (in "+project) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want an error with %q", err, "npm install (in "+project)
 	}
 	script := filepath.Join(project, "node_modules", scriptSDK, "bin/cairn-test.mjs")
 	write(t, project, map[string]string{"node_modules/" + scriptSDK + "/bin/cairn-test.mjs": ""})

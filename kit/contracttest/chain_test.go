@@ -163,7 +163,7 @@ func TestGasReport(t *testing.T) {
 	k.Call(alice, "fail", nil)
 	uses := chain.Gas()
 	if len(uses) != 3 || uses[1].Failed != 1 || uses[1].Average() != 0 {
-		t.Fatalf("got %+v", uses)
+		t.Fatalf("got %+v, want 3 uses and Failed 1 and Average 0", uses)
 	}
 	u := uses[2]
 	if u.Function != "increment" || u.Calls != 2 || u.Most != first || u.Least != second ||

@@ -51,7 +51,7 @@ func TestCoverage(t *testing.T) {
 		t.Errorf("after the deploy %v ran", ran)
 	}
 	if r := k.Call(alice, "pay", nil, contracttest.Options{Gas: 1_000_000}); r.Reason != "trap" {
-		t.Fatalf("got %+v", r)
+		t.Fatalf("got %+v, want Reason trap", r)
 	}
 	if ran := ranBlocks(t, code); !slices.Equal(ran, []bool{true, true, false, false, false}) {
 		t.Errorf("after a trap %v ran", ran)
@@ -111,7 +111,7 @@ func TestStops(t *testing.T) {
 	code := m.Encode()
 	chain := contracttest.New(t)
 	if r := chain.Deploy(chain.Account("alice"), code, nil).View("outer", nil); r.Reason != "trap" || r.Stops != nil {
-		t.Errorf("without notes: got %+v", r)
+		t.Errorf("without notes: got %+v, want Reason trap and Stops nil", r)
 	}
 	chain.Cover()
 	k := chain.Deploy(chain.Account("alice"), code, nil)
@@ -121,7 +121,7 @@ func TestStops(t *testing.T) {
 		"a rehearsal": stage.View(k.ID, "outer", nil),
 	} {
 		if r.Reason != "trap" || len(r.Stops) != 1 || r.Stops[0].Code != sha256.Sum256(code) {
-			t.Fatalf("%s: got %+v", name, r)
+			t.Fatalf("%s: got %+v, want Reason trap and 1 stop and Code %v", name, r, sha256.Sum256(code))
 		}
 		places := r.Stops[0].Places
 		if len(places) != 2 || places[0].Function != 1 || places[1].Function != 2 {

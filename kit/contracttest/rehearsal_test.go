@@ -29,7 +29,7 @@ func TestRehearsal(t *testing.T) {
 	}
 	r.Call(alice.Account, k.ID, "fail", nil, 0).Reverts(t, "no")
 	if broke := r.Call(alice.Account, k.ID, "increment", nil, 1<<62); broke.Reason != "insufficient_balance" {
-		t.Errorf("got %+v", broke)
+		t.Errorf("got %+v, want Reason insufficient_balance", broke)
 	}
 	r.SetStorage(k.ID, []byte("k"), []byte{7, 0, 0, 0, 0, 0, 0, 0})
 	if value() != "7" || r.Storage(k.ID, []byte("k"))[0] != 7 {

@@ -135,7 +135,7 @@ func TestReadMetricsOfANode(t *testing.T) {
 		t.Errorf("got %v, error %v", got, err)
 	}
 	if got, err := read("a", "b"); err == nil || !strings.Contains(err.Error(), "no metric b") {
-		t.Errorf("a metric that is missing: got %v, error %v", got, err)
+		t.Errorf("a metric that is missing: got %v, error %v, want an error with %q", got, err, "no metric b")
 	}
 	body = strings.Repeat("a 1\n", maxMetrics/4) + "a 2\n"
 	if got, err := read(); err == nil {

@@ -353,7 +353,7 @@ func TestOnAChainOfOthers(t *testing.T) {
 		t.Errorf("got %d rules left out, want %d: %+v", got, want, report.Results)
 	}
 	if m.supply != 1_000 || m.balances[holder] != 900 || m.balances[actors.A]+m.balances[actors.B] != 0 {
-		t.Errorf("after the check: got %+v", m)
+		t.Errorf("after the check: got %+v, want supply 1,000 and balances 900 and balances 0", m)
 	}
 	for key, left := range m.allowances {
 		if left != 0 {

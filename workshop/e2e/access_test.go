@@ -370,7 +370,7 @@ func TestCommandsOfGuardedNode(t *testing.T) {
 	u.fails(exitUsage, "status", "--ca-file", node.file("key"))
 	u.environment = append(u.environment, "CAIRN_CA_FILE="+node.file("cert.pem"))
 	if f := u.fails(exitFailed, "status"); !strings.Contains(f.Message, "401") {
-		t.Errorf("without a key: got %+v", f)
+		t.Errorf("without a key: got %+v, want %q", f, "401")
 	}
 	u.environment = append(u.environment, "CAIRN_API_KEY_FILE="+node.file("key"))
 	u.succeeds(nil, "status")

@@ -75,14 +75,14 @@ func TestAccountsByCommands(t *testing.T) {
 	}
 	heard = u.run(words("watch events --account treasury --from 0 --count 1")...)
 	if heard.code != exitDone || !strings.Contains(heard.stdout, "RecoveryStarted") {
-		t.Errorf("heard of the account: got %s", heard)
+		t.Errorf("heard of the account: got %s, want code %v and %q", heard, exitDone, "RecoveryStarted")
 	}
 	if a := show(); a.Recovery == nil || a.Recovery.Authority != rescued.Account || a.Authority != treasury.Account {
 		t.Errorf("a recovery that is under way: got %+v", a)
 	}
 	u.succeeds(nil, words("account policy cancel --from treasury --yes")...)
 	if a := show(); a.Recovery != nil || a.Authority != treasury.Account {
-		t.Errorf("a recovery that was cancelled: got %+v", a)
+		t.Errorf("a recovery that was cancelled: got %+v, want Recovery nil and Authority %v", a, treasury.Account)
 	}
 	u.succeeds(nil, recover...)
 	u.succeeds(nil, words("rpc dev_increaseTime 86400")...)
@@ -95,14 +95,15 @@ func TestAccountsByCommands(t *testing.T) {
 	// The account's first policy signs again, and the output of the change states it.
 	back := u.run(words("account policy set own --from treasury --yes")...)
 	if back.code != exitDone || !strings.Contains(back.stderr, "the policy with this hash signs again: 2 of these") {
-		t.Errorf("set own: got %s", back)
+		t.Errorf("set own: got %s, want code %v and %q",
+			back, exitDone, "the policy with this hash signs again: 2 of these")
 	}
 	if a := show(); a.Authority != treasury.Account {
-		t.Errorf("after set own: got %+v", a)
+		t.Errorf("after set own: got %+v, want Authority %v", a, treasury.Account)
 	}
 	people := u.run("account", "show", "treasury")
 	if !strings.Contains(people.stdout, "for Cairn only") || strings.Contains(people.stdout, "unless you know") {
-		t.Errorf("shown: got %s", people)
+		t.Errorf("shown: got %s, want %q and no %q", people, "for Cairn only", "unless you know")
 	}
 	u.succeeds(nil, words("send dev5 1 --from treasury")...)
 }

@@ -129,7 +129,7 @@ func TestGoBindingsOfEveryType(t *testing.T) {
 		t.Errorf("got %+v, error %v", pair, err)
 	}
 	if pair, err := k.Kept(ctx, d.client, api.Latest(), 8); err != nil || pair.Item1 != nil {
-		t.Errorf("got %+v, error %v", pair, err)
+		t.Errorf("got %+v, error %v, want Item1 nil", pair, err)
 	}
 	wide, err := abi.Uint128Of(new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1)))
 	if err != nil {

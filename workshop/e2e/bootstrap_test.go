@@ -178,7 +178,7 @@ func (c *cluster) requireProofsOf(node *process) {
 		t.Fatal(err)
 	}
 	if verdict, err := proof.Verify(bundle, 128); err != nil || verdict.Height != info.Proofs.Oldest {
-		t.Errorf("got %+v, error %v", verdict, err)
+		t.Errorf("got %+v, error %v, want Height %v", verdict, err, info.Proofs.Oldest)
 	}
 	if _, err := replica.ProofBundle(
 		ctx, info.OldestHeight, proof.MaxBundleBytes,
@@ -216,7 +216,7 @@ func TestBootstrapKilled(t *testing.T) {
 		t.Fatal("it does not ask for the second chunk")
 	}
 	if connection, err := net.Dial("tcp", address); err == nil {
-		t.Errorf("it listens before it has a state, error %v", connection.Close())
+		t.Errorf("it listens before it has a state, error %v, want an error", connection.Close())
 	}
 	if _, err := os.Stat(node.ready); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it says that it serves: error %v, want %v", err, fs.ErrNotExist)

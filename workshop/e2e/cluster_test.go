@@ -261,7 +261,7 @@ func TestCluster(t *testing.T) {
 		"127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
 	)
 	if !strings.Contains(refused.String(), "copy of a member's") {
-		t.Errorf("a copied directory: got %s", refused)
+		t.Errorf("a copied directory: got %s, want %q", refused, "copy of a member's")
 	}
 	c.start(leader)
 	c.await("who was killed is near", func() bool {

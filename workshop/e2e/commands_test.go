@@ -318,7 +318,7 @@ func TestNetworkJourney(t *testing.T) {
 
 	configureJourney(t, u, node, dir)
 	if refused := u.fails(exitFailed, "rpc", "dev_mine", "1"); refused.Code != -32601 {
-		t.Errorf("dev_mine: got %+v", refused)
+		t.Errorf("dev_mine: got %+v, want Code -32601", refused)
 	}
 	databaseJourney(t, u, node, dir)
 }
@@ -431,7 +431,7 @@ func TestDevelopmentMethods(t *testing.T) {
 	var id types.TxID
 	rpc(&id, "dev_fund", strings.Repeat("ef", 32), "0x64")
 	if status, err := c.TransactionStatus(ctx, id); err != nil || status.Status != api.StatusPending {
-		t.Errorf("before a block is made: got %+v, error %v", status, err)
+		t.Errorf("before a block is made: got %+v, error %v, want Status %v", status, err, api.StatusPending)
 	}
 	var ahead int64
 	rpc(&ahead, "dev_increaseTime", "1000")

@@ -97,7 +97,7 @@ func TestDeadlyTransaction(t *testing.T) {
 		Name: "endless", Code: wasmgen.Hostile(false).Encode(),
 	}})
 	if receipt, err := c.SendAndWait(ctx, deploy); err != nil || receipt.Status != 1 {
-		t.Fatalf("got %+v, error %v", receipt, err)
+		t.Fatalf("got %+v, error %v, want Status 1", receipt, err)
 	}
 	// Each call runs for a considerable part of a second. On a busy machine several of them may be included before the
 	// first is noticed.
@@ -119,7 +119,7 @@ func TestDeadlyTransaction(t *testing.T) {
 		t.Fatalf("got %+v, error %v", receipt, err)
 	}
 	if status, err := c.TransactionStatus(ctx, deadly); err != nil || status.Status != api.StatusDropped {
-		t.Fatalf("the deadly transaction is %+v, error %v", status, err)
+		t.Fatalf("the deadly transaction is %+v, error %v, want Status %v", status, err, api.StatusDropped)
 	}
 	if _, err := c.Send(ctx, sign(bob, 1, 900_000_000, call)); err == nil ||
 		!strings.Contains(err.Error(), "took far too long") {

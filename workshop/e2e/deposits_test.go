@@ -279,7 +279,7 @@ func (e *depositWalk) firstDeposits(c *client.Client, account types.Account) (fo
 		Filter: api.PaymentFilter{Accounts: []string{account.String()}, Direction: api.DirectionIn},
 	})
 	if err != nil || len(page.Payments) != 1 {
-		e.t.Fatalf("the first deposits: got %+v, error %v", page, err)
+		e.t.Fatalf("the first deposits: got %+v, error %v, want 1 payment", page, err)
 	}
 	for _, p := range page.Payments {
 		found = append(found, deposit{p.TransactionHash, p.Kind, p.To, p.Amount})

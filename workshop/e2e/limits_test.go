@@ -37,7 +37,7 @@ func TestMessagesCountAgainstTheRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, answer, err := ws.Read(t.Context()); err != nil || !strings.Contains(string(answer), test.want) {
-			t.Errorf("%s: got %s, error %v", test.want, answer, err)
+			t.Errorf("%s: got %s, error %v, want %q", test.want, answer, err, test.want)
 		}
 	}
 	if _, response, err := dial(); err == nil || response == nil || response.StatusCode != http.StatusTooManyRequests {

@@ -107,7 +107,7 @@ func TestMoveOverAChangeOfFormat(t *testing.T) {
 		}
 	}
 	if told := next.run("doctor", "--data-dir", dir); told.code != exitFailed || !strings.Contains(told.stdout, way) {
-		t.Errorf("doctor does not say %q: got %s", way, told)
+		t.Errorf("doctor does not say %q: got %s, want code %v and %q", way, told, exitFailed, way)
 	}
 	next.succeeds(nil, "db", "move", "--from", dir, "--to", moved)
 	next.succeeds(nil, "db", "check", "--data-dir", moved)

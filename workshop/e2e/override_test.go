@@ -49,7 +49,7 @@ func TestOverrideIsFollowed(t *testing.T) {
 	}
 	for name, command := range proofs {
 		if refused := u.fails(exitFailed, command...); !strings.Contains(refused.Message, "refused") {
-			t.Errorf("%s without the override: got %q", name, refused.Message)
+			t.Errorf("%s without the override: got %q, want %q", name, refused.Message, "refused")
 		}
 		u.succeeds(nil, append(command, override...)...)
 	}

@@ -115,7 +115,7 @@ func (f *faultyChain) included(from client.Signer, action client.Action) api.Rec
 	}
 	receipt, err := f.c.WaitReceipt(f.ctx, id)
 	if err != nil || receipt.Status != 1 {
-		f.t.Fatalf("got %+v, error %v", receipt, err)
+		f.t.Fatalf("got %+v, error %v, want Status 1", receipt, err)
 	}
 	return receipt
 }

@@ -143,7 +143,7 @@ func TestCatchUpByRanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := proof.VerifyRange(encoded, 100); err != nil || v.FromHeight != 17 || v.Height != 32 {
-		t.Errorf("got %+v, error %v", v, err)
+		t.Errorf("got %+v, error %v, want FromHeight 17 and Height 32", v, err)
 	}
 
 	var lies, asked atomic.Int64

@@ -316,7 +316,7 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 	defer cancel()
 	receipt, err := forwarding.SendAndWait(ctx, first)
 	if err != nil || receipt.Status != 1 {
-		t.Fatalf("receipt %+v, error %v", receipt, err)
+		t.Fatalf("receipt %+v, error %v, want Status 1", receipt, err)
 	}
 	if _, err := forwarding.Send(ctx, first); !errors.Is(err, api.ErrAlreadyKnown) {
 		t.Errorf("the primary's answer to what it knows: error %v, want %v", err, api.ErrAlreadyKnown)

@@ -217,7 +217,7 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 	node.Kill()
 	locks, err := filepath.Glob(filepath.Join(dir, "signed-*"))
 	if err != nil || len(locks) != 1 {
-		t.Fatalf("locks %v, error %v", locks, err)
+		t.Fatalf("locks %v, error %v, want 1 lock", locks, err)
 	}
 	lock, err := signstate.Open(kv.FS{}, locks[0], types.BlockHash{})
 	if err != nil {

@@ -137,7 +137,7 @@ func TestCommandsAtOnceFromOneAccount(t *testing.T) {
 	}
 	f := u.run("send", "dev1", "all", "--from", "dev0")
 	if f.code != exitFailed || !strings.Contains(f.stderr, "0 coins") {
-		t.Errorf("nothing was sent: got %s", f)
+		t.Errorf("nothing was sent: got %s, want code %v and %q", f, exitFailed, "0 coins")
 	}
 	u.succeeds(nil, "fund", "dev0", "2.5")
 	if got := balance(t, c, devAccount(t, node, 0)); got != 250_000_000 {
@@ -157,12 +157,12 @@ func TestCancelCommand(t *testing.T) {
 	var plan struct{ From, To, Value, Nonce, MaxFeePerGas string }
 	u.succeeds(&plan, "cancel", "1", "--from", devAccount(t, node, 0).String(), "--dry-run", "--max-fee", "1000")
 	if plan.To != plan.From || plan.Value != "0x0" || plan.Nonce != "0x1" || plan.MaxFeePerGas != "0x3e8" {
-		t.Errorf("planned: got %+v", plan)
+		t.Errorf("planned: got %+v, want To %v and Value 0x0 and Nonce 0x1 and MaxFeePerGas 0x3e8", plan, plan.From)
 	}
 	for flag, fee := range map[string]string{"--max-fee": "1", "--priority-fee": "0"} {
 		r := u.run("cancel", "1", "--from", "dev0", flag, fee)
 		if r.code != exitUsage || !strings.Contains(r.stderr, flag) || !strings.Contains(r.stderr, "at least") {
-			t.Errorf("cancel with %s %s: got %s", flag, fee, r)
+			t.Errorf("cancel with %s %s: got %s, want code %v and %q and %q", flag, fee, r, exitUsage, flag, "at least")
 		}
 	}
 	var all sync.WaitGroup
@@ -207,7 +207,7 @@ func TestCancelCommand(t *testing.T) {
 		types.TxID{1}.String(): "no pending transaction 0x01",
 	} {
 		if r := u.run("cancel", which, "--from", "dev0"); r.code != exitFailed || !strings.Contains(r.stderr, want) {
-			t.Errorf("cancel %s: got %s", which, r)
+			t.Errorf("cancel %s: got %s, want code %v and %q", which, r, exitFailed, want)
 		}
 	}
 }

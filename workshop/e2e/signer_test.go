@@ -221,7 +221,7 @@ func (s *signing) forgets() {
 	u := newUser(s.t)
 	locks, err := filepath.Glob(filepath.Join(s.signer, "signed-*"))
 	if err != nil || len(locks) != 1 {
-		s.t.Fatalf("locks %v, error %v", locks, err)
+		s.t.Fatalf("locks %v, error %v, want 1 lock", locks, err)
 	}
 	if err := os.Remove(locks[0]); err != nil {
 		s.t.Fatal(err)

@@ -68,7 +68,7 @@ func TestLinesOfATrace(t *testing.T) {
 			}
 			want := lineWith(t, source, refusal)
 			if r := u.run(append(call, "--source", dir)...); !strings.Contains(r.stderr, "\n    at "+want+"  ") {
-				t.Errorf("no %q: got %s", want, r)
+				t.Errorf("no %q: got %s, want %q", want, r, "\n    at "+want+"  ")
 			}
 			trace := func(source string) (read tracedLines) {
 				t.Helper()

@@ -93,7 +93,7 @@ func (u *user) succeeds(result any, args ...string) {
 	u.t.Helper()
 	r := u.run(append(args, "--json")...)
 	if r.code != exitDone {
-		u.t.Fatalf("exit code %d: got %s", r.code, r)
+		u.t.Fatalf("exit code %d, want %d: got %s", r.code, exitDone, r)
 	}
 	document := u.document(r)
 	if document.OK == nil || !*document.OK || document.Result == nil || document.Error != nil {

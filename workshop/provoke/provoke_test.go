@@ -40,11 +40,11 @@ func TestShorten(t *testing.T) {
 	} {
 		got, err := shorten(rule, 60)
 		if err != nil || got != want {
-			t.Errorf("%q: got %q, error %v", rule, got, err)
+			t.Errorf("%q: got %q, want %q, error %v", rule, got, want, err)
 		}
 	}
 	if got, err := shorten("for: 1s", 1e6); err != nil || got != "for: 1ms" {
-		t.Errorf("the shortest is %q, error %v", got, err)
+		t.Errorf("the shortest is %q, want for: 1ms, error %v", got, err)
 	}
 }
 

@@ -232,7 +232,7 @@ func TestImportRefuses(t *testing.T) {
 				_, err = replica.Import(received)
 			}
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v, want %v, and %q", err, c.want, c.text)
 			}
 			var invalid *InvalidBlock
 			byProducer := c.signer == producer && c.want != ErrOtherHeight && c.want != ErrOtherParent &&

@@ -237,7 +237,8 @@ func TestOverrideHandsProductionOver(t *testing.T) {
 	block := build(t, l)
 	h := block.Header.Header
 	if h.Producer != next.Producer || h.BaseFee != 50 || h.GasLimit != 4_000_000 {
-		t.Errorf("header of the override's block: got %+v", h)
+		t.Errorf("header of the override's block: got %+v, want Producer %v and BaseFee 50 and GasLimit 4,000,000",
+			h, next.Producer)
 	}
 	// A block without transactions accesses just the parameters, which it writes like any other key.
 	if len(block.Accesses) != 1 || string(block.Accesses[0].Key) != string(state.ParametersKey()) ||

@@ -72,7 +72,8 @@ func TestStartStateless(t *testing.T) {
 		if i > 0 {
 			first = types.Height(i + 2)
 			if _, err := f.Store().Proof(first - 1); !errors.Is(err, chain.ErrPruned) {
-				t.Errorf("begun at %d, the proof of the block without its parent: error %v", i+1, err)
+				t.Errorf("begun at %d, the proof of the block without its parent: error %v, want %v",
+					i+1, err, chain.ErrPruned)
 			}
 		}
 		for h := first; h <= f.Tip().Header.Header.Height; h++ {

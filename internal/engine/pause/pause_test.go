@@ -22,7 +22,8 @@ func TestFor(t *testing.T) {
 		} {
 			begin := time.Now()
 			if err := For(ctx, test.pause); !errors.Is(err, test.err) || time.Since(begin) != test.took {
-				t.Errorf("a pause of %v took %v, error %v", test.pause, time.Since(begin), err)
+				t.Errorf("a pause of %v took %v, want %v, error %v, want %v",
+					test.pause, time.Since(begin), test.took, err, test.err)
 			}
 		}
 	})

@@ -238,7 +238,8 @@ func TestBounds(t *testing.T) {
 		b.Overran(accounts(id(maxWaits+i)), codes(id(maxWaits+i)))
 	}
 	if len(b.kept.Quarantined) != maxQuarantined || len(b.kept.Senders) != maxWaits || len(b.kept.Codes) != maxWaits {
-		t.Errorf("got %d, %d, %d", len(b.kept.Quarantined), len(b.kept.Senders), len(b.kept.Codes))
+		t.Errorf("got %d, want %d, %d, want %d, %d, want %d",
+			len(b.kept.Quarantined), maxQuarantined, len(b.kept.Senders), maxWaits, len(b.kept.Codes), maxWaits)
 	}
 	if b.Quarantined([32]byte{0, 0, 0, 1}) || b.kept.Senders[[32]byte{0, 0, 0, 1}].Times != 0 {
 		t.Error("the oldest did not make room")

@@ -269,7 +269,7 @@ func TestTimeTravel(t *testing.T) {
 		f.pass(10 * time.Second)
 		f.expect("time goes on from there", mine(), begin/1000*1000+510_000)
 		if err := f.SetNextBlockTime(begin / 1000); !errors.Is(err, ErrTimeInPast) {
-			f.t.Errorf("a time before the head's: error %v", err)
+			f.t.Errorf("a time before the head's: error %v, want %v", err, ErrTimeInPast)
 		}
 		if _, err := f.IncreaseTime(1 << 62); err == nil {
 			f.t.Error("time was moved beyond what it can hold")
@@ -298,7 +298,7 @@ func TestSnapshotAndRevert(t *testing.T) {
 		check(f.Revert(ctx, first))
 		f.expect("height", f.height(), types.Height(2))
 		if err := f.Revert(ctx, second); !errors.Is(err, ErrUnknownSnapshot) {
-			f.t.Errorf("a later snapshot is still there: error %v", err)
+			f.t.Errorf("a later snapshot is still there: error %v, want %v", err, ErrUnknownSnapshot)
 		}
 		before := f.timestamp()
 		f.nonce[types.Account(alice.PublicKey())] = 0
@@ -368,7 +368,7 @@ func TestProductionEndsWithHandover(t *testing.T) {
 		synctest.Wait()
 		f.expect("height", f.height(), types.Height(1))
 		if err := f.Mine(f.t.Context(), 1); !errors.Is(err, ErrNotProducing) {
-			f.t.Errorf("got %v", err)
+			f.t.Errorf("got %v, want %v", err, ErrNotProducing)
 		}
 	})
 }
@@ -401,7 +401,7 @@ func TestUpgrade(t *testing.T) {
 						f.expect("state", f.Status().State, Halted)
 						f.expect("height", f.height(), before)
 						if err := f.Mine(f.t.Context(), 1); !errors.Is(err, ErrNotProducing) {
-							f.t.Errorf("got %v", err)
+							f.t.Errorf("got %v, want %v", err, ErrNotProducing)
 						}
 						return
 					}

@@ -243,7 +243,7 @@ func TestExport(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	must(t, os.WriteFile(other, []byte("no archive"), 0o644))
 	if _, _, err := Open(other); err == nil || !strings.Contains(err.Error(), "neither") {
-		t.Errorf("a file that is none: error %v", err)
+		t.Errorf("a file that is none: error %v, want an error with %q", err, "neither")
 	}
 	_, _, err = Open(other + "s")
 	requireIs(t, "no file", err, fs.ErrNotExist)

@@ -180,7 +180,7 @@ func TestFetchContinues(t *testing.T) {
 	_, err := c.download(t, into, sources...).Fetch(broken)
 	requireIs(t, "broken off", err, context.Canceled)
 	if manifests, err := List(into); err != nil || len(manifests) != 0 {
-		t.Fatalf("it is listed: got %v, error %v", manifests, err)
+		t.Fatalf("it is listed: got %v, error %v, want 0 manifests", manifests, err)
 	}
 	again := &fakeSource{name: "again", files: sources[0].files}
 	path, err := c.download(t, into, again).Fetch(t.Context())

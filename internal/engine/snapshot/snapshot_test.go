@@ -46,7 +46,7 @@ func TestRoundtrip(t *testing.T) {
 			files := os.DirFS(filepath.Join(parent, strconv.FormatUint(uint64(m.Height), 10)))
 			trust := Trust{Genesis: genesisHash(t, c.store)}
 			if got, err := Verify(t.Context(), files, trust, noProgress); err != nil || got.BlockHash != c.store.HeadHash() {
-				t.Fatalf("got %s, error %v", got.BlockHash, err)
+				t.Fatalf("got %s, want %s, error %v", got.BlockHash, c.store.HeadHash(), err)
 			}
 			into := openStore(t)
 			_, err = Import(t.Context(), files, trust, into, noProgress)

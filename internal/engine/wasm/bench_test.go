@@ -18,7 +18,7 @@ func (e *Engine) bench(b *testing.B, c contract, function string, h vm.Host, gas
 	for b.Loop() {
 		left := vm.Gas{Left: gas}
 		if exit, err := e.Run(c.hash, c.module, function, h, &left); err != nil || exit != vm.Returned {
-			b.Fatalf("exit %d, error %v", exit, err)
+			b.Fatalf("exit %d, want %d, error %v", exit, vm.Returned, err)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func BenchmarkNested(b *testing.B) {
 		left = depth
 		gas := vm.Gas{Left: enough}
 		if exit, err := e.Run(c.hash, c.module, "run", h, &gas); err != nil || exit != vm.Returned {
-			b.Fatalf("exit %d, error %v", exit, err)
+			b.Fatalf("exit %d, want %d, error %v", exit, vm.Returned, err)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*depth), "ns/level")
@@ -229,7 +229,7 @@ func BenchmarkLoad(b *testing.B) {
 					}
 					left := vm.Gas{Left: enough}
 					if exit, err := e.Run(hash, m, "run", &host{}, &left); err != nil || exit != vm.Returned {
-						b.Fatalf("exit %d, error %v", exit, err)
+						b.Fatalf("exit %d, want %d, error %v", exit, vm.Returned, err)
 					}
 					e.mu.Lock()
 					var leftovers leftovers

@@ -236,7 +236,7 @@ func TestHostFaults(t *testing.T) {
 		h := &host{grows: func(uint32) bool { panic("growing") }}
 		gas := vm.Gas{Left: enough}
 		if _, err := e.Run(c.hash, c.module, "grow", h, &gas); err == nil || !strings.Contains(err.Error(), "growing") {
-			t.Errorf("%s: error %v of a host that panics at growth", engine, err)
+			t.Errorf("%s: error %v of a host that panics at growth, want an error with %q", engine, err, "growing")
 		}
 		if _, err := e.Run(c.hash, c.module, "missing", &host{}, &gas); err == nil {
 			t.Errorf("%s: a function that is not there ran", engine)

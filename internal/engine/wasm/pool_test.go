@@ -381,7 +381,7 @@ func TestCollectionBesideAnEndlessLoop(t *testing.T) {
 		defer close(done)
 		gas := vm.Gas{Left: slices * vm.MaxSlice}
 		if exit, err := e.Run(c.hash, c.module, "run", &host{}, &gas); err != nil || exit != vm.OutOfGas {
-			t.Errorf("exit %d, error %v", exit, err)
+			t.Errorf("exit %d, want %d, error %v", exit, vm.OutOfGas, err)
 		}
 	}()
 	for e.Stats().Refills == 0 {
@@ -412,7 +412,7 @@ func TestCompile(t *testing.T) {
 		}
 	}
 	if exit, _ := e.run(t, c, "run", &host{}, 1000); exit != vm.Returned || e.Stats().Compiled != 1 {
-		t.Errorf("exit %d, %d modules compiled", exit, e.Stats().Compiled)
+		t.Errorf("exit %d, want %d, %d modules compiled, want 1", exit, vm.Returned, e.Stats().Compiled)
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)

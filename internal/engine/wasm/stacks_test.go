@@ -100,7 +100,7 @@ func TestStacksAreBounded(t *testing.T) {
 		return e.Run(c.hash, c.module, "run", h, gas)
 	}
 	if exit, _ := e.run(t, c, "run", h, enough); exit != vm.Returned || len(e.stacks.free) != keptStacks {
-		t.Errorf("exit %d, %d stacks are kept", exit, len(e.stacks.free))
+		t.Errorf("exit %d, want %d, %d stacks are kept, want %d", exit, vm.Returned, len(e.stacks.free), keptStacks)
 	}
 	if err := e.Close(); err != nil || len(e.stacks.free) != 0 {
 		t.Errorf("%d stacks are kept by a closed engine, error %v", len(e.stacks.free), err)

@@ -251,7 +251,7 @@ func TestCallAsksNeitherNonceNorFees(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := c.simulate(tc.sender, tc.gas, tc.action, tc.view)
 			if err != nil || got.Reason != tc.want.Reason || got.GasUsed != tc.want.GasUsed {
-				t.Errorf("got %+v, %v", got, err)
+				t.Errorf("got %+v, %v, want Reason %v and GasUsed %v", got, err, tc.want.Reason, tc.want.GasUsed)
 			}
 		})
 	}

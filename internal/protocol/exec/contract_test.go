@@ -221,7 +221,8 @@ func TestInstantiate(t *testing.T) {
 			run := c.begin()
 			receipt, err := run.Apply(c.action(alice, limit, made))
 			if err != nil || receipt.Status != types.StatusFailed || receipt.GasUsed != limit || receipt.Contract != nil {
-				t.Fatalf("with %d gas: got %+v, error %v", limit, receipt, err)
+				t.Fatalf("with %d gas: got %+v, error %v, want Status %v and GasUsed %v and Contract nil",
+					limit, receipt, err, types.StatusFailed, limit)
 			}
 			result, err := run.Finish()
 			if err != nil {

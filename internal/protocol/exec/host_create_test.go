@@ -517,7 +517,7 @@ func TestViewsChangeNoContracts(t *testing.T) {
 	for _, function := range []string{"creates", "replaces"} {
 		got, err := c.simulate(types.Account{}, 1_000_000, calling(id, function, 0), true)
 		if err != nil || got.Reason != ViewWroteState || got.GasUsed != 1_000_000 {
-			t.Errorf("%s: got %+v, error %v", function, got, err)
+			t.Errorf("%s: got %+v, error %v, want Reason %v and GasUsed 1,000,000", function, got, err, ViewWroteState)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (v *verifier) holdsBytes(encoded []byte) bool {
 	inBlock := v.verdict
 	v.verdict = 99
 	if got, err := v.simulate(types.Account{}, 100_000_000, calling(v.id, "verify", 0), true); err != nil || got.Reason != Success {
-		v.t.Fatalf("in a view: got %+v, error %v", got, err)
+		v.t.Fatalf("in a view: got %+v, error %v, want Reason %v", got, err, Success)
 	}
 	if v.verdict != inBlock {
 		v.t.Errorf("in a view the verdict is %d, in a block %d", v.verdict, inBlock)
@@ -301,7 +301,7 @@ func TestAccountVerifyFollowsTheAuthority(t *testing.T) {
 	result := v.block(v.action(bob, 200_000, with(types.SetPolicy{Policy: &policy})),
 		v.action(alice, 10_000_000, calling(v.id, "verify", 0)))
 	if v.verdict != 1 || result.Reasons[0] != Success {
-		t.Errorf("in the block of the SetPolicy: got %d, %q", v.verdict, result.Reasons[0])
+		t.Errorf("in the block of the SetPolicy: got %d, want 1, %q, want %q", v.verdict, result.Reasons[0], Success)
 	}
 	expect("after the SetPolicy", false, true, false)
 

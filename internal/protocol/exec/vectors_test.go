@@ -541,7 +541,7 @@ func TestReceiptVectors(t *testing.T) {
 	for _, c := range readVectors(t).Receipts {
 		r, err := types.DecodeReceipt(c.Encoded)
 		if err != nil || !bytes.Equal(r.Encode(), c.Encoded) {
-			t.Errorf("%s: got %x, error %v", c.Name, r.Encode(), err)
+			t.Errorf("%s: got %x, want %x, error %v", c.Name, r.Encode(), c.Encoded, err)
 		}
 	}
 }

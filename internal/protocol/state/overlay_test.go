@@ -127,7 +127,7 @@ func TestOverlayPeekIsNotListed(t *testing.T) {
 	o := state.NewOverlay(parent)
 	for _, key := range []string{"a", "b", "absent"} {
 		if got, err := o.Peek([]byte(key)); err != nil || !bytes.Equal(got, parent.values[key]) {
-			t.Errorf("%s: got %q, %v", key, got, err)
+			t.Errorf("%s: got %q, want %q, %v", key, got, parent.values[key], err)
 		}
 	}
 	expectAccesses(t, o)
@@ -135,7 +135,7 @@ func TestOverlayPeekIsNotListed(t *testing.T) {
 	set(t, o, "a", "3")
 	expectAccesses(t, o, access("a", "1", "3"), access("b", "2", "2"))
 	if got, err := o.Peek([]byte("a")); err != nil || string(got) != "3" {
-		t.Errorf("a peek after a write gives %q, error %v", got, err)
+		t.Errorf("a peek after a write gives %q, want 3, error %v", got, err)
 	}
 	if parent.reads != 3 {
 		t.Errorf("3 keys took %d reads, want 3", parent.reads)
@@ -217,7 +217,7 @@ func TestOverlayAccounts(t *testing.T) {
 	record := state.Account{Balance: 5, Nonce: 2}
 	o := state.NewOverlay(&committed{values: map[string][]byte{key: record.Encode(rich)}})
 	if got, err := o.Account(rich); err != nil || got != record {
-		t.Errorf("got %+v, %v", got, err)
+		t.Errorf("got %+v, want %+v, %v", got, record, err)
 	}
 	if got, err := o.Account(types.Account{2}); err != nil || got != (state.Account{}) {
 		t.Errorf("an absent account is %+v, error %v", got, err)

@@ -76,7 +76,8 @@ func TestRanges(t *testing.T) {
 		}
 		for i, p := range all {
 			if got, err := p.root(); err != nil || got != root {
-				t.Fatalf("seed %d: range %d of %d has the root %s, error %v", seed, i, len(all), got, err)
+				t.Fatalf("seed %d: range %d of %d has the root %s, want %s, error %v",
+					seed, i, len(all), got, root, err)
 			}
 		}
 		if len(all[0].left) > 0 || len(all[len(all)-1].right) > 0 {

@@ -93,10 +93,11 @@ func TestDividedByZero(t *testing.T) {
 		for name, machine := range divided(t) {
 			got := machine.call(checked, "run", price)
 			if got.exit != vm.Trapped || got.trap != "integer divide by zero" {
-				t.Errorf("%s, opcode %x: exit %d, %q", name, opcode, got.exit, got.trap)
+				t.Errorf("%s, opcode %x: exit %d, want %d, %q, want integer divide by zero",
+					name, opcode, got.exit, vm.Trapped, got.trap)
 			}
 			if got := machine.call(checked, "run", price-1); got.exit != vm.OutOfGas {
-				t.Errorf("%s, opcode %x: exit %d with 1 gas less", name, opcode, got.exit)
+				t.Errorf("%s, opcode %x: exit %d with 1 gas less, want %d", name, opcode, got.exit, vm.OutOfGas)
 			}
 		}
 	}

@@ -222,7 +222,8 @@ func TestSlices(t *testing.T) {
 		t.Errorf("with 1 gas less: exit %d, want %d", got.exit, vm.OutOfGas)
 	}
 	if got := machine.call(module, "run", math.MaxUint64); got.exit != vm.Returned || math.MaxUint64-got.left != cost {
-		t.Errorf("with all the gas there is: exit %d, used %d", got.exit, math.MaxUint64-got.left)
+		t.Errorf("with all the gas there is: exit %d, want %d, used %d, want %d",
+			got.exit, vm.Returned, math.MaxUint64-got.left, cost)
 	}
 }
 

@@ -409,7 +409,7 @@ func serve(t *testing.T, config Config, test func(t *testing.T, s *site), method
 			t.Errorf("shutdown: error %v", err)
 		}
 		if stats := s.Stats(); stats.Clients != 0 || stats.Subscriptions != 0 {
-			t.Errorf("left after the shutdown: got %+v", stats)
+			t.Errorf("left after the shutdown: got %+v, want Clients 0 and Subscriptions 0", stats)
 		}
 		transport.CloseIdleConnections()
 		if err := server.Close(); err != nil {
@@ -485,7 +485,7 @@ func (c *client) call(method string, params ...any) answer {
 	c.write(method, 7, params...)
 	a, err := c.read()
 	if err != nil || a.ID != 7 {
-		c.t.Errorf("answer %+v, error %v", a, err)
+		c.t.Errorf("answer %+v, error %v, want ID 7", a, err)
 	}
 	return a
 }

@@ -166,7 +166,7 @@ func TestMessagesTakeMemory(t *testing.T) {
 		// The close may arrive before the message has been sent.
 		_ = c.ws.Write(t.Context(), websocket.MessageText, []byte(`["`+large+`"]`))
 		if got := <-closed; got.Code != websocket.StatusTryAgainLater {
-			t.Errorf("error %+v", got)
+			t.Errorf("error %+v, want Code %v", got, websocket.StatusTryAgainLater)
 		}
 	}, length)
 }

@@ -77,7 +77,7 @@ func TestStuckReaderIsCut(t *testing.T) {
 		c.subscribe("newBlocks", map[string]any{"from_block": 0})
 		pass(s.config.WriteTimeout + 10*time.Second) // the time limit of the close handshake
 		if stats := s.Stats(); stats.Clients != 0 || stats.Dropped != 1 {
-			t.Errorf("got %+v", stats)
+			t.Errorf("got %+v, want Clients 0 and Dropped 1", stats)
 		}
 		c.close()
 	})
@@ -352,7 +352,7 @@ func TestRefusedSubscriptions(t *testing.T) {
 			}
 		}
 		if stats := s.Stats(); stats.Subscriptions != 0 {
-			t.Errorf("got %+v", stats)
+			t.Errorf("got %+v, want Subscriptions 0", stats)
 		}
 	})
 }
@@ -383,10 +383,10 @@ func TestSubscriptionsOfAConnection(t *testing.T) {
 		}
 		s.chain.append()
 		if a, err := c.read(); err != nil || a.Params.Subscription != "0x10" {
-			t.Errorf("got %+v, error %v", a, err)
+			t.Errorf("got %+v, error %v, want Subscription 0x10", a, err)
 		}
 		if stats := s.Stats(); stats.Subscriptions != 1 || stats.Clients != 2 {
-			t.Errorf("got %+v", stats)
+			t.Errorf("got %+v, want Subscriptions 1 and Clients 2", stats)
 		}
 	})
 }
@@ -412,7 +412,7 @@ func TestCalls(t *testing.T) {
 		}
 		c.write("quick", 3)
 		if a, err := c.read(); err != nil || a.ID != 3 {
-			t.Errorf("first %+v, error %v", a, err)
+			t.Errorf("first %+v, error %v, want ID 3", a, err)
 		}
 		c.write("wait", 4)
 		running.Wait()
@@ -463,7 +463,7 @@ func TestSilentPeer(t *testing.T) {
 		reading.Go(func() { _, _ = alive.read() })
 		pass(time.Minute)
 		if stats := s.Stats(); stats.Clients != 1 {
-			t.Errorf("got %+v", stats)
+			t.Errorf("got %+v, want Clients 1", stats)
 		}
 		s.chain.append()
 		alive.close()

@@ -380,12 +380,12 @@ func TestRefusedWitnesses(t *testing.T) {
 	}
 	s.mine()
 	if got := call[api.TransactionStatus](s.testChain, "svc_getTransactionStatus", id); got.Status != api.StatusSuccess {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want Status %v", got, api.StatusSuccess)
 	}
 	for _, of := range []types.Account{s.account, account(bob), account(alice)} {
 		found := call[[]api.Transaction](s.testChain, "svc_getTransactionsByAddress", of, map[string]any{"limit": 1})
 		if len(found) != 1 || found[0].Hash != id {
-			t.Errorf("of %s: got %+v", of, found)
+			t.Errorf("of %s: got %+v, want 1 found and Hash %v", of, found, id)
 		}
 	}
 }

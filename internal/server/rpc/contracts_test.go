@@ -220,7 +220,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("got %+v", balance)
 	}
 	if old := call[api.TokenBalance](s.testChain, "svc_getTokenBalance", s.token, account(bob), 1); old.Balance != 0 {
-		t.Errorf("got %+v before", old)
+		t.Errorf("got %+v before, want Balance 0", old)
 	}
 	first := call[[]api.TokenHolder](s.testChain, "svc_getTokenHolders", s.token, map[string]any{"limit": 1})
 	second := call[[]api.TokenHolder](

@@ -224,7 +224,7 @@ func TestUpstreamsRefusalIsPassedOn(t *testing.T) {
 		c.serve(func(config *Config) { config.Pool, config.Sender = handing, handing })
 		data := c.refused(want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, transfer(account(bob), 1))))
 		if !maps.Equal(data, want.Data) {
-			t.Errorf("%v: got %v", want, data)
+			t.Errorf("%v: got %v, want %v", want, data, want.Data)
 		}
 	}
 }
@@ -337,11 +337,11 @@ func TestSendAndWait(t *testing.T) {
 	c.mine()
 	for range 2 {
 		if receipt := <-done; receipt.TransactionHash != tx.ID() || receipt.BlockHeight != 1 || receipt.Status != 1 {
-			t.Errorf("got %+v", receipt)
+			t.Errorf("got %+v, want TransactionHash %v and BlockHeight 1 and Status 1", receipt, tx.ID())
 		}
 	}
 	if again := call[api.Receipt](c, "svc_sendRawTransactionSync", encoded(tx)); again.BlockHeight != 1 {
-		t.Errorf("got %+v", again)
+		t.Errorf("got %+v, want BlockHeight 1", again)
 	}
 }
 

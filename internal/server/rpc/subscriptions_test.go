@@ -231,7 +231,7 @@ func TestEventsThatArePruned(t *testing.T) {
 		t.Error("after all that is pruned: got no events, want those that are kept")
 	}
 	if events := allEvents(c, 5); len(events) != 3 {
-		t.Errorf("the newest: got %v", events)
+		t.Errorf("the newest: got %v, want 3 events", events)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestNotFoundIsNull(t *testing.T) {
 		}
 	}
 	if got := call[api.TransactionStatus](c, "svc_getTransactionStatus", absent); got.Status != api.StatusUnknown {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want Status %v", got, api.StatusUnknown)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestBlockTransactions(t *testing.T) {
 			got = append(got, page...)
 		}
 		if !reflect.DeepEqual(got, whole.Transactions.Full) {
-			t.Errorf("pages of %d: got %+v", size, got)
+			t.Errorf("pages of %d: got %+v, want %+v", size, got, whole.Transactions.Full)
 		}
 	}
 	for _, page := range [][]any{{0}, {2}, {1, map[string]any{"from": 7}}, {1, map[string]any{"from": 1 << 40}}} {
@@ -233,10 +233,10 @@ func TestBlockTransactions(t *testing.T) {
 	c.refused(invalid, "svc_getBlockTransactions", 1, map[string]any{"from": -1})
 	head := call[api.Block](c, "svc_getBlockByHash", whole.Hash, false, true)
 	if head.TxCount != 7 || len(head.Transactions.Hashes) != 0 || head.Hash != whole.Hash {
-		t.Errorf("headers_only: got %+v", head)
+		t.Errorf("headers_only: got %+v, want TxCount 7 and 0 hashes and Hash %v", head, whole.Hash)
 	}
 	if other := call[api.Block](c, "svc_getBlockByNumber", 1, true, true); !reflect.DeepEqual(other, head) {
-		t.Errorf("by number: got %+v", other)
+		t.Errorf("by number: got %+v, want %+v", other, head)
 	}
 }
 
@@ -448,7 +448,7 @@ func TestLogsOfReceipts(t *testing.T) {
 	c.serve(func(config *Config) { config.Chain = logged })
 	receipt := call[api.Receipt](c, "svc_getTransactionReceipt", txs[2].ID())
 	if len(receipt.Logs) != 2 {
-		t.Fatalf("got %+v", receipt)
+		t.Fatalf("got %+v, want 2 logs", receipt)
 	}
 	name := sha256.Sum256([]byte("Transfer"))
 	got := receipt.Logs[0]

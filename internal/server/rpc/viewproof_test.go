@@ -68,7 +68,7 @@ func TestViewProof(t *testing.T) {
 	refusedBy(t, "without the code", err, view.StepCode)
 	q.Codes = [][]byte{code}
 	if answer, err := v.Verify(t.Context(), q, known); err != nil || string(answer.Output) != "6" {
-		t.Errorf("got %s, error %v", answer.Output, err)
+		t.Errorf("got %s, want 6, error %v", answer.Output, err)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestHostileViewProofs(t *testing.T) {
 	honest := s.proof(q)
 	answer, err := v.Verify(t.Context(), q, honest)
 	if err != nil || string(answer.Output) != "1500000" {
-		t.Fatalf("got %s, error %v", answer.Output, err)
+		t.Fatalf("got %s, want 1500000, error %v", answer.Output, err)
 	}
 	other := s.proof(s.asked(s.token, "balanceOf", balanceOf(nep20Holder, account(alice))))
 	alices := account(alice)

@@ -67,7 +67,7 @@ func TestPublishedIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := node.Source(t.Context(), hash, 1<<20); err == nil || !strings.Contains(err.Error(), "a different hash") {
-		t.Errorf("changed: error %v", err)
+		t.Errorf("changed: error %v, want an error with %q", err, "a different hash")
 	}
 }
 

@@ -105,7 +105,7 @@ func FuzzDecodeRuns(f *testing.F) {
 			}
 		case itemErr != nil:
 			if !errors.Is(itemErr, ErrCorrupt) || err == nil {
-				t.Errorf("item %d: %v, but the run: error %v", index, itemErr, err)
+				t.Errorf("item %d: %v, want %v, but the run: error %v, and an error", index, itemErr, ErrCorrupt, err)
 			}
 		case err == nil && !bytes.Equal(item, items[index]):
 			t.Errorf("item %d is %x, want %x", index, item, items[index])

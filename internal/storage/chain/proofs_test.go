@@ -62,7 +62,7 @@ func TestProofReplacesWitness(t *testing.T) {
 	must(t, s.PutProof(2, []byte("proof")))
 	requireWitnesses(t, s, 200, 1, 3)
 	if proof, err := s.Proof(2); err != nil || string(proof) != "proof" {
-		t.Errorf("proof %q, error %v", proof, err)
+		t.Errorf("proof %q, want proof, error %v", proof, err)
 	}
 	_, err = s.Witness(2)
 	requireIs(t, "Witness of a proven block", err, ErrNotFound)

@@ -59,7 +59,7 @@ func TestGet(t *testing.T) {
 		b.Delete([]byte("never"))
 	})
 	if v, err := db.Get([]byte("a")); err != nil || string(v) != "1" {
-		t.Errorf("a: got %q, error %v", v, err)
+		t.Errorf("a: got %q, want 1, error %v", v, err)
 	}
 	if v, err := db.Get([]byte("empty")); err != nil || v == nil || len(v) != 0 {
 		t.Errorf("an empty value: %v, %v, want an empty value that is not nil", v, err)
@@ -81,7 +81,7 @@ func TestGetReturnsACopy(t *testing.T) {
 	}
 	v[0] = 'x'
 	if v, err := db.Get([]byte("a")); err != nil || string(v) != "1" {
-		t.Errorf("after changing what Get returned: got %q, error %v", v, err)
+		t.Errorf("after changing what Get returned: got %q, want 1, error %v", v, err)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestSnapshotStays(t *testing.T) {
 		t.Errorf("snapshot: got %s, want a=1 b=1, error %v", got, err)
 	}
 	if v, err := snapshot.Get([]byte("a")); err != nil || string(v) != "1" {
-		t.Errorf("snapshot's a: got %q, error %v", v, err)
+		t.Errorf("snapshot's a: got %q, want 1, error %v", v, err)
 	}
 	if got, err := contents(db, nil, nil); err != nil || got != "a=2 c=2" {
 		t.Errorf("database: got %s, want a=2 c=2, error %v", got, err)
@@ -130,7 +130,7 @@ func TestCloseTellsOfLeaks(t *testing.T) {
 	db := open(t, "db", Options{FS: Memory()})
 	db.Snapshot()
 	if err := db.Close(); err == nil || !strings.Contains(err.Error(), "snapshot") {
-		t.Errorf("closing with an open snapshot: error %v", err)
+		t.Errorf("closing with an open snapshot: error %v, want an error with %q", err, "snapshot")
 	}
 }
 
@@ -701,7 +701,7 @@ func TestNewDatabaseSurvivesAPowerCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if value, err := after.Get([]byte("key")); err != nil || string(value) != "value" {
-		t.Errorf("after the power cut: got %q, error %v", value, err)
+		t.Errorf("after the power cut: got %q, want value, error %v", value, err)
 	}
 	if err := errors.Join(db.Close(), after.Close()); err != nil {
 		t.Fatal(err)

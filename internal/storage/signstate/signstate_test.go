@@ -57,7 +57,7 @@ func TestLockSurvives(t *testing.T) {
 			t.Fatalf("block %d: %+v, and read again %+v", h.Height, l.Last(), again.Last())
 		}
 		if info, err := os.Stat(path); err != nil || info.Size() != fileSize {
-			t.Fatalf("got %v, error %v", info, err)
+			t.Fatalf("got %v, error %v, want Size %v", info, err, fileSize)
 		}
 	}
 	again := open(t, kv.FS{}, path)

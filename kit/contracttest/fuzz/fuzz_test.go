@@ -55,7 +55,7 @@ func TestNeedsNoAdversary(t *testing.T) {
 		}
 		for _, m := range failure.Moves {
 			if m.To != "market" {
-				t.Errorf("seed %d: got %+v", seed+1, m)
+				t.Errorf("seed %d: got %+v, want To market", seed+1, m)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func TestParseRefuses(t *testing.T) {
 		"ladder width=98 depth=1 ladders=1",
 	} {
 		if g, err := Parse(line); err == nil {
-			t.Errorf("%q: got %s", line, g)
+			t.Errorf("%q: got %s, want an error", line, g)
 		}
 	}
 }

@@ -50,11 +50,11 @@ func TestServe(t *testing.T) {
 	c.Env = append(os.Environ(), "ADMIN="+admin.URL)
 	n, ready := serve(t, c)
 	if n.RPC != "http://a" || n.Admin != admin.URL {
-		t.Errorf("got %s, %s", n.RPC, n.Admin)
+		t.Errorf("got %s, want http://a, %s, want %s", n.RPC, n.Admin, admin.URL)
 	}
 	log, err := os.ReadFile(c.Log)
 	if want := "node with one --ready-file " + ready + "\nto the standard error\n"; err != nil || string(log) != want {
-		t.Errorf("got %q, error %v", log, err)
+		t.Errorf("got %q, want %q, error %v", log, want, err)
 	}
 	if values, err := n.Metrics(t.Context(), "metrics"); err != nil || values["metrics"] != 3 {
 		t.Errorf("got %v, error %v", values, err)
@@ -66,7 +66,7 @@ func TestServe(t *testing.T) {
 		t.Error(err)
 	}
 	if err := n.Wait(); err == nil || !strings.Contains(err.Error(), "terminated") {
-		t.Errorf("it ended so: error %v", err)
+		t.Errorf("it ended so: error %v, want an error with %q", err, "terminated")
 	}
 	if err := errors.Join(n.Signal(os.Interrupt), n.End(os.Interrupt)); err != nil {
 		t.Errorf("a signal to one that is gone: error %v", err)
