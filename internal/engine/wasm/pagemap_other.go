@@ -7,7 +7,9 @@ import "errors"
 // pagemap is not available on this system.
 type pagemap struct{}
 
-func openPagemap() (*pagemap, error) { return nil, errors.New("page maps are supported on Linux only, on amd64 and arm64") }
+func openPagemap() (*pagemap, error) {
+	return nil, errors.New("page maps need Linux on amd64 or arm64")
+}
 
 func (p *pagemap) close() {}
 
