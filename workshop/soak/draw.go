@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/cairn-chain/cairn/workshop/internal/plot"
 )
@@ -46,13 +45,13 @@ func (d *diagrams) put(p *plot.Plot, line int, value float64) {
 	s.Points = append(s.Points, plot.Point{X: d.minutes, Y: value})
 }
 
-// add adds the outcome of a window that ended after some time.
-func (d *diagrams) add(o outcome, after time.Duration) {
-	before := d.minutes
-	d.minutes = after.Minutes()
+// add adds the outcome of a window, the next one. A window lasts longer than planned if the load cannot be signed or sent
+// in time.
+func (d *diagrams) add(o outcome) {
+	d.minutes += o.report.Seconds / 60
 	included := float64(o.report.Inclusion.Included)
 	d.transfers += included
-	d.put(&d.rate, 0, included/(60*(d.minutes-before)))
+	d.put(&d.rate, 0, included/o.report.Seconds)
 	d.put(&d.request, 0, o.report.Latency.P50)
 	d.put(&d.request, 1, o.report.Latency.P99)
 	d.put(&d.interval, 0, o.longest)

@@ -115,7 +115,7 @@ func (s settings) run(ctx context.Context) error {
 		}
 		height = head
 		fmt.Println(o.line(number))
-		drawn.add(o, s.window*time.Duration(number))
+		drawn.add(o)
 		if lost := o.lost(); lost != nil {
 			failures = append(failures, fmt.Errorf("window %d: %w", number, lost))
 		}
