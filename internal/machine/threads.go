@@ -5,7 +5,7 @@ import (
 	"runtime"
 )
 
-// Cores returns the number of cores that the process may use: into so many parts it pays to split work.
+// Cores returns the number of cores that the process may use. Splitting work into more parts makes it no faster.
 func Cores() int { return min(runtime.NumCPU(), runtime.GOMAXPROCS(0)) }
 
 // SpareThreads lets Go run goroutines on two more threads than there are cores. While all threads have goroutines to

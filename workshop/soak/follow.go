@@ -116,16 +116,16 @@ func (f *follower) line(ctx context.Context, window, number int) (string, held, 
 	return line, h, err
 }
 
-// compare waits until the follower has the primary's head, and compares all of its blocks with the primary's, from the
-// oldest that neither has pruned. Equal header bytes imply equal roots.
-func (f *follower) compare(ctx context.Context, primary *client.Client) (head types.Height, err error) {
+// compare waits until the follower has the primary's head, and compares its blocks with the primary's, from the oldest
+// that neither has pruned to the head. Equal header bytes imply equal roots.
+func (f *follower) compare(ctx context.Context, primary *client.Client) (oldest, head types.Height, err error) {
 	if head, err = primary.BlockNumber(ctx); err != nil {
-		return head, err
+		return 0, 0, err
 	}
 	for {
 		local, err := f.client.BlockNumber(ctx)
 		if err != nil {
-			return head, err
+			return oldest, head, err
 		}
 		if local >= head {
 			break
@@ -133,30 +133,29 @@ func (f *follower) compare(ctx context.Context, primary *client.Client) (head ty
 		select {
 		case <-time.After(lookInterval):
 		case <-ctx.Done():
-			return head, fmt.Errorf("it has block %d of %d: %w", local, head, ctx.Err())
+			return oldest, head, fmt.Errorf("it has block %d of %d: %w", local, head, ctx.Err())
 		}
 	}
-	from, err := f.oldest(ctx, primary)
-	if err != nil {
-		return head, err
+	if oldest, err = f.oldest(ctx, primary); err != nil {
+		return 0, head, err
 	}
-	for from <= head {
+	for from := oldest; from <= head; {
 		want, err := primary.Blocks(ctx, from, head, false)
 		if err != nil || len(want) == 0 {
-			return head, fmt.Errorf("the primary gives %d blocks from %d on: %w", len(want), from, err)
+			return oldest, head, fmt.Errorf("the primary gives %d blocks from %d on: %w", len(want), from, err)
 		}
 		got, err := f.client.Blocks(ctx, from, from+types.Height(len(want))-1, false)
 		if err != nil || len(got) != len(want) {
-			return head, fmt.Errorf("it gives %d blocks from %d on, the primary %d: %w", len(got), from, len(want), err)
+			return oldest, head, fmt.Errorf("it gives %d blocks from %d on, the primary %d: %w", len(got), from, len(want), err)
 		}
 		for i := range want {
 			if !bytes.Equal(want[i].Raw, got[i].Raw) {
-				return head, fmt.Errorf("block %d is another one than the primary's", from+types.Height(i))
+				return oldest, head, fmt.Errorf("block %d is another one than the primary's", from+types.Height(i))
 			}
 		}
 		from += types.Height(len(want))
 	}
-	return head, nil
+	return oldest, head, nil
 }
 
 // oldest returns the lowest height from which both nodes have all blocks. It leaves out the next ten: they are pruned

@@ -100,7 +100,11 @@ func (s settings) run(ctx context.Context) error {
 	var failures []error
 	var followed []string
 	var number int
-	var height types.Height
+	height, err := c.BlockNumber(ctx)
+	if err != nil {
+		return err
+	}
+	height = max(height, 1) // the time between blocks 0 and 1 says nothing about the node
 	drawn := newDiagrams(len(s.followers))
 	for pending := range outcomes {
 		o := <-pending
@@ -110,7 +114,7 @@ func (s settings) run(ctx context.Context) error {
 			break
 		}
 		head := types.Height(o.held.height)
-		if o.longest, o.err = longestInterval(ctx, c, max(height, 1), head); o.err != nil {
+		if o.longest, o.err = longestInterval(ctx, c, height, head); o.err != nil {
 			failures = append(failures, fmt.Errorf("window %d: %w", number, o.err))
 		}
 		height = head
@@ -168,13 +172,13 @@ func (s settings) compare(ctx context.Context, primary *client.Client, lines []s
 	var failures []error
 	for i, f := range s.followers {
 		begun := time.Now()
-		head, err := f.compare(ctx, primary)
+		oldest, head, err := f.compare(ctx, primary)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("follower %d: %w", i+1, err))
 			continue
 		}
 		fmt.Printf(
-			"follower %d has the primary's blocks 0 to %d, compared within %v\n", i+1, head,
+			"follower %d has the primary's blocks %d to %d, compared within %v\n", i+1, oldest, head,
 			time.Since(begun).Round(time.Second),
 		)
 	}
